@@ -1,4 +1,4 @@
-//! The command line of `pubdata`: the only member that knows all others, and the only one that
-//! prints. `docs/ARCHITECTURE.md` says which folder holds what.
+//! The command line of `pubdata`. This crate is the only one that knows all others, and the only
+//! one that prints. `docs/ARCHITECTURE.md` describes the content of each folder.
 
 pub mod cli;

@@ -55,7 +55,7 @@ fn measure(what: &str, mirror: &Path) -> Result<()> {
     corpus::remove(&home)
 }
 
-/// The files that a run reads of the vintage.
+/// Returns the files of the vintage that a run reads.
 fn vintage_files(mirror: &Path) -> Result<Vec<PathBuf>> {
     let mut files = Vec::new();
     for part in ["data/5YRData", "documentation"] {
@@ -66,7 +66,7 @@ fn vintage_files(mirror: &Path) -> Result<Vec<PathBuf>> {
     Ok(files)
 }
 
-/// Reads and hashes files, each by one thread, largest first.
+/// Reads and hashes files in parallel, one thread per file, largest first.
 fn hash_all(files: &[PathBuf]) -> Result<BTreeSet<Digest>> {
     let mut by_size = files
         .iter()
@@ -101,7 +101,7 @@ fn hash_all(files: &[PathBuf]) -> Result<BTreeSet<Digest>> {
     Ok(digests.into_inner()?)
 }
 
-/// The digests that a home's snapshots are named by.
+/// Returns the digests in the names of a home's snapshots.
 fn snapshots(home: &Path) -> Result<BTreeSet<Digest>> {
     let mut digests = BTreeSet::new();
     for source in fs::read_dir(home.join("snapshots"))? {

@@ -1,5 +1,5 @@
-//! Processor time of an answer with the metrics of an area, against servers that people put before
-//! the same rows.
+//! Measures the processor time of an answer with the metrics of an area, against common servers
+//! over the same rows.
 
 use std::ffi::OsString;
 use std::path::Path;
@@ -15,14 +15,14 @@ use crate::measure::{finish, in_turn};
 use crate::{Result, Skipped, corpus};
 
 const ROUNDS: usize = 5;
-/// Areas that each server is asked for in a round.
+/// Number of areas requested from each server in a round.
 const AREAS: usize = 500;
-/// How often we are asked for each in a round: the system counts a process's time in hundredths of
-/// a second.
+/// Number of requests to our server per area and round: the system counts processor time in
+/// hundredths of a second.
 const REPEATS: usize = 20;
-/// Clock ticks in a second, the same on every Linux.
+/// Clock ticks per second, the same on every Linux.
 const TICKS: f64 = 100.0;
-/// How long a server is under load in a round.
+/// Duration of the load on a server in a round, in seconds.
 const SECONDS: &str = "4";
 
 pub fn bench() -> Result<()> {
@@ -122,7 +122,7 @@ fn datasette(tables: &Path, zcta: &str) -> Result<Asked> {
         "datasette, httptools, uvicorn, uvloop",
     )?;
     command.arg(tables.join("profile.db")).arg(&address);
-    // Without what a page needs: the number of all rows.
+    // Skips the count of all rows, which only a page needs.
     Asked::start(
         &mut command,
         &address,
@@ -136,7 +136,7 @@ fn roapi(tables: &Path, zcta: &str) -> Result<Asked> {
     let python = python("answers_tables.py", "duckdb")?;
     let program = Path::new(python.get_program()).with_file_name("roapi");
     if !program.is_file() {
-        return Err(Skipped(format!("there is no {}", program.display())).into());
+        return Err(Skipped(format!("{} is missing", program.display())).into());
     }
     let mut table = OsString::from("profile=");
     table.push(tables.join("profile.parquet"));
@@ -162,7 +162,7 @@ fn roapi(tables: &Path, zcta: &str) -> Result<Asked> {
 /// Metric, value, margin of error and record id.
 type Figure = (String, Option<f64>, Option<f64>, String);
 
-/// A server, and how it is asked for an area.
+/// A server, and how to request an area from it.
 struct Asked {
     server: Server,
     headers: String,
@@ -176,7 +176,7 @@ impl Asked {
         path: fn(&str) -> String,
         zcta: &str,
     ) -> Result<Self> {
-        // They print requests that came too early.
+        // The servers log requests that come before they are ready.
         command.stderr(std::process::Stdio::null());
         Ok(Self {
             server: Server::start(command, address, &path(zcta))?,
@@ -185,7 +185,7 @@ impl Asked {
         })
     }
 
-    /// What the rows of an area say, sorted by metric.
+    /// Returns the figures of an area, sorted by metric.
     fn figures(&self, zcta: &str) -> Result<Vec<Figure>> {
         let path = (self.path)(zcta);
         let answer = Client::connect(&self.server.address)?.get(&path, &self.headers)?;
@@ -230,7 +230,7 @@ impl Asked {
         Ok(figures)
     }
 
-    /// The same requests, for many connections.
+    /// Prepares the same requests for many connections.
     fn load(&self, areas: &[String], script: &Path) -> Result<Load> {
         Load::new(
             script.to_owned(),
@@ -239,14 +239,14 @@ impl Asked {
         )
     }
 
-    /// Processor time of the server for each answer over many connections, in microseconds.
+    /// Returns the server's processor time per answer over many connections, in microseconds.
     fn cost_under(&self, load: &Load) -> Result<f64> {
         let before = self.server.ticks()?;
         let answered = load.send(&self.server.address, SECONDS, None)?;
         Ok((self.server.ticks()? - before) / TICKS * 1e6 / answered.requests)
     }
 
-    /// Processor time of the server for each answer over one connection, in microseconds.
+    /// Returns the server's processor time per answer over one connection, in microseconds.
     fn cost(&self, areas: &[String], repeats: usize) -> Result<f64> {
         let mut client = Client::connect(&self.server.address)?;
         let count = repeats * areas.len();

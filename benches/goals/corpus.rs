@@ -1,6 +1,6 @@
-//! The input of the benches: a mirror of the publishers' sites made from real files, a Census
-//! corpus of published size, and a home with the mirror's release. Kept below `target/tmp` from one
-//! call to the next, the release excepted.
+//! Prepares the input of the benches: a mirror of the publishers' sites made from real files, a
+//! Census corpus of published size, and a home with the mirror's release. All but the release are
+//! kept below `target/tmp` between calls.
 
 use std::fs::{self, File};
 use std::io::{BufWriter, Write};
@@ -11,21 +11,21 @@ use std::sync::OnceLock;
 use crate::measure::{finish, pubdata};
 use crate::{Result, Skipped};
 
-/// Where the vintage that is measured lies on a mirror.
+/// Folder of the measured vintage on a mirror.
 pub const VINTAGE: &str = "www2.census.gov/programs-surveys/acs/summary_file/2023/table-based-SF";
 
-/// Synthetic rows added to a table; with them a table of one line has the size that the Bureau's
-/// has (18 MB).
+/// Number of synthetic rows added to a table. A table with one line per area then has the size of
+/// the Bureau's (18 MB).
 const SYNTHETIC_ROWS: u64 = 620_000;
 
-/// B17001 is not published for block groups, so that its file has fewer rows.
+/// B17001 is not published for block groups, so its file has fewer rows.
 const SYNTHETIC_ROWS_B17001: u64 = 400_000;
 
 pub fn folder() -> PathBuf {
     Path::new(env!("CARGO_TARGET_TMPDIR")).join("bench")
 }
 
-/// The folder of real agency files.
+/// Returns the folder of real agency files.
 pub fn shared_data() -> Result<PathBuf> {
     let data = std::env::var_os("PUBDATA_SHARED_DATA").map_or_else(
         || Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/data"),
@@ -41,12 +41,12 @@ pub fn shared_data() -> Result<PathBuf> {
     Ok(data)
 }
 
-/// The tool beside the real files that lays them out as the publishers' sites.
+/// Returns the tool, next to the real files, that lays them out as the publishers' sites.
 pub fn make_mirror(shared_data: &Path) -> Command {
     Command::new(shared_data.join("../bin/make-mirror"))
 }
 
-/// The mirror made from the real files.
+/// Returns the mirror made from the real files.
 pub fn mirror() -> Result<PathBuf> {
     let mirror = folder().join("mirror");
     if mirror.join("MIRROR.md").is_file() {
@@ -58,9 +58,9 @@ pub fn mirror() -> Result<PathBuf> {
     Ok(mirror)
 }
 
-/// The sample's Census files with rows appended up to the size of the published ones: the sample
-/// lacks most block groups, which are most of the bytes. The added rows have the layout of block
-/// groups, of a state that does not exist (99), and random counts.
+/// Returns the sample's Census files, extended to the size of the published ones. The sample lacks
+/// most block groups, which are most of the bytes. The added rows have the layout of block groups,
+/// in a state that does not exist (99), with random counts.
 pub fn published_size_mirror() -> Result<PathBuf> {
     let (sample, large) = (mirror()?, folder().join("published-size"));
     if large.join(".pubdata-mirror").is_file() {
@@ -81,7 +81,7 @@ pub fn published_size_mirror() -> Result<PathBuf> {
             }
         }
     }
-    // Last: it says that the corpus is complete, and that row floors do not apply.
+    // Written last: it marks the corpus as complete, and exempts it from row floors.
     fs::copy(
         sample.join(".pubdata-mirror"),
         large.join(".pubdata-mirror"),
@@ -107,7 +107,7 @@ fn append_block_groups(table: &Path) -> Result<()> {
     for row in 0..rows {
         write!(file, "1500000US99{row:010}")?;
         for _ in 0..cells {
-            // xorshift64: the same bytes on every machine.
+            // xorshift64, for the same bytes on every machine.
             state ^= state << 13;
             state ^= state >> 7;
             state ^= state << 17;
@@ -119,7 +119,7 @@ fn append_block_groups(table: &Path) -> Result<()> {
     Ok(file.into_inner()?.sync_all()?)
 }
 
-/// A home with the release of the whole mirror, built once per call of the benches.
+/// Returns a home with the release of the whole mirror, built once per call of the benches.
 pub fn home() -> Result<PathBuf> {
     static HOME: OnceLock<std::result::Result<PathBuf, String>> = OnceLock::new();
     let mirror = mirror()?;
@@ -130,7 +130,7 @@ pub fn home() -> Result<PathBuf> {
 fn make_home(mirror: &Path) -> Result<PathBuf> {
     let home = folder().join("home");
     remove(&home)?;
-    // 10: some records are in quarantine; 30: the mirror does not have the files of all publishers.
+    // 10: some records are in quarantine; 30: the mirror lacks files of some publishers.
     finish(
         pubdata(&["run"])
             .arg("--mirror")
@@ -142,7 +142,7 @@ fn make_home(mirror: &Path) -> Result<PathBuf> {
     Ok(home)
 }
 
-/// Removes a folder that may not be there.
+/// Removes a folder if it exists.
 pub fn remove(folder: &Path) -> Result<()> {
     match fs::remove_dir_all(folder) {
         Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(error.into()),
@@ -150,7 +150,7 @@ pub fn remove(folder: &Path) -> Result<()> {
     }
 }
 
-/// The ZCTAs of the vintage, from its population table.
+/// Returns the ZCTAs of the vintage, from its population table.
 pub fn zctas(mirror: &Path) -> Result<Vec<String>> {
     let table = fs::read_to_string(
         mirror

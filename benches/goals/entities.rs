@@ -22,11 +22,11 @@ const ROUNDS: usize = 5;
 /// Requests of a kind in a round: the 99th percentile is the tenth slowest.
 const REQUESTS: usize = 1_000;
 
-/// Registrants with over eight million figures and statement lines.
+/// Number of registrants, with over eight million figures and statement lines.
 const REGISTRANTS: usize = 2_400;
 
-/// Builds a release of a quarterly archive of Sunbiz in an empty home, against the same archive's
-/// content through SHA-256, watches the most memory of the build, and asks the server for names,
+/// Builds a release of a quarterly Sunbiz archive in an empty home, against SHA-256 of the
+/// archive's content, and measures the peak memory of the build. Then measures searches by name,
 /// against the profile of a ZCTA in the same release.
 pub fn bench() -> Result<()> {
     let entities = entities_corpus::entities()?;
@@ -47,11 +47,11 @@ pub fn bench() -> Result<()> {
         entities as f64 / building
     );
     println!(
-        "    content through SHA-256     {hashing:.1} s, inflated on the way; ratio {:.2}",
+        "    content through SHA-256     {hashing:.1} s, including inflation; ratio {:.2}",
         building / hashing
     );
-    // Beside it the data of profiles and schools, from the sample of real files, and the facts of
-    // many registrants.
+    // Adds the data of profiles and schools, from the sample of real files, and the facts of many
+    // registrants.
     let (profiles, facts) = (corpus::mirror()?, facts_corpus::mirror(REGISTRANTS)?);
     for (pipelines, mirror) in [
         (
@@ -71,14 +71,14 @@ pub fn bench() -> Result<()> {
         )?;
     }
     println!(
-        "    beside it                   the Census and school samples, and {} figures and statement lines of {REGISTRANTS} registrants",
+        "    in addition                 the Census and school samples, and {} figures and statement lines of {REGISTRANTS} registrants",
         facts_in(&home)?
     );
     search(&home, &profiles, entities)?;
     corpus::remove(&home)
 }
 
-/// Published figures and statement lines.
+/// Counts published figures and statement lines.
 fn facts_in(home: &Path) -> Result<u64> {
     let manifest: Value = serde_json::from_slice(&fs::read(release(home)?.join("manifest.json"))?)?;
     let rows = |dataset_id: &str| -> u64 {
@@ -175,7 +175,7 @@ fn search(home: &Path, profiles: &Path, entities: u64) -> Result<()> {
     Ok(())
 }
 
-/// Names from all over the archive: a prime step. A search needs two characters.
+/// Returns names from all over the archive, by a prime step. A search needs two characters.
 fn asked_names(entities: u64) -> Result<Vec<String>> {
     let names = entities_corpus::names(
         (0..2 * REQUESTS as u64).map(|number| number * 7_919_003 % entities),
@@ -187,8 +187,8 @@ fn asked_names(entities: u64) -> Result<Vec<String>> {
         .collect())
 }
 
-/// Seconds until a server with so many entities is ready for the first time, and medians in
-/// microseconds of each kind of search for 25 names.
+/// Returns the seconds until a server with this many entities is ready for the first time. Also
+/// returns the median time of each kind of search for 25 names, in microseconds.
 pub fn medians(home: &Path, entities: u64) -> Result<(f64, Vec<(&'static str, f64)>)> {
     let server = serve(home, None, &[])?;
     let (key, names) = (key_header(home)?, asked_names(entities)?);
@@ -204,11 +204,10 @@ pub fn medians(home: &Path, entities: u64) -> Result<(f64, Vec<(&'static str, f6
     Ok((server.ready_seconds, medians))
 }
 
-/// What people type, made from a record's name.
+/// Writes a query as users type it, from a record's name.
 type Write = fn(&str) -> String;
 
-/// Results that are asked for: as many as are given by default, and what a list under a search
-/// field shows.
+/// Numbers of results to request: the default, and the number shown below a search field.
 const LIMITS: [usize; 2] = [25, 5];
 
 const KINDS: [(&str, Write); 5] = [
@@ -225,7 +224,7 @@ fn words(name: &str, count: usize) -> String {
     name.split(' ').take(count).collect::<Vec<_>>().join(" ")
 }
 
-/// Without the third letter of the longest word.
+/// Removes the third letter of the longest word.
 fn misspelt(name: &str) -> String {
     let longest = name
         .split(' ')
@@ -254,8 +253,7 @@ fn search_path(name: &str, limit: usize) -> String {
     format!("/v1/business/search?state=FL&limit={limit}&name={encoded}")
 }
 
-/// Paths of the schools near areas, where as many are there as one answer has: the sample has few
-/// schools.
+/// Returns the paths of schools near areas that fill one answer: the sample has few schools.
 fn near_schools(server: &Server, key: &str, profiles: &[String]) -> Result<Vec<String>> {
     let mut client = Client::connect(&server.address)?;
     let mut found = Vec::new();
@@ -277,7 +275,7 @@ fn near_schools(server: &Server, key: &str, profiles: &[String]) -> Result<Vec<S
     Ok(found)
 }
 
-/// Microseconds of each answer over one connection.
+/// Returns the time of each answer over one connection, in microseconds.
 fn ask(server: &Server, key: &str, paths: &[String]) -> Result<Vec<f64>> {
     let mut client = Client::connect(&server.address)?;
     let one = |path: &String| -> Result<f64> {
@@ -310,7 +308,7 @@ fn p99(times: &[f64]) -> f64 {
     at(times, 0.99)
 }
 
-/// Reads every member through SHA-256, each by one thread; how many bytes.
+/// Hashes every member with SHA-256, one thread per member; returns the number of bytes.
 fn hash(archive: &Path) -> Result<u64> {
     let (next, bytes) = (AtomicUsize::new(0), AtomicU64::new(0));
     let work = || -> std::result::Result<(), String> {

@@ -1,6 +1,6 @@
-//! A quarterly archive of Sunbiz of any size. SYNTHETIC: each record is a real one of a daily file
-//! under a fictional number (`99` behind the letter), with names, people and house numbers put
-//! together from several real records. Equal numbers of records are equal bytes.
+//! Makes a quarterly Sunbiz archive of any size. SYNTHETIC: each record is a real one of a daily
+//! file under a fictional number (`99` after the letter). Names, people and house numbers are
+//! combined from several real records. The same number of records makes the same bytes.
 
 use std::collections::BTreeSet;
 use std::fs::{self, File};
@@ -14,8 +14,8 @@ use zip::{DateTime, ZipArchive, ZipWriter};
 use crate::Result;
 use crate::corpus::{folder, remove, shared_data};
 
-/// Records of the archive; `PUBDATA_BENCH_ENTITIES` sets another number than that of the published
-/// one, about.
+/// Returns the number of records in the archive. The default is about that of the published one;
+/// `PUBDATA_BENCH_ENTITIES` sets another number.
 pub fn entities() -> Result<u64> {
     Ok(std::env::var("PUBDATA_BENCH_ENTITIES")
         .map_or(Ok(10_000_000), |entities| entities.parse())?)
@@ -27,7 +27,7 @@ const DAILY: &str = "general/business/20230929c.txt";
 const RECORD_BYTES: usize = 1_440;
 const MEMBERS: u64 = 10;
 
-/// Places of a record, counted from 0: the layout that `pipelines/business/fl_sunbiz.toml`
+/// Offsets in a record, counted from 0, in the layout that `pipelines/business/fl_sunbiz.toml`
 /// declares.
 const NAME: std::ops::Range<usize> = 12..204;
 const STATUS: usize = 204;
@@ -35,16 +35,16 @@ const FEI: std::ops::Range<usize> = 480..494;
 const REPORTS: [usize; 3] = [505, 518, 531];
 const AGENT: usize = 544;
 const AGENT_TYPE: usize = 586;
-/// Street lines that begin with a house number.
+/// Offsets of street lines that begin with a house number.
 const STREETS: [usize; 3] = [220, 346, 587];
 const OFFICERS: [usize; 6] = [668, 796, 924, 1_052, 1_180, 1_308];
 
-/// The archive on a mirror.
+/// Returns the archive's path on a mirror.
 pub fn archive(mirror: &Path) -> PathBuf {
     mirror.join(HOST).join("cordata.zip")
 }
 
-/// A mirror with an archive of so many records.
+/// Returns a mirror with an archive of this many records.
 pub fn mirror(entities: u64) -> Result<PathBuf> {
     let mirror = folder().join(format!("entities-{entities}"));
     if mirror.join(MARKER).is_file() {
@@ -56,8 +56,7 @@ pub fn mirror(entities: u64) -> Result<PathBuf> {
     let daily = fs::read(shared_data()?.join(DAILY))?;
     let real = Real::new(&daily);
     let part = |digit: u64| mirror.join(HOST).join(format!("cordata{digit}.part"));
-    // Each member is packed by a thread of its own; its compressed bytes are then copied as they
-    // are.
+    // A separate thread compresses each member; the compressed bytes are then copied unchanged.
     (0..MEMBERS).into_par_iter().try_for_each(|digit| {
         write_member(&part(digit), digit, entities, &real).map_err(|error| error.to_string())
     })?;
@@ -76,7 +75,7 @@ pub fn mirror(entities: u64) -> Result<PathBuf> {
     Ok(mirror)
 }
 
-/// The records of which the numbers end in a digit.
+/// Writes the records whose numbers end in a digit.
 fn write_member(path: &Path, digit: u64, entities: u64, real: &Real<'_>) -> Result<()> {
     let mut member = ZipWriter::new(BufWriter::with_capacity(1 << 20, File::create(path)?));
     let day = DateTime::from_date_and_time(2026, 10, 1, 6, 0, 0)?;
@@ -100,7 +99,7 @@ fn write_member(path: &Path, digit: u64, entities: u64, real: &Real<'_>) -> Resu
     Ok(())
 }
 
-/// The names of records, by their numbers.
+/// Returns the names of records, by number.
 pub fn names(numbers: impl Iterator<Item = u64>) -> Result<Vec<String>> {
     let daily = fs::read(shared_data()?.join(DAILY))?;
     let real = Real::new(&daily);
@@ -109,12 +108,12 @@ pub fn names(numbers: impl Iterator<Item = u64>) -> Result<Vec<String>> {
         .collect())
 }
 
-/// What the real records are taken apart into.
+/// Parts of the real records.
 struct Real<'r> {
     records: Vec<&'r [u8]>,
     first_words: Vec<&'r [u8]>,
     last_words: Vec<&'r [u8]>,
-    /// Columns of 20 and of 14 characters, blanks behind.
+    /// Columns of 20 and of 14 characters, padded with blanks.
     last_names: Vec<&'r [u8]>,
     first_names: Vec<&'r [u8]>,
 }
@@ -158,8 +157,8 @@ impl<'r> Real<'r> {
         }
     }
 
-    /// The name of the record of a number: words of other names before the legal form that the
-    /// record's own name ends with.
+    /// Returns the name of a numbered record: words of other names, and the legal form at the end
+    /// of the record's real name.
     fn name(&self, number: u64) -> Vec<u8> {
         let own = pick(&self.records, number, RECORDS, 0)[NAME].trim_ascii_end();
         let designator = own.rsplit(|byte| *byte == b' ').next().unwrap_or_default();
@@ -182,7 +181,7 @@ impl<'r> Real<'r> {
         let record = &mut lines[begin..begin + RECORD_BYTES];
         record[1..12].copy_from_slice(format!("99{number:09}").as_bytes());
         put(&mut record[NAME], &self.name(number));
-        // As in the published archive, most entities are not active any more.
+        // In the published archive, too, most entities are no longer active.
         record[STATUS] = if number % 5 < 2 { b'A' } else { b'I' };
         put(
             &mut record[FEI],
@@ -228,12 +227,12 @@ impl<'r> Real<'r> {
 /// Factor that spreads the records.
 const RECORDS: u64 = 0x9E37_79B9;
 
-/// One of a list. Multiplied by odd constants, neighbours come from different places of the lists.
+/// Picks an item of a list. Multiplication by odd constants spreads adjacent numbers over the list.
 fn pick<'r>(list: &[&'r [u8]], number: u64, stride: u64, more: u64) -> &'r [u8] {
     list[((number + more).wrapping_mul(stride) >> 7) as usize % list.len()]
 }
 
-/// Writes a text into a field, blanks behind; what is too long is cut.
+/// Writes a text into a field, padded with blanks; cuts a text that is too long.
 fn put(field: &mut [u8], text: &[u8]) {
     field.fill(b' ');
     let length = text.len().min(field.len());

@@ -12,8 +12,8 @@ use crate::{Result, Skipped};
 const ROUNDS: usize = 5;
 const ROUNDS_WITH_PEERS: usize = 3;
 
-/// Builds a release from the archives in an empty home; inflates the same archive; lets Python and
-/// DuckDB extract the same facts.
+/// Builds a release from the archives in an empty home, inflates the same archive, and extracts the
+/// same facts with Python and DuckDB.
 pub fn bench() -> Result<()> {
     let members = facts_corpus::members()?;
     let mirror = facts_corpus::mirror(members)?;
@@ -72,21 +72,21 @@ fn print(ours: &str, peer: &str, pair: &Pair) {
     println!("    {ours:<27} {}", pair.ours);
     println!("    {peer:<27} {}", pair.peer);
     println!(
-        "    {:<27} {}; the other way {:.1}",
+        "    {:<27} {}; inverse {:.1}",
         "ratio",
         pair.ratio,
         1.0 / pair.ratio.median()
     );
 }
 
-/// Seconds from an empty home to a release of the financials: fetched, decoded, selected,
-/// validated, published.
+/// Returns the seconds from an empty home to a release of the financials: fetched, decoded,
+/// selected, validated, published.
 pub fn build(mirror: &Path, home: &Path) -> Result<f64> {
     corpus::remove(home)?;
     run(mirror, home)
 }
 
-/// Seconds of a run on a home as it is.
+/// Returns the seconds of a run in an existing home.
 pub fn run(mirror: &Path, home: &Path) -> Result<f64> {
     // 10: some records are in quarantine.
     Ok(seconds(|| {
@@ -102,7 +102,7 @@ pub fn run(mirror: &Path, home: &Path) -> Result<f64> {
     .0)
 }
 
-/// The home's release.
+/// Returns the home's newest release.
 pub fn release(home: &Path) -> Result<PathBuf> {
     let mut releases: Vec<PathBuf> = fs::read_dir(home.join("releases"))?
         .map(|entry| Ok(entry?.path()))
@@ -115,8 +115,8 @@ pub fn release(home: &Path) -> Result<PathBuf> {
     Ok(releases.pop().ok_or("no release")?)
 }
 
-/// Reads every member to its end, CRC checked, each by one thread, with the fastest that the
-/// program has for it; how many bytes.
+/// Reads every member to its end and checks its CRC, one thread per member, with the program's
+/// fastest reader; returns the number of bytes.
 pub fn inflate(archive: &Path) -> Result<u64> {
     let archive = Archive::open(archive, "*", u64::MAX)?;
     let (next, bytes) = (AtomicUsize::new(0), AtomicU64::new(0));
@@ -185,7 +185,7 @@ impl Peers {
         Ok(seconds(|| finish(&mut command, &[0]))?.0)
     }
 
-    /// What a release and the peers' rows have in common, when they are equal.
+    /// Checks that the release and the peers have equal rows; returns a summary of them.
     fn check(&self, home: &Path) -> Result<String> {
         let counts = self.run_polars()?.1;
         self.duckdb()?;

@@ -1,8 +1,8 @@
-//! Companyfacts archives of any size: the real members and clones of them under fictional CIKs
-//! (above 2000000000) with perturbed values and fictional accession numbers, made by the tool
-//! beside the real files. Members that were captured with white space are written without it, as
-//! the SEC writes them. The clones' CIKs fill buckets as those of a published archive do: about 19
-//! registrants to each.
+//! Makes companyfacts archives of any size from real members and clones of them. The tool next to
+//! the real files makes the clones, with fictional CIKs (above 2000000000), perturbed values and
+//! fictional accession numbers. Members captured with white space are written without it, as the
+//! SEC writes them. The clones' CIKs fill buckets as in a published archive: about 19 registrants
+//! in each.
 
 use std::fs::{self, File};
 use std::io::{Read, Write};
@@ -17,8 +17,9 @@ use crate::corpus::{folder, make_mirror, shared_data};
 use crate::measure::finish;
 use crate::{Result, Skipped};
 
-/// Members of the archive; `PUBDATA_BENCH_MEMBERS` sets another number than the one that figures
-/// are stated for, which is as many facts (11 M) as the goals were set with.
+/// Returns the number of members in the archive. With the default it has as many facts (11 M) as
+/// when the goals were set, and stated figures refer to it; `PUBDATA_BENCH_MEMBERS` sets another
+/// number.
 pub fn members() -> Result<usize> {
     Ok(std::env::var("PUBDATA_BENCH_MEMBERS").map_or(Ok(600), |members| members.parse())?)
 }
@@ -27,7 +28,7 @@ const HOST: &str = "www.sec.gov";
 const DAILY: &str = "www.sec.gov/Archives/edgar/daily-index";
 const MARKER: &str = ".pubdata-mirror";
 
-/// Companyfacts on a mirror.
+/// Returns the companyfacts archive's path on a mirror.
 pub fn archive(mirror: &Path) -> PathBuf {
     mirror.join(DAILY).join("xbrl/companyfacts.zip")
 }
@@ -36,7 +37,7 @@ fn submissions(mirror: &Path) -> PathBuf {
     mirror.join(DAILY).join("bulkdata/submissions.zip")
 }
 
-/// A mirror of the SEC's site with so many members in the archive of facts.
+/// Returns a mirror of the SEC's site with this many members in the archive of facts.
 pub fn mirror(members: usize) -> Result<PathBuf> {
     let mirror = folder().join(format!("facts-{members}-filled"));
     if mirror.join(MARKER).is_file() {
@@ -62,10 +63,10 @@ pub fn mirror(members: usize) -> Result<PathBuf> {
     Ok(mirror)
 }
 
-/// Registrants of a published archive in one bucket: the last three digits of the CIK.
+/// Number of registrants of a published archive in one bucket: the last three digits of the CIK.
 const BUCKET_REGISTRANTS: u64 = 19;
 
-/// Numbers the clones of an archive anew: 2000000000, 2000001000 and so on are one bucket,
+/// Renumbers the clones of an archive: 2000000000, 2000001000 and so on share one bucket;
 /// 2000000001 begins the next.
 fn fill_buckets(path: &Path) -> Result<()> {
     let anew = path.with_extension("anew");
@@ -100,12 +101,12 @@ fn fill_buckets(path: &Path) -> Result<()> {
     Ok(fs::rename(anew, path)?)
 }
 
-/// Marks a mirror that is complete as one of samples: floors for whole files do not apply.
+/// Marks a complete mirror as one of samples, which exempts it from floors for whole files.
 fn mark(mirror: &Path) -> Result<()> {
     Ok(fs::write(mirror.join(MARKER), "sample = true\n")?)
 }
 
-/// The real files with complete members only, and those without white space.
+/// Links the real files, with complete members only, and writes those without white space.
 fn compact_data() -> Result<PathBuf> {
     let (shared, data) = (shared_data()?.canonicalize()?, folder().join("facts-data"));
     crate::corpus::remove(&data)?;
@@ -131,7 +132,7 @@ fn compact_data() -> Result<PathBuf> {
     Ok(data)
 }
 
-/// JSON without white space outside strings.
+/// Returns JSON without white space outside strings.
 fn without_white_space(json: &[u8]) -> Vec<u8> {
     let (mut is_string, mut is_escaped) = (false, false);
     let is_kept = |byte: &u8| {
@@ -143,7 +144,7 @@ fn without_white_space(json: &[u8]) -> Vec<u8> {
     json.iter().copied().filter(is_kept).collect()
 }
 
-/// A mirror of the next night: the archive compiled anew, with one figure changed in some of its
+/// Makes the mirror of the next run: the archive is compiled again, with one changed figure in some
 /// members, spread over all of them.
 pub fn next_night(mirror: &Path, name: &str, changed_percent: usize) -> Result<PathBuf> {
     let night = folder().join(name);
@@ -157,7 +158,7 @@ pub fn next_night(mirror: &Path, name: &str, changed_percent: usize) -> Result<P
     let mut from = ZipArchive::new(File::open(archive(mirror))?)?;
     let mut to = ZipWriter::new(File::create(archive(&night))?);
     let mut content = Vec::new();
-    // Backwards: a new archive even when no member is.
+    // Backwards, so that the archive differs even if no member does.
     for index in (0..from.len()).rev() {
         let mut member = from.by_index(index)?;
         if index * changed_percent % 100 >= changed_percent {
@@ -184,7 +185,7 @@ pub fn next_night(mirror: &Path, name: &str, changed_percent: usize) -> Result<P
     Ok(night)
 }
 
-/// The members of the archive as files.
+/// Extracts the members of the archive as files.
 pub fn extracted(mirror: &Path) -> Result<PathBuf> {
     let extracted = mirror.join("extracted");
     if !extracted.join("done").is_file() {
@@ -195,7 +196,7 @@ pub fn extracted(mirror: &Path) -> Result<PathBuf> {
     Ok(extracted)
 }
 
-/// The concepts that the pipeline reads, one per line.
+/// Writes the concepts that the pipeline reads, one per line.
 pub fn concepts() -> Result<PathBuf> {
     let declaration: toml::Value = toml::from_str(&fs::read_to_string(
         Path::new(env!("CARGO_MANIFEST_DIR")).join("pipelines/sec/financials.toml"),
@@ -228,7 +229,7 @@ fn collect_concepts<'v>(value: &'v toml::Value, concepts: &mut Vec<&'v str>) {
     }
 }
 
-/// A script of `peers/` under the interpreter that has its packages.
+/// Returns a command for a script of `peers/`, with the interpreter that has its packages.
 pub fn python(script: &str, packages: &str) -> Result<Command> {
     let requirements = "benches/goals/peers/requirements.txt";
     let interpreter = ["PUBDATA_BENCH_PYTHON", "PUBDATA_TEST_PYTHON"]

@@ -15,14 +15,15 @@ use crate::tax_corpus;
 /// Sizes of the work, in sixteenths of the largest: each is four times the one before.
 const SIXTEENTHS: [u64; 3] = [1, 4, 16];
 const ROUNDS: usize = 3;
-/// Members of the archive of facts whose releases are kept.
+/// Number of members in the archive of facts for the bench of kept releases.
 const KEPT_MEMBERS: usize = 60;
-/// About what the two lists have that are measured.
+/// Approximate record counts of the two measured lists.
 const PERMITS: u64 = 800_000;
 const CREDENTIALS: u64 = 1_600_000;
 
-/// Builds of a sixteenth, a quarter and the whole of each kind of work, and commands in a home with
-/// 1, 4 and 16 releases: by which power of the size the time grows from each size to the next.
+/// Measures how time grows with the size of the work: builds of a sixteenth, a quarter and the
+/// whole of each kind, and commands in a home with 1, 4 and 16 releases. Prints the exponent from
+/// each size to the next.
 pub fn bench() -> Result<()> {
     let members = 4 * facts_corpus::members()? as u64;
     grow("facts, members", members, |members| {
@@ -44,7 +45,7 @@ pub fn bench() -> Result<()> {
     releases_kept()
 }
 
-/// Measures work of three sizes and prints each time and the exponents between them.
+/// Measures work of three sizes; prints each time and the exponents between them.
 fn grow(what: &str, largest: u64, mut measure: impl FnMut(u64) -> Result<f64>) -> Result<()> {
     let mut measured: Vec<(u64, Figures)> = Vec::new();
     for size in SIXTEENTHS.map(|sixteenths| largest * sixteenths / 16) {
@@ -72,7 +73,7 @@ fn grow(what: &str, largest: u64, mut measure: impl FnMut(u64) -> Result<f64>) -
     Ok(())
 }
 
-/// By which power of the size a time grows, from each size to the next, which is four times as
+/// Returns the exponents by which a time grows from each size to the next, which is four times as
 /// large.
 fn exponents(times: &[f64]) -> String {
     let exponents: Vec<String> = times
@@ -82,7 +83,7 @@ fn exponents(times: &[f64]) -> String {
     exponents.join(", ")
 }
 
-/// Seconds of a build in an empty home.
+/// Returns the seconds of a build in an empty home.
 fn build(pipelines: &[&str], mirror: &Path) -> Result<f64> {
     let home = corpus::folder().join("growth-home");
     let taken = build_in(&home, pipelines, mirror)?;
@@ -90,7 +91,7 @@ fn build(pipelines: &[&str], mirror: &Path) -> Result<f64> {
     Ok(taken)
 }
 
-/// The same, of which the home stays.
+/// Like [`build`], but keeps the home.
 fn build_in(home: &Path, pipelines: &[&str], mirror: &Path) -> Result<f64> {
     corpus::remove(home)?;
     Ok(seconds(|| {
@@ -107,7 +108,7 @@ fn build_in(home: &Path, pipelines: &[&str], mirror: &Path) -> Result<f64> {
     .0)
 }
 
-/// Builds of the registry, the first start of a server, and searches.
+/// Measures builds of the registry, the first start of a server, and searches.
 fn registry(largest: u64) -> Result<()> {
     let home = corpus::folder().join("growth-home");
     let mut searches: Vec<(f64, Vec<(&str, f64)>)> = Vec::new();
@@ -127,7 +128,7 @@ fn registry(largest: u64) -> Result<()> {
         }
         Ok(taken)
     })?;
-    println!("    a server with them");
+    println!("    a server with the registry");
     line(
         "first start",
         &searches
@@ -166,7 +167,7 @@ fn line(what: &str, times: &[f64]) {
     );
 }
 
-/// Commands in a home with one, four and sixteen releases of the same tables.
+/// Measures commands in a home with one, four and sixteen releases of the same tables.
 fn releases_kept() -> Result<()> {
     let home = corpus::folder().join("growth-releases");
     corpus::remove(&home)?;
@@ -182,7 +183,7 @@ fn releases_kept() -> Result<()> {
             .filter(|entry| entry.as_ref().is_ok_and(|entry| entry.path().is_dir()))
             .count();
         if kept != night {
-            return Err(format!("{kept} releases after {night} nights").into());
+            return Err(format!("{kept} releases after {night} runs").into());
         }
         let median = |work: &mut dyn FnMut() -> Result<f64>| -> Result<f64> {
             Ok(Figures::new(
@@ -203,7 +204,7 @@ fn releases_kept() -> Result<()> {
         ]);
     }
     println!("    releases kept: 1, 4, 16");
-    for (number, what) in ["unchanged night", "releases list", "status", "server ready"]
+    for (number, what) in ["unchanged run", "releases list", "status", "server ready"]
         .into_iter()
         .enumerate()
     {

@@ -1,5 +1,5 @@
-//! A server under measurement and a plain HTTP/1.1 client that reads whole answers over one
-//! connection.
+//! Provides a server under measurement and a plain HTTP/1.1 client that reads whole answers over
+//! one connection.
 
 use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -11,23 +11,22 @@ use std::time::{Duration, Instant};
 use crate::Result;
 use crate::measure::{finish, pubdata};
 
-/// How long a server may take to be ready before the bench gives up; one that reads ten million
-/// names takes its time.
+/// Maximum time for a server to become ready; one that reads ten million names needs long.
 const PATIENCE: Duration = Duration::from_secs(600);
 
-/// The request id of every request: it is part of an answer, which is to be equal byte by byte.
+/// Request id of every request: it is part of the answer, which must be equal byte for byte.
 pub const REQUEST_ID: &str = "bench";
 
-/// A process that is ended when dropped.
+/// A process that is killed when dropped.
 pub struct Server {
     child: Child,
     pub address: String,
-    /// From the start of the process to the first answer that says it is ready.
+    /// Seconds from the start of the process to the first answer that reports readiness.
     pub ready_seconds: f64,
 }
 
 impl Server {
-    /// Starts a command that will listen on `address`, and waits until `path` answers 200.
+    /// Starts a command that listens on `address`, and waits until `path` answers 200.
     pub fn start(command: &mut Command, address: &str, path: &str) -> Result<Self> {
         let begun = Instant::now();
         let child = command
@@ -58,28 +57,28 @@ impl Server {
         }
     }
 
-    /// Processor time of all its threads so far, in clock ticks.
+    /// Returns the processor time of all its threads so far, in clock ticks.
     pub fn ticks(&self) -> Result<f64> {
         let stat = fs::read_to_string(format!("/proc/{}/stat", self.child.id()))?;
-        // The name, in parentheses, may hold spaces; user and system time are the 12th and 13th
+        // The name, in parentheses, may contain spaces; user and system time are the 12th and 13th
         // fields after it.
         let fields: Vec<&str> = stat
             .rsplit_once(')')
-            .ok_or("the system does not tell processor time")?
+            .ok_or("the system does not report processor time")?
             .1
             .split_whitespace()
             .collect();
         Ok(fields[11].parse::<f64>()? + fields[12].parse::<f64>()?)
     }
 
-    /// Resident memory now and at its highest, in bytes.
+    /// Returns the current and the peak resident memory, in bytes.
     pub fn memory(&self) -> Result<(f64, f64)> {
         let status = fs::read_to_string(format!("/proc/{}/status", self.child.id()))?;
         let field = |name: &str| -> Result<f64> {
             let line = status
                 .lines()
                 .find_map(|line| line.strip_prefix(name))
-                .ok_or("the system does not tell memory")?;
+                .ok_or("the system does not report memory")?;
             Ok(line.trim().trim_end_matches(" kB").parse::<f64>()? * 1024.0)
         };
         Ok((field("VmRSS:")?, field("VmHWM:")?))
@@ -93,7 +92,7 @@ impl Drop for Server {
     }
 }
 
-/// `pubdata serve` over a home, on one processor when that is given.
+/// Starts `pubdata serve` over a home, optionally pinned to one processor.
 pub fn serve(home: &Path, processor: Option<usize>, arguments: &[&str]) -> Result<Server> {
     let address = free_address()?;
     let mut command = pinned(processor, env!("CARGO_BIN_EXE_pubdata"));
@@ -106,7 +105,7 @@ pub fn serve(home: &Path, processor: Option<usize>, arguments: &[&str]) -> Resul
     Server::start(&mut command, &address, "/readyz")
 }
 
-/// A command that runs on one processor.
+/// Returns a command, pinned to one processor if given.
 pub fn pinned(processor: Option<usize>, program: &str) -> Command {
     let Some(processor) = processor else {
         return Command::new(program);
@@ -120,7 +119,7 @@ pub fn free_address() -> Result<String> {
     Ok(TcpListener::bind("127.0.0.1:0")?.local_addr()?.to_string())
 }
 
-/// A key without limits, as the header that carries it.
+/// Creates a key without limits; returns the header line that carries it.
 pub fn key_header(home: &Path) -> Result<String> {
     let mut command = pubdata(&[
         "keys",
@@ -163,7 +162,8 @@ impl Client {
         })
     }
 
-    /// Asks and reads the whole answer. `headers` are whole lines, each with its ending.
+    /// Sends a request and reads the whole answer. `headers` holds whole lines, each with its line
+    /// end.
     pub fn get(&mut self, path: &str, headers: &str) -> Result<Answer> {
         let request = format!(
             "GET {path} HTTP/1.1\r\nHost: {}\r\nX-Request-Id: {REQUEST_ID}\r\n{headers}\r\n",
@@ -195,7 +195,7 @@ impl Client {
         let body = if is_chunked {
             self.chunks()?
         } else {
-            self.read(length.ok_or("the answer does not say its length")?)?
+            self.read(length.ok_or("the answer does not state its length")?)?
         };
         Ok(Answer { status, body })
     }
@@ -206,7 +206,7 @@ impl Client {
         Ok(bytes)
     }
 
-    /// A body in chunks, the last of which is empty.
+    /// Reads a chunked body, whose last chunk is empty.
     fn chunks(&mut self) -> Result<Vec<u8>> {
         let mut body = Vec::new();
         loop {
@@ -221,7 +221,7 @@ impl Client {
     }
 }
 
-/// Waits before the next look at a process that cannot tell when it is ready.
+/// Waits before the next check of a process that cannot signal when it is ready.
 #[expect(
     clippy::disallowed_methods,
     reason = "another process is waited for, and it has no event to give"

@@ -1,6 +1,7 @@
-//! A table of permits (Philadelphia's columns) and one of credentials (Washington's) of any size.
-//! SYNTHETIC: numbers, streets and parties are made up; types, statuses and credentials are words
-//! that the two publishers use, in equal shares. Equal numbers of records are equal bytes.
+//! Makes a table of permits (Philadelphia's columns) and one of credentials (Washington's) of any
+//! size. SYNTHETIC: numbers, streets and parties are made up; types, statuses and credentials are
+//! words that the two publishers use, in equal shares. The same number of records makes the same
+//! bytes.
 
 use std::fs::{self, File};
 use std::io::{BufWriter, Write};
@@ -13,7 +14,7 @@ const MARKER: &str = ".pubdata-mirror";
 
 const PERMITS: &str = "phl.carto.com/api/v2/sql@format=csv&q=SELECT+*,ST_Y(the_geom)+AS+lat,ST_X(the_geom)+AS+lng,(permitissuedate+AT+TIME+ZONE+%27EST5EDT%27)::date+AS+issued,(permitcompleteddate+AT+TIME+ZONE+%27EST5EDT%27)::date+AS+completed+FROM+permits";
 const PERMIT_COLUMNS: &str = "cartodb_id,the_geom,the_geom_webmercator,objectid,permitnumber,addressobjectid,parcel_id_num,permittype,permitdescription,commercialorresidential,typeofwork,approvedscopeofwork,permitissuedate,status,applicanttype,contractorname,contractoraddress1,contractoraddress2,mostrecentinsp,opa_account_num,address,unit_type,unit_num,zip,censustract,council_district,opa_owner,systemofrecord,geocode_x,geocode_y,permitcompleteddate,numberofstories,numberofunits,occupancytype,usecategories,lat,lng,issued,completed";
-/// Type and its description.
+/// A type and its description.
 const TYPES: [(&str, &str); 8] = [
     ("Building", "BUILDING PERMIT"),
     ("Residential Building", "RESIDENTIAL BUILDING PERMIT"),
@@ -60,7 +61,7 @@ const STANDINGS: [&str; 5] = [
     "Active Provisional",
 ];
 
-/// A mirror with a table of so many permits.
+/// Returns a mirror with a table of this many permits.
 pub fn permits(records: u64) -> Result<PathBuf> {
     mirror("permits", PERMITS, PERMIT_COLUMNS, records, &|number| {
         let ((kind, described), work, status) = (
@@ -87,7 +88,7 @@ pub fn permits(records: u64) -> Result<PathBuf> {
     })
 }
 
-/// A mirror with a table of so many credentials.
+/// Returns a mirror with a table of this many credentials.
 pub fn credentials(records: u64) -> Result<PathBuf> {
     mirror(
         "credentials",

@@ -1,4 +1,4 @@
-//! Requests over many connections at once, by wrk.
+//! Sends requests over many connections in parallel, with wrk.
 
 use std::fmt::Write;
 use std::fs;
@@ -11,19 +11,20 @@ use crate::{Result, Skipped};
 
 pub const CONNECTIONS: &str = "32";
 
-/// Requests that are sent in turn, again and again.
+/// Requests to send repeatedly in turn.
 pub struct Load {
     script: PathBuf,
 }
 
-/// What came of it.
+/// Result of a load run.
 pub struct Answered {
     pub requests: f64,
     pub per_second: f64,
 }
 
 impl Load {
-    /// `headers` are whole lines, each with its ending. The requests are kept in the file `script`.
+    /// Writes the requests to the file `script`. `headers` holds whole lines, each with its line
+    /// end.
     pub fn new(
         script: PathBuf,
         paths: impl IntoIterator<Item = String>,
@@ -43,8 +44,8 @@ impl Load {
         Ok(Self { script })
     }
 
-    /// Sends them for so many seconds, from one processor when that is given. An answer that is no
-    /// success is an error.
+    /// Sends the requests for a number of seconds, from one processor if given. Fails if an answer
+    /// is not a success.
     pub fn send(&self, address: &str, seconds: &str, processor: Option<usize>) -> Result<Answered> {
         let mut command = pinned(processor, "wrk");
         command
@@ -71,7 +72,7 @@ impl Load {
     }
 }
 
-/// Refuses where a program is missing.
+/// Skips the bench if a program is missing.
 pub fn require(programs: &[(&str, &str)]) -> Result<()> {
     for (program, option) in programs {
         if Command::new(program).arg(option).output().is_err() {

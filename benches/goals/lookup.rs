@@ -13,14 +13,14 @@ use crate::http::{Client, Server, key_header, serve};
 use crate::measure::{Figures, finish, pubdata};
 
 const ROUNDS: usize = 5;
-/// Each registrant is asked for so many times in a round: the system counts a process's time in
-/// hundredths of a second.
+/// Number of requests per registrant in a round: the system counts processor time in hundredths of
+/// a second.
 const REPEATS: usize = 20;
-/// Clock ticks in a second, the same on every Linux.
+/// Clock ticks per second, the same on every Linux.
 const TICKS: f64 = 100.0;
 
-/// CPU of an answer with a registrant's annual figures, all of the HTTP server's, against the same
-/// rows from the same Parquet by DataFusion.
+/// Measures the processor time of the whole HTTP server per answer with a registrant's annual
+/// figures, against DataFusion reading the same rows from the same Parquet files.
 pub fn bench() -> Result<()> {
     let mirror = facts_corpus::mirror(facts_corpus::members()?)?;
     let (home, figures) = (
@@ -57,8 +57,8 @@ pub fn bench() -> Result<()> {
     corpus::remove(&home)
 }
 
-/// Asks for every registrant and writes the figures that each answer has; the paths of those with
-/// figures.
+/// Requests every registrant and writes the figures of each answer; returns the paths of
+/// registrants with figures.
 fn write_figures(server: &Server, key: &str, mirror: &Path, figures: &Path) -> Result<Vec<String>> {
     let (mut file, mut paths, mut rows, mut bytes) = (fs::File::create(figures)?, Vec::new(), 0, 0);
     let mut client = Client::connect(&server.address)?;
@@ -109,7 +109,7 @@ fn write_figures(server: &Server, key: &str, mirror: &Path, figures: &Path) -> R
     Ok(paths)
 }
 
-/// CPU microseconds of the server for each answer, over one connection.
+/// Returns the server's processor time per answer over one connection, in microseconds.
 fn ask(server: &Server, key: &str, paths: &[String]) -> Result<f64> {
     let mut client = Client::connect(&server.address)?;
     let before = server.ticks()?;

@@ -1,7 +1,7 @@
-//! Measures the goals that `docs/PERFORMANCE.md` states and prints, for each, our figure, the
-//! peer's or the limit's, and the ratio. `cargo bench` measures all, `cargo bench -- acs trace`
-//! some. What cannot be measured here is skipped with its reason; work that does not come out equal
-//! on both sides fails. Nothing is judged: the figures are printed beside the goal.
+//! Measures the goals stated in `docs/PERFORMANCE.md` and prints our figure, the figure of the peer
+//! or limit, and the ratio. `cargo bench` measures all, `cargo bench -- acs trace` some. A goal
+//! that cannot be measured here is skipped with a reason; unequal results of the two sides are a
+//! failure. The benches do not judge: they print the figures next to the goal.
 
 #![expect(clippy::print_stdout, reason = "a bench prints its figures")]
 
@@ -36,7 +36,7 @@ use std::process::ExitCode;
 
 type Result<T> = std::result::Result<T, Box<dyn Error>>;
 
-/// Why something cannot be measured here.
+/// Reason why something cannot be measured here.
 #[derive(Debug)]
 struct Skipped(String);
 
@@ -88,7 +88,7 @@ const BENCHES: [(&str, &str, Bench); 16] = [
     ),
     (
         "nights",
-        "goal 5: unchanged night, night with 3 % changed members, against the first night (pass <= 0.2, <= 0.3; moonshot <= 0.02, <= 0.06)",
+        "goal 5: unchanged run, run with 3 % changed members, against the first run (pass <= 0.2, <= 0.3; moonshot <= 0.02, <= 0.06)",
         nights::bench,
     ),
     (
@@ -145,7 +145,7 @@ fn main() -> ExitCode {
     {
         let names: Vec<&str> = BENCHES.iter().map(|(name, ..)| *name).collect();
         println!(
-            "there is no bench `{unknown}`; there are {}",
+            "unknown bench `{unknown}`; the benches are {}",
             names.join(", ")
         );
         return ExitCode::FAILURE;

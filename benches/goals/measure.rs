@@ -1,4 +1,4 @@
-//! Timing whole processes and closures in turn, and what to say about the samples.
+//! Times whole processes and closures in turn, and formats the samples.
 
 use std::fmt;
 use std::fs;
@@ -49,15 +49,15 @@ impl fmt::Display for Figures {
     }
 }
 
-/// Our figures, the peer's, and the ratio pair by pair.
+/// Our figures, the peer's, and the ratio of each pair.
 pub struct Pair {
     pub ours: Figures,
     pub peer: Figures,
     pub ratio: Figures,
 }
 
-/// Measures two sides in turn, A B A B, after one round that is not counted: a machine that drifts
-/// drifts for both.
+/// Measures two sides alternately, A B A B, after one round that is not counted, so that drift of
+/// the machine affects both.
 pub fn in_turn(
     rounds: usize,
     unit: &'static str,
@@ -80,14 +80,14 @@ pub fn in_turn(
     })
 }
 
-/// Seconds that some work takes.
+/// Returns the seconds that some work takes, and its result.
 pub fn seconds<T>(work: impl FnOnce() -> Result<T>) -> Result<(f64, T)> {
     let begun = Instant::now();
     let done = work()?;
     Ok((begun.elapsed().as_secs_f64(), done))
 }
 
-/// The program under measurement, quiet.
+/// Returns a command for the program under measurement, with quiet logs.
 pub fn pubdata(arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_pubdata"));
     command
@@ -100,7 +100,7 @@ pub fn pubdata(arguments: &[&str]) -> Command {
 /// Runs a command to its end.
 ///
 /// # Errors
-/// When it cannot be started or its exit code is not one of those expected, with what it printed.
+/// If it cannot be started, or ends with an unexpected exit code; the message includes its output.
 pub fn finish(command: &mut Command, expected: &[i32]) -> Result<Output> {
     let output = command
         .output()
@@ -123,7 +123,7 @@ pub fn finish(command: &mut Command, expected: &[i32]) -> Result<Output> {
     .into())
 }
 
-/// Processor, cores and memory, as far as the system says.
+/// Describes processor, cores and memory, as far as the system reports them.
 pub fn machine() -> String {
     let field = |file: &str, name: &str| {
         let content = fs::read_to_string(file).unwrap_or_default();
@@ -142,12 +142,12 @@ pub fn machine() -> String {
     )
 }
 
-/// Threads that this process may use.
+/// Returns the number of threads that this process may use.
 pub fn threads() -> usize {
     std::thread::available_parallelism().map_or(1, std::num::NonZero::get)
 }
 
-/// What else the machine does: the load averages.
+/// Returns the load averages, which show what else the machine does.
 pub fn load() -> String {
     fs::read_to_string("/proc/loadavg").map_or_else(
         |_| "unknown".to_owned(),

@@ -8,14 +8,15 @@ use crate::measure::{Figures, finish};
 
 const ROUNDS: usize = 3;
 
-/// Runs a command and prints the most memory that it had, in kilobytes: the system tells it only to
-/// the parent of a process that ended.
+/// Runs a command and prints its peak memory in kilobytes. The system reports it only to the parent
+/// of an ended process.
 const WATCH: &str = "import resource, subprocess, sys
 code = subprocess.call(sys.argv[1:], stdout=subprocess.DEVNULL)
 print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)
 sys.exit(code)";
 
-/// The most memory of a build in an empty home, of an archive and of one four times as large.
+/// Measures the peak memory of a build in an empty home, for an archive and for one four times as
+/// large.
 pub fn bench() -> Result<()> {
     let members = facts_corpus::members()?;
     let (once, four_times) = (
@@ -40,7 +41,7 @@ pub fn bench() -> Result<()> {
     Ok(())
 }
 
-/// The most memory, in megabytes, of a pipeline's build in an empty home.
+/// Returns the peak memory of a pipeline's build in an empty home, in megabytes.
 pub fn peak(pipeline: &str, mirror: &Path) -> Result<f64> {
     let home = corpus::folder().join("memory-home");
     corpus::remove(&home)?;
@@ -49,7 +50,7 @@ pub fn peak(pipeline: &str, mirror: &Path) -> Result<f64> {
     Ok(peak)
 }
 
-/// As [`peak`], in a home that is kept.
+/// Like [`peak`], but keeps the home.
 pub fn peak_in(home: &Path, pipeline: &str, mirror: &Path) -> Result<f64> {
     let mut command = Command::new("python3");
     command

@@ -13,15 +13,15 @@ use crate::measure::Figures;
 const ROUNDS: usize = 5;
 const CHANGED_PERCENT: usize = 3;
 
-/// A first night in an empty home, then a night on it: the same files, the archive compiled anew
-/// from the same members, some members changed.
+/// Measures a first run in an empty home and then a second run: with the same files, with the
+/// archive compiled again from the same members, and with some changed members.
 pub fn bench() -> Result<()> {
     let members = facts_corpus::members()?;
     let first = facts_corpus::mirror(members)?;
     let nights = [
         ("the same files", first.clone()),
         (
-            "archive compiled anew",
+            "archive compiled again",
             facts_corpus::next_night(&first, "facts-anew", 0)?,
         ),
         (
@@ -45,7 +45,7 @@ pub fn bench() -> Result<()> {
             }
         }
         println!(
-            "    first night                 {}",
+            "    first run                   {}",
             Figures::new(firsts, " s")
         );
         println!("    {name:<27} {}", Figures::new(seconds, " s"));
@@ -57,8 +57,8 @@ pub fn bench() -> Result<()> {
     corpus::remove(&home)
 }
 
-/// A release that carries over what did not change has the parts, byte by byte, of one that was
-/// built from nothing.
+/// Checks that a release that reuses unchanged parts equals, byte for byte, one built from an empty
+/// home.
 fn is_as_from_nothing(first: &Path, night: &Path) -> Result<()> {
     let home = corpus::folder().join("nights-home");
     build(first, &home)?;
@@ -67,7 +67,7 @@ fn is_as_from_nothing(first: &Path, night: &Path) -> Result<()> {
     build(night, &home)?;
     if carried.is_empty() || carried != parts(&release(&home)?)? {
         return Err(format!(
-            "{}: the parts of the second night are not those of a build from nothing",
+            "{}: the parts of the second run differ from those of a build in an empty home",
             night.display()
         )
         .into());
@@ -75,7 +75,7 @@ fn is_as_from_nothing(first: &Path, night: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Digests of a release's parts by their place in it.
+/// Returns the digests of a release's parts by their paths.
 fn parts(release: &Path) -> Result<BTreeMap<PathBuf, Digest>> {
     let (mut parts, mut folders) = (BTreeMap::new(), vec![release.to_owned()]);
     while let Some(folder) = folders.pop() {

@@ -7,12 +7,12 @@ use crate::measure::{Figures, seconds};
 
 const ROUNDS: usize = 40;
 
-/// Of the processor time that the system tells of a process (USER_HZ, 100 a second wherever Linux
-/// runs).
+/// Unit of the processor time that the system reports for a process (USER_HZ, 100 per second on
+/// every Linux).
 const TICKS_PER_MILLISECOND: f64 = 0.1;
 
-/// A page of each kind that the mirror's release has. Of companies it is the one with the longest
-/// history, of properties one with most permits.
+/// One page of each kind in the mirror's release: the company with the longest history, and a
+/// property with the most permits.
 const PAGES: [(&str, &str); 38] = [
     ("start", "/"),
     ("search", "/search?q=beverly"),
@@ -99,8 +99,8 @@ const PAGES: [(&str, &str); 38] = [
     ("a guide", "/docs/guides/start"),
 ];
 
-/// Time of the server for each kind of page and for the page of each dataset, over one connection,
-/// its processor time, and the page's bytes.
+/// Measures, over one connection, the server's response time, its processor time and the size of
+/// each kind of page and of each dataset's page.
 pub fn bench() -> Result<()> {
     let home = corpus::home()?;
     let key = key_header(&home)?;
@@ -134,7 +134,7 @@ pub fn bench() -> Result<()> {
     Ok(())
 }
 
-/// Asks for a page in turn and prints its figures.
+/// Requests a page repeatedly and prints its figures.
 fn measure(
     server: &Server,
     client: &mut Client,

@@ -11,8 +11,8 @@ const ROUNDS: usize = 5;
 const SECONDS: &str = "4";
 const PATH: &str = "/v1/geo-demographics/locations/";
 
-/// Requests per second of the profile endpoint and of nginx with the same answers as files, each on
-/// one processor; the load comes from another one.
+/// Measures requests per second of the profile endpoint, against nginx with the same answers as
+/// files, each on one processor. The load comes from another processor.
 pub fn bench() -> Result<()> {
     require(&[("nginx", "-v"), ("wrk", "-v"), ("taskset", "--version")])?;
     if threads() < 2 {
@@ -34,7 +34,7 @@ pub fn bench() -> Result<()> {
         zctas.len(),
         bytes as f64 / 1e3 / zctas.len() as f64
     );
-    // In an order that jumps about.
+    // In an order without locality.
     let paths =
         (0..zctas.len()).map(|index| format!("{PATH}{}", zctas[index * 7_919 % zctas.len()]));
     let load = Load::new(root.join("load.lua"), paths, &key)?;
@@ -46,7 +46,7 @@ pub fn bench() -> Result<()> {
     Ok(())
 }
 
-/// Asks for every profile and writes each answer where nginx will find it.
+/// Requests every profile and writes each answer where nginx finds it.
 fn write_answers(server: &Server, key: &str, zctas: &[String], root: &Path) -> Result<usize> {
     let folder = root.join(PATH.trim_matches('/'));
     corpus::remove(root)?;
@@ -97,7 +97,7 @@ fn start_nginx(root: &Path, first: &str) -> Result<Server> {
         root = root.display()
     );
     fs::write(file("nginx.conf"), configuration)?;
-    // Open files are cached, as one would set nginx up for speed: it needs as many descriptors.
+    // Open files are cached, as in an nginx tuned for speed, so it needs as many descriptors.
     let mut command = pinned(Some(0), "sh");
     command
         .args(["-c", "ulimit -n $(ulimit -Hn); exec nginx \"$@\"", "sh"])

@@ -40,7 +40,7 @@ pub fn bench() -> Result<()> {
     Ok(())
 }
 
-/// Size of all Parquet files below a folder.
+/// Returns the size of all Parquet files below a folder.
 fn part_bytes(folder: &Path) -> Result<u64> {
     let mut bytes = 0;
     for entry in fs::read_dir(folder)? {

@@ -1,4 +1,4 @@
-//! What a run takes longer when it seals what it publishes.
+//! Measures how much longer a run takes if it seals its release.
 
 use std::cell::Cell;
 use std::fs;
@@ -9,8 +9,8 @@ use crate::measure::{Figures, finish, in_turn, pubdata, seconds};
 
 const ROUNDS: usize = 9;
 
-/// Runs of the mirror from nothing, with a key and without one, in turn; then releases that were
-/// published without one are sealed.
+/// Runs the mirror from an empty home, alternately with and without a key; then seals the releases
+/// published without one.
 pub fn bench() -> Result<()> {
     let (mirror, homes, key) = (
         mirror()?,
@@ -25,8 +25,8 @@ pub fn bench() -> Result<()> {
         pubdata(&["keys", "signing", "--name", "bench.example/1", "--output"]).arg(&key),
         &[0],
     )?;
-    // Homes are removed at the end: for minutes after thousands of files were removed, ext4 takes
-    // longer to make others.
+    // Homes are removed at the end: for minutes after thousands of files are removed, ext4 creates
+    // files more slowly.
     let home = |kind: &str, number: usize| homes.join(format!("{kind}-{number}"));
     let run = |kind: &str, rounds: &Cell<usize>| {
         let mut command = pubdata(&["run", "--mirror"]);
@@ -46,7 +46,7 @@ pub fn bench() -> Result<()> {
         || run("sealed", &rounds[0]),
         || run("not", &rounds[1]),
     )?;
-    // It makes the seal again from the parts, and holds the release against it.
+    // Derives the seal again from the parts and checks the release against it.
     finish(
         pubdata(&["verify", "--home"]).arg(home("sealed", ROUNDS)),
         &[0],

@@ -17,22 +17,22 @@ use crate::corpus;
 use crate::http::{Server, free_address, pinned};
 use crate::measure::{Figures, finish, pubdata};
 
-/// Sockets; `PUBDATA_BENCH_SOCKETS` sets another number.
+/// Number of sockets; `PUBDATA_BENCH_SOCKETS` sets another number.
 const SOCKETS: usize = 1_000;
 const SUBSCRIPTIONS: usize = 10;
-/// Filings in one batch, batches, and the time between them: 25 filings a second, about the busiest
-/// minute of a year.
+/// Filings per batch, number of batches, and time between them: 25 filings a second, about the
+/// busiest minute of a year.
 const BATCH: u32 = 25;
 const BATCHES: u32 = 60;
 const BETWEEN: Duration = Duration::from_secs(1);
-/// Who waits longer for a message has not been served.
+/// Time after which a missing message counts as not served.
 const PATIENCE: Duration = Duration::from_secs(30);
 
 type Socket = WebSocketStream<TcpStream>;
 
-/// Opens sockets with ten subscriptions each, one of which never reads, logs filings as a follower
-/// does, and measures how long each takes to arrive at the others, with the slow one and without
-/// it, and the server's memory.
+/// Opens sockets with ten subscriptions each, logs filings as a follower does, and measures the
+/// server's memory and how long each filing takes to arrive. Measures once with all sockets reading
+/// and once with one that never reads.
 pub fn bench() -> Result<()> {
     let sockets = std::env::var("PUBDATA_BENCH_SOCKETS")
         .ok()
@@ -105,7 +105,7 @@ async fn measure(home: &Path, sockets: usize, has_slow: bool) -> Result<Outcome>
         .arg("--home")
         .arg(home)
         .env("PUBDATA_LOG", "error");
-    // The stream needs no release, without which a server is well but not ready.
+    // The stream needs no release; without one a server is healthy but not ready.
     let server = Server::start(&mut command, &address, "/healthz")?;
     let before = server.memory()?.0;
     let logged: Arc<Mutex<Vec<Instant>>> = Arc::default();
@@ -117,7 +117,7 @@ async fn measure(home: &Path, sockets: usize, has_slow: bool) -> Result<Outcome>
     for number in 0..sockets {
         let socket = open(&server.address, &key, number).await?;
         if has_slow && number == 0 {
-            // Kept and never read.
+            // Kept open and never read.
             tokio::spawn(keep(socket, is_over.clone()));
             continue;
         }
@@ -156,8 +156,8 @@ async fn measure(home: &Path, sockets: usize, has_slow: bool) -> Result<Outcome>
     })
 }
 
-/// Opens a socket whose ten subscriptions together ask for every filing; each lets a tenth pass, by
-/// the party.
+/// Opens a socket whose ten subscriptions together match every filing; each matches a tenth of the
+/// parties.
 async fn open(address: &str, key: &str, number: usize) -> Result<Socket> {
     let mut request = format!("ws://{address}/v1/stream").into_client_request()?;
     request.headers_mut().insert("x-api-key", key.parse()?);
@@ -192,13 +192,13 @@ async fn expect(socket: &mut Socket, kind: &str) -> Result<()> {
                 return Ok(());
             }
             if message["type"] != "heartbeat" {
-                return Err(format!("{message} in place of {kind}").into());
+                return Err(format!("{message} instead of {kind}").into());
             }
         }
     }
 }
 
-/// Reads every filing and returns how many milliseconds each took, for one in fifty.
+/// Reads every filing; returns the delay in milliseconds of one in fifty.
 async fn read(
     mut socket: Socket,
     logged: Arc<Mutex<Vec<Instant>>>,
@@ -208,15 +208,15 @@ async fn read(
     while next <= u64::from(BATCH * BATCHES) {
         let message = tokio::time::timeout(PATIENCE, socket.next())
             .await
-            .map_err(|_| format!("event {next} does not come"))?;
+            .map_err(|_| format!("event {next} did not arrive"))?;
         let message = message
             .ok_or("the socket was closed")?
             .map_err(|error| error.to_string())?;
         let Message::Text(text) = message else {
             continue;
         };
-        // The number stands at the front; reading all of a thousand copies would measure this
-        // client.
+        // The number is at the start of the message; parsing all of a thousand copies would measure
+        // this client.
         let Some(seq) = text
             .strip_prefix("{\"type\":\"filing\",\"seq\":")
             .and_then(|rest| rest.split(',').next()?.parse::<u64>().ok())
@@ -224,7 +224,7 @@ async fn read(
             continue;
         };
         if seq != next {
-            return Err(format!("event {seq} in place of {next}"));
+            return Err(format!("event {seq} instead of {next}"));
         }
         next += 1;
         received.fetch_add(1, Ordering::Relaxed);
@@ -295,6 +295,6 @@ fn metric(address: &str, name: &str) -> Result<f64> {
     let line = text
         .lines()
         .find_map(|line| line.strip_prefix(name))
-        .ok_or("the server does not tell")?;
+        .ok_or("the server does not report the metric")?;
     Ok(line.trim().parse()?)
 }

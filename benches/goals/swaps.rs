@@ -11,14 +11,14 @@ use crate::measure::{finish, pubdata};
 
 const CLIENTS: usize = 4;
 
-/// How often the server looks at the channel: often, so that swaps follow each other quickly.
+/// How often the server polls the channel: often, so that swaps follow each other quickly.
 const POLL: &[&str] = &["--poll-seconds", "0.02"];
 
-/// Swaps to make; `PUBDATA_BENCH_SWAPS` sets another number.
+/// Number of swaps; `PUBDATA_BENCH_SWAPS` sets another number.
 const SWAPS: u64 = 100;
 
-/// Moves the channel back and forth between two releases in which every ZCTA differs, while clients
-/// check that every answer is, byte by byte, that of the one release or of the other.
+/// Moves the channel back and forth between two releases in which every ZCTA differs. Meanwhile
+/// clients check that every answer equals, byte for byte, that of one of the releases.
 pub fn bench() -> Result<()> {
     let swaps = std::env::var("PUBDATA_BENCH_SWAPS")
         .ok()
@@ -115,7 +115,7 @@ impl Tally {
     }
 }
 
-/// Profiles, single areas with history, schools and counties, all over the country.
+/// Returns paths of profiles and of areas with history, all over the country.
 fn paths() -> Result<Vec<String>> {
     let zctas = corpus::zctas(&corpus::mirror()?)?;
     let mut paths: Vec<String> = Vec::new();
@@ -142,7 +142,7 @@ fn answer(client: &mut Client, path: &str, key: &str) -> Result<Vec<u8>> {
     }
 }
 
-/// Moves the channel and waits until the server answers from there.
+/// Moves the channel and waits until the server answers from the new release.
 fn point_at(home: &Path, server: &Server, release: &str) -> Result<()> {
     let mut client = Client::connect(&server.address)?;
     let is_served = |client: &mut Client| {
@@ -159,8 +159,7 @@ fn point_at(home: &Path, server: &Server, release: &str) -> Result<()> {
             .arg(home),
         &[0],
     )?;
-    // The server closes a connection that says nothing for ten seconds, and a busy disk can take
-    // longer.
+    // The server closes a connection that is idle for ten seconds, and a busy disk can take longer.
     let mut client = Client::connect(&server.address)?;
     let begun = Instant::now();
     while !is_served(&mut client)? {
@@ -175,8 +174,8 @@ fn point_at(home: &Path, server: &Server, release: &str) -> Result<()> {
     Ok(())
 }
 
-/// A home with the mirror's release and one of a mirror in which every ZCTA and county of 2023 has
-/// one inhabitant more.
+/// Makes a home with the mirror's release and one of a mirror in which every ZCTA and county of
+/// 2023 has one more inhabitant.
 fn two_releases() -> Result<(PathBuf, [String; 2])> {
     let (mirror, changed, home) = (
         corpus::mirror()?,

@@ -14,19 +14,19 @@ use crate::tax_corpus;
 
 const BOUNDARIES: &str = "tax.sst_boundaries";
 const ROUNDS: usize = 3;
-/// Requests of a round: the system counts a process's time in hundredths of a second.
+/// Requests of a round: the system counts processor time in hundredths of a second.
 const REQUESTS: u64 = 4_000;
-/// Clock ticks in a second, the same on every Linux.
+/// Clock ticks per second, the same on every Linux.
 const TICKS: f64 = 100.0;
 
-/// Builds a release of the largest boundary file in an empty home, against SHA-256 of the file; the
-/// most memory of a build; then asks a server for rates.
+/// Builds a release of the largest boundary file in an empty home, against SHA-256 of the file.
+/// Measures the peak memory of a build, and then the answers of a server with rates.
 pub fn bench() -> Result<()> {
     let records = tax_corpus::records()?;
     let mirror = tax_corpus::mirror(records)?;
     let file = tax_corpus::boundaries(&mirror);
     println!(
-        "  {records} synthetic records, {:.1} MB, of which both kinds are half; home and mirror on one file system, page cache warm, {} threads",
+        "  {records} synthetic records, {:.1} MB, half of each kind; home and mirror on one file system, page cache warm, {} threads",
         file.metadata()?.len() as f64 / 1e6,
         threads()
     );
@@ -81,8 +81,8 @@ fn hash(path: &Path) -> Result<pubdata_core::ids::Digest> {
     }
 }
 
-/// Processor time of the server for an answer, by what is asked. A state without a sales tax has an
-/// answer of the same form without a lookup.
+/// Prints the server's processor time per answer, by kind of query. A state without a sales tax has
+/// an answer of the same form without a lookup.
 fn ask(home: &Path, records: u64) -> Result<()> {
     let server = serve(home, None, &[])?;
     let (now, most) = server.memory()?;
@@ -132,7 +132,7 @@ fn ask(home: &Path, records: u64) -> Result<()> {
     Ok(())
 }
 
-/// Asks once and looks at the answers; their size on average.
+/// Requests each path once and checks the answers; returns their average size.
 fn check(server: &Server, key: &str, paths: &[String], level: &str) -> Result<usize> {
     let (mut client, mut bytes) = (Client::connect(&server.address)?, 0);
     for path in paths {
@@ -151,7 +151,7 @@ fn check(server: &Server, key: &str, paths: &[String], level: &str) -> Result<us
     Ok(bytes / paths.len())
 }
 
-/// Processor microseconds of the server for each answer, over one connection.
+/// Returns the server's processor time per answer over one connection, in microseconds.
 fn time(server: &Server, key: &str, paths: &[String]) -> Result<f64> {
     let mut client = Client::connect(&server.address)?;
     let before = server.ticks()?;

@@ -1,7 +1,7 @@
-//! A boundary file of any size in the layout of the Streamlined Sales Tax Agreement, with a rate
-//! file beside it. SYNTHETIC: Georgia, which publishes the largest file, under ZIP codes that do
-//! not exist (`00001` to `00500`), with streets, ranges and districts made up. Equal numbers of
-//! records are equal bytes.
+//! Makes a boundary file of any size in the layout of the Streamlined Sales Tax Agreement, with its
+//! rate file. SYNTHETIC: Georgia, which publishes the largest file, with ZIP codes that do not
+//! exist (`00001` to `00500`) and with made-up streets, ranges and districts. The same number of
+//! records makes the same bytes.
 
 use std::fs::{self, File};
 use std::io::{BufWriter, Write};
@@ -10,8 +10,8 @@ use std::path::{Path, PathBuf};
 use crate::Result;
 use crate::corpus::{folder, remove, shared_data};
 
-/// Records of the boundary file; `PUBDATA_BENCH_BOUNDARIES` sets another number than that of the
-/// largest published one.
+/// Returns the number of records in the boundary file. The default is that of the largest published
+/// one; `PUBDATA_BENCH_BOUNDARIES` sets another number.
 pub fn records() -> Result<u64> {
     Ok(std::env::var("PUBDATA_BENCH_BOUNDARIES")
         .map_or(Ok(2_080_000), |records| records.parse())?)
@@ -23,19 +23,19 @@ const RATES: &str = "GAR2026Q4AUG20.csv";
 const MARKER: &str = ".pubdata-mirror";
 const CELLS: usize = 89;
 
-/// ZIP codes that nothing is delivered to: the first one in use is 00501.
+/// Number of ZIP codes, all without deliveries: the first one in use is 00501.
 pub const ZIPS: u64 = 500;
 const COUNTIES: u64 = 159;
 const PLACES: u64 = 700;
 const DISTRICTS: u64 = 12;
 const STREETS: u64 = 97;
 
-/// The boundary file on a mirror.
+/// Returns the boundary file's path on a mirror.
 pub fn boundaries(mirror: &Path) -> PathBuf {
     mirror.join(HOST).join("Boundary").join(BOUNDARIES)
 }
 
-/// A mirror with a boundary file of so many records.
+/// Returns a mirror with a boundary file of this many records.
 pub fn mirror(records: u64) -> Result<PathBuf> {
     let mirror = folder().join(format!("tax-{records}"));
     if mirror.join(MARKER).is_file() {
@@ -77,7 +77,8 @@ pub fn mirror(records: u64) -> Result<PathBuf> {
     Ok(mirror)
 }
 
-/// The address that a record of a ZIP code is about, and a ZIP+4 code that another is about.
+/// Returns an address in a ZIP code that one record covers, and a ZIP+4 code that another one
+/// covers.
 pub fn asked(zip: u64, step: u64) -> (String, String) {
     let (street, low) = address(step);
     (
@@ -86,8 +87,8 @@ pub fn asked(zip: u64, step: u64) -> (String, String) {
     )
 }
 
-/// Every other record is a range of addresses, the others are ranges of ZIP+4 codes. A part of them
-/// lies in a city, a part in a district.
+/// Writes a record. Every other record is a range of addresses, the others are ranges of ZIP+4
+/// codes. Some of them are in a city, some in a district.
 fn push_record(number: u64, line: &mut String) {
     line.clear();
     let (zip, step) = (1 + number % ZIPS, number / ZIPS / 2);
@@ -128,7 +129,7 @@ fn push_record(number: u64, line: &mut String) {
     line.push('\n');
 }
 
-/// Number of a street, and the first house number of a range on it.
+/// Returns the number of a street, and the first house number of a range on it.
 fn address(step: u64) -> (u64, u64) {
     (step % STREETS, 100 + step / STREETS * 100)
 }

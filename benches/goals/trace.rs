@@ -4,8 +4,8 @@ use crate::measure::{Figures, finish, pubdata, seconds};
 
 const ROUNDS: usize = 11;
 
-/// A record of each kind: a published figure, a share of several cells, a county, an area, a school
-/// inside an archive.
+/// A record of each kind: a published figure, a share of several cells, a county, an area, and a
+/// school inside an archive.
 const RECORDS: [(&str, &str); 5] = [
     ("metric", "geo.zcta_metric:2023:90210:population"),
     (
@@ -20,11 +20,11 @@ const RECORDS: [(&str, &str); 5] = [
     ("school", "geo.school:010000500870"),
 ];
 
-/// Traces records as a person at a terminal does.
+/// Measures traces of records as from a terminal.
 pub fn bench() -> Result<()> {
     let home = corpus::home()?;
     let start = samples(|| finish(&mut pubdata(&["--version"]), &[0]).map(|_| ()))?;
-    println!("  of which starting the process: {start}");
+    println!("  starting the process alone: {start}");
     for (kind, record_id) in RECORDS {
         let figures = samples(|| {
             let output = finish(
@@ -37,7 +37,7 @@ pub fn bench() -> Result<()> {
             {
                 Ok(())
             } else {
-                Err(format!("trace {record_id} does not say match").into())
+                Err(format!("trace {record_id} does not report a match").into())
             }
         })?;
         println!("  {kind:<20} {figures}");

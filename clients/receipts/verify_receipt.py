@@ -78,7 +78,7 @@ def root_of_path(leaf, index, leaves, path):  # RFC 9162, 2.1.3.2
 
 
 def signed_checkpoint(note, key):
-    demand(key.count("+") >= 2, "KEY is no key to verify with, name+hash+base64")
+    demand(key.count("+") >= 2, "KEY is not a verification key, name+hash+base64")
     name, key_hash, encoded = key.strip().split("+", 2)
     public = base64.b64decode(encoded)
     demand(public[:1] == b"\x01" and sha256(name.encode(), b"\n", public)[:4].hex() == key_hash, "no such key")
@@ -141,7 +141,7 @@ def verify(receipt, key):
     leaf = sha256(b"\x00", sha256(canonical(release)))
     demand(root_of_path(leaf, receipt["log_index"], size, receipt["log_inclusion_proof"]) == log_root, "the log does not have this release")
     demand(release["release_id"] == "r" + release["manifest_sha256"][:20], "the release is named otherwise")
-    demand(dataset["dataset_id"] == wanted.split(":")[0], "the record is of another dataset")
+    demand(dataset["dataset_id"] == wanted.split(":")[0], "the record belongs to another dataset")
     records_root = root_of_path(sha256(b"\x00", canonical(dataset)), receipt["dataset_index"], number(release["datasets"]), receipt["dataset_inclusion_proof"])
     demand(records_root.hex() == release["records_root"], "the release does not have this dataset")
     parts, record, subject = receipt["parts"], receipt["record"], wanted.split(":")[1]
@@ -149,7 +149,7 @@ def verify(receipt, key):
         path = proof["part"]["path"]
         leaf = sha256(b"\x00", canonical(proof["part"]))
         dataset_root = root_of_path(leaf, proof["index"], sum(number(group["parts"]) for group in dataset["groups"]), proof["inclusion_proof"])
-        demand(dataset_root.hex() == dataset["root"], f"the dataset does not have {path} at that place")
+        demand(dataset_root.hex() == dataset["root"], f"the dataset does not have {path} at that index")
         for shown in proof["leaves"]:
             name = shown["record_id"].encode()
             leaf = sha256(b"\x00", len(name).to_bytes(4, "big"), name, digest(shown["record_sha256"]))
@@ -164,7 +164,7 @@ def verify(receipt, key):
         shown = parts[0]["leaves"][0]
         demand(record["record_id"] == shown["record_id"] == wanted, "the record has another record_id than the receipt")
         demand(sha256(canonical(record)).hex() == shown["record_sha256"], "the record is not the one that was sealed")
-        demand(subject.endswith(parts[0]["part"].get("subjects_end", "")), "the record is in a part of other subjects")
+        demand(subject.endswith(parts[0]["part"].get("subjects_end", "")), "the record is in a part for other subjects")
     return f"{ascii(wanted)} {'is not' if record is None else 'is'} in release {release['release_id']}"
 
 

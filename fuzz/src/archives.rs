@@ -1,5 +1,5 @@
-//! Archives: members are found, read and checked by three readers; what one of them reads the
-//! others read to the same bytes.
+//! Checks archives: three readers find, read and check members, and all that succeed must return
+//! the same bytes.
 
 use pubdata_build::decode::{Archive, ArchiveParts, PackedMember, leading_member, member_date, member_name, member_names, pack, read_range, unpack_start};
 use pubdata_core::pipeline::{Encoding, Format};
@@ -8,7 +8,7 @@ use crate::{place, tables};
 
 const MAX_BYTES: u64 = 1 << 20;
 
-/// An archive of members that are not packed.
+/// Returns an archive of stored members.
 pub fn stored(members: &[(&str, &[u8])]) -> Vec<u8> {
     let (mut archive, mut directory) = (Vec::new(), Vec::new());
     for (name, content) in members {
@@ -37,7 +37,7 @@ pub fn stored(members: &[(&str, &[u8])]) -> Vec<u8> {
     archive
 }
 
-/// Any bytes as an archive.
+/// Reads any bytes as an archive.
 pub fn zip(bytes: &[u8]) {
     let path = place::file("archive", bytes);
     let _ = member_name(&path, "*.txt");
@@ -80,7 +80,8 @@ fn table() -> Format {
     }
 }
 
-/// Two bytes that say which parts of the archive are there, then the archive.
+/// Reads an archive of which only parts are present: two bytes choose the parts, then the archive
+/// follows.
 pub fn parts(data: &[u8]) {
     let (head, data) = place::choice(data);
     let (tail, bytes) = place::choice(data);

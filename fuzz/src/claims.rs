@@ -1,5 +1,5 @@
-//! What a manifest or a receipt says of a part, against the part's bytes: nothing but the truth is
-//! believed.
+//! Checks claims of a manifest or a unit result about a part against the part's bytes: only true
+//! claims may be accepted.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -17,14 +17,14 @@ const MOST_PART_BYTES: u64 = 24 << 10;
 
 struct Release {
     contracts: Contracts,
-    /// A part, and the one of the records that were set aside from it, where there is one.
+    /// A part, with the part of records quarantined from it, if any.
     pairs: Vec<Vec<Described>>,
 }
 
 /// Dataset, description and bytes of a part.
 type Described = (String, Part, Vec<u8>);
 
-/// The smaller parts of the release in the folder that `PUBDATA_FUZZ_HOME` names.
+/// Returns the smaller parts of the release in the folder that `PUBDATA_FUZZ_HOME` names.
 fn release() -> &'static Release {
     static RELEASE: OnceLock<Release> = OnceLock::new();
     RELEASE.get_or_init(|| {
@@ -46,8 +46,8 @@ fn release() -> &'static Release {
     })
 }
 
-/// A byte that chooses a part, then what is said of it as JSON: all of it, or some members that
-/// replace those of the truth.
+/// Checks a claim: one byte chooses a part, then JSON describes it, either fully or with some
+/// members that replace the true ones.
 pub fn claims(data: &[u8]) {
     let (which, text) = place::choice(data);
     let Ok(serde_json::Value::Object(said)) = serde_json::from_slice(text) else { return };
@@ -66,14 +66,14 @@ pub fn claims(data: &[u8]) {
     });
     let (_, contradictions) = shown.finish();
     if added.is_err() || !contradictions.is_empty() {
-        assert_ne!(&claimed, part, "the truth is believed: {added:?} {contradictions:?}");
+        assert_ne!(&claimed, part, "a true claim is accepted: {added:?} {contradictions:?}");
         return;
     }
-    // Notes are for people, a record that several rules refuse is counted under one of them, and
-    // the sources that a fingerprint is of are elsewhere.
+    // Not compared: notes, which are for readers; the rule under which a record counts that several
+    // rules reject; and the fingerprint, whose sources are elsewhere.
     let mut compared = claimed.clone();
     compared.report.notes.clone_from(&part.report.notes);
     compared.report.quarantined.clone_from(&part.report.quarantined);
     compared.fingerprint = part.fingerprint;
-    assert_eq!(&compared, part, "what is believed is the truth");
+    assert_eq!(&compared, part, "an accepted claim is true");
 }

@@ -1,5 +1,5 @@
-//! Declarations, contracts and the files beside them: whatever stands there, findings name a file
-//! and a line that are there.
+//! Checks declarations, contracts and related files: for any content, findings must name an
+//! existing file and line.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -16,7 +16,7 @@ const CONTRACT: &str = "schemas/geo/zcta_metric.toml";
 const TYPES: &str = "schemas/_types.toml";
 const PLANS: &str = "schemas/_plans.toml";
 
-/// The types and one contract of the program's own.
+/// Returns the types and one contract of the built-in declarations.
 fn base() -> &'static DeclarationFiles {
     static BASE: OnceLock<DeclarationFiles> = OnceLock::new();
     BASE.get_or_init(|| {
@@ -32,7 +32,7 @@ fn base() -> &'static DeclarationFiles {
     })
 }
 
-/// A byte that says which file it is, then its text.
+/// Checks one file: one byte chooses the file, then its text follows.
 pub fn declarations(data: &[u8]) {
     let (which, bytes) = place::choice(data);
     let text = String::from_utf8_lossy(bytes);

@@ -1,13 +1,13 @@
-//! Documents: every element and fact stands where its pointer says.
+//! Checks documents: every element and fact must be where its pointer says.
 
 use pubdata_build::datasets::fuzzing::{company_facts as by_both, filings_of_member, readable_entries};
 use pubdata_build::decode::{FeedShape, XmlDocument, XmlPiece, feed_entries};
 
-/// Any bytes as XML.
+/// Reads any bytes as XML.
 pub fn xml(bytes: &[u8]) {
     let Ok(document) = XmlDocument::new(bytes) else { return };
     let starts = walk(&document, bytes);
-    // Every second element is read to its end, with all in it.
+    // Every second element is read to its end with its content.
     let mut reader = document.reader();
     let (mut number, mut met) = (0, Vec::new());
     while let Ok(Some(piece)) = reader.advance() {
@@ -23,14 +23,13 @@ pub fn xml(bytes: &[u8]) {
             assert!(content.text.len() <= 4 * length, "a text is no longer than its characters");
         }
     }
-    // What is read to its end as text is not taken apart, so that it may hold attributes that are
-    // none.
+    // Content that is read as text is not parsed further, so it may have invalid attributes.
     if let Some(starts) = starts {
         assert!(met.iter().all(|offset| starts.contains(offset)), "both ways meet the same elements");
     }
 }
 
-/// Goes through a document; gives where its elements begin, when it has an end.
+/// Walks a document; returns the offsets of its elements if it has an end.
 fn walk(document: &XmlDocument<'_>, bytes: &[u8]) -> Option<Vec<u64>> {
     let mut reader = document.reader();
     let (mut depth, mut starts, mut position) = (0, Vec::new(), 0);
@@ -54,13 +53,13 @@ fn walk(document: &XmlDocument<'_>, bytes: &[u8]) -> Option<Vec<u64>> {
     Some(starts)
 }
 
-/// Any bytes as a feed of either form.
+/// Reads any bytes as a feed of either form.
 pub fn feed(bytes: &[u8]) {
     for shape in [FeedShape { around: &["feed"], entry: "entry" }, FeedShape { around: &["rss", "channel"], entry: "item" }] {
         let Ok(entries) = feed_entries(bytes, shape) else { continue };
         let mut end = 0;
         for entry in &entries {
-            assert!(entry.offset >= end && entry.offset + entry.length <= bytes.len() as u64, "entries stand one behind the other");
+            assert!(entry.offset >= end && entry.offset + entry.length <= bytes.len() as u64, "entries do not overlap");
             end = entry.offset + entry.length;
             assert!(bytes[entry.offset as usize..].starts_with(format!("<{}", shape.entry).as_bytes()));
             let content = entry.document();
@@ -72,8 +71,8 @@ pub fn feed(bytes: &[u8]) {
     }
 }
 
-/// A member of the SEC's archive of facts: what the fast decoder accepts, the strict one reads to
-/// the same facts.
+/// Reads a member of the SEC's archive of facts: if the fast decoder accepts it, the strict one
+/// must return the same facts.
 pub fn company_facts(member: &[u8]) {
     let wanted = ["us-gaap:Assets", "us-gaap:Revenues", "us-gaap:EarningsPerShareDiluted", "dei:EntityCommonStockSharesOutstanding"];
     let (fast, strict) = by_both(member, &wanted).expect("these are concepts");
@@ -89,7 +88,7 @@ pub fn company_facts(member: &[u8]) {
     assert!(facts.facts.len() + facts.malformed.len() <= usize::try_from(facts.facts_total).unwrap_or(usize::MAX));
 }
 
-/// A feed of the SEC's: what is read of an entry is no longer than any filing's.
+/// Reads one of the SEC's feeds: values of an entry must not be longer than those of any filing.
 pub fn filings_feed(bytes: &[u8]) {
     for (entry, length) in readable_entries(bytes) {
         let names = entry.parties.iter().filter_map(|party| party.name.as_ref());
@@ -98,8 +97,8 @@ pub fn filings_feed(bytes: &[u8]) {
     }
 }
 
-/// A member of the SEC's archive of submissions: a filing's pointer leads to its accession number,
-/// or to the whole text.
+/// Reads a member of the SEC's archive of submissions: a filing's pointer must lead to its
+/// accession number or to the whole text.
 pub fn submissions(bytes: &[u8]) {
     let Ok(text) = std::str::from_utf8(bytes) else { return };
     for (offset, length) in filings_of_member(text) {

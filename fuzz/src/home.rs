@@ -1,5 +1,4 @@
-//! Files of our own that somebody may have damaged: the event log, manifests, channels, and what
-//! else lies in a home.
+//! Checks files of a home that may be damaged: the event log, manifests, channels and others.
 
 use std::sync::OnceLock;
 
@@ -22,8 +21,8 @@ fn home(name: &str) -> Home {
     Home::open(&place::empty(name)).expect("a home can be made")
 }
 
-/// Segments of the log, with a zero byte between them. What the log gives when it is opened, its
-/// readers get.
+/// Reads segments of the log, separated by zero bytes. Readers must get the same events as the
+/// writer when it opens the log.
 pub fn event_log(data: &[u8]) {
     let home = home("log");
     let folder = home.stream_dir().join("log");
@@ -59,13 +58,13 @@ fn everything(home: &Home) -> Vec<Event> {
     EventTail::new(home).read().expect("the log can be read")
 }
 
-/// The number that a segment's first line says, so that its name agrees.
+/// Returns the number in a segment's first line, so that the file name matches it.
 fn first_seq(segment: &[u8]) -> Option<u64> {
     let line = segment.split(|byte| *byte == b'\n').next()?;
     serde_json::from_slice::<serde_json::Value>(line).ok()?["first_seq"].as_u64()
 }
 
-/// A manifest that is read, with the id that it ought to have, is written and read as the same.
+/// Reads a manifest, gives it the right id, and checks that it survives a write and a read.
 pub fn manifest(bytes: &[u8]) {
     let _ = Manifest::from_json(bytes);
     let Ok(mut manifest) = serde_json::from_slice::<Manifest>(bytes) else { return };
@@ -91,7 +90,7 @@ pub fn manifest(bytes: &[u8]) {
     }
 }
 
-/// Any bytes as a generation of a channel.
+/// Reads any bytes as a generation of a channel.
 pub fn channel(bytes: &[u8]) {
     let home = home("channel");
     let folder = home.root().join("channels/nightly");
@@ -112,7 +111,8 @@ pub fn channel(bytes: &[u8]) {
     }
 }
 
-/// Any bytes as each of the other files of a home. What is read is written and read as the same.
+/// Reads any bytes as each of the other files of a home. Everything read must survive a write and a
+/// read.
 pub fn files(data: &[u8]) {
     let (which, bytes) = place::choice(data);
     let home = home("files");
@@ -149,12 +149,12 @@ pub fn files(data: &[u8]) {
         }
         4 => {
             put(home.stream_dir().join("findings.jsonl"));
-            let mut findings = Findings::open(&home).expect("lines that are none are passed over");
+            let mut findings = Findings::open(&home).expect("invalid lines are skipped");
             assert_eq!(findings.add(Vec::new()).expect("nothing is written"), 0);
         }
         5 => known_urls(&home, &put),
         6 => {
-            // A receipt of a unit.
+            // A unit result.
             let Some(written) = receipt_again(bytes) else { return };
             assert_eq!(receipt_again(&written).as_ref(), Some(&written), "what we write we read");
         }
@@ -175,19 +175,19 @@ pub fn files(data: &[u8]) {
     }
 }
 
-/// What is known of an address, and the beginning of its download.
+/// Reads what is known about a URL, and a partial download of it.
 fn known_urls(home: &Home, put: &dyn Fn(std::path::PathBuf)) {
     let snapshots = Snapshots::open(home).expect("snapshots can be opened");
     let (source_id, url) = ("a.list", "https://example.org/list");
     let partial = |snapshots: &Snapshots| -> Option<Partial> { snapshots.partial(source_id, url).ok() };
-    // The names of the files are the program's own: it makes them first.
+    // The program chooses the names of the files, so it creates them first.
     let Some(first) = partial(&snapshots) else { return };
     let sidecar = first.path().with_extension("json");
     drop(first);
     put(sidecar);
     if let Some(mut partial) = partial(&snapshots) {
         let _ = partial.of();
-        partial.restart().expect("it begins anew");
+        partial.restart().expect("it restarts");
     }
     let _ = snapshots.known(source_id, url);
     let _ = snapshots.known_of_source(source_id);

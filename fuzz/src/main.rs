@@ -1,5 +1,5 @@
-//! One program for all targets; the variable `PUBDATA_FUZZ` names the one that runs.
-//! `docs/FUZZING.md` says what each of them checks.
+//! Runs one of the fuzz targets, which the variable `PUBDATA_FUZZ` names. `docs/FUZZING.md`
+//! describes what each of them checks.
 
 #![no_main]
 
@@ -19,11 +19,11 @@ mod visits;
 
 use std::sync::OnceLock;
 
-/// A check of one input; what breaks it panics.
+/// A check of one input; a violation panics.
 type Check = fn(&[u8]);
 
-/// Every target with its check and what an input may take of memory besides fifty times its own
-/// size, in megabytes.
+/// Targets with their checks and memory limits. The limit of an input is this number of megabytes
+/// plus fifty times its size.
 const TARGETS: &[(&str, Check, usize)] = &[
     ("delimited", tables::delimited, 48),
     ("fixed_width", tables::fixed_width, 48),
@@ -55,14 +55,14 @@ const TARGETS: &[(&str, Check, usize)] = &[
 #[global_allocator]
 static ALLOCATOR: memory::Counting = memory::Counting;
 
-/// The target of this process.
+/// Returns the target of this process.
 fn target() -> &'static (&'static str, Check, usize) {
     static TARGET: OnceLock<&'static (&'static str, Check, usize)> = OnceLock::new();
     TARGET.get_or_init(|| {
         let wanted = std::env::var("PUBDATA_FUZZ").unwrap_or_default();
         TARGETS.iter().find(|(name, ..)| *name == wanted).unwrap_or_else(|| {
             let names: Vec<&str> = TARGETS.iter().map(|(name, ..)| *name).collect();
-            eprintln!("PUBDATA_FUZZ names no target; there are: {}", names.join(" "));
+            eprintln!("PUBDATA_FUZZ does not name a target; the targets are: {}", names.join(" "));
             std::process::exit(2)
         })
     })

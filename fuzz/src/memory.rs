@@ -1,5 +1,4 @@
-//! Counts the memory in use, so that an input that asks for much more than it is worth is a
-//! finding.
+//! Counts the memory in use, so that an input that allocates too much for its size is reported.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
@@ -7,13 +6,13 @@ use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 static NOW: AtomicUsize = AtomicUsize::new(0);
 static MOST: AtomicUsize = AtomicUsize::new(0);
 
-/// No input is worth more at once.
+/// Maximum size of a single allocation.
 const MOST_AT_ONCE: usize = 1 << 30;
 
-/// The system's allocator, with a count.
+/// The system's allocator with a counter.
 pub struct Counting;
 
-// SAFETY: everything is done by the system's allocator; only numbers are kept beside it.
+// SAFETY: all calls go to the system's allocator; this type only counts.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         add(layout.size());
@@ -39,22 +38,22 @@ unsafe impl GlobalAlloc for Counting {
 
 fn add(size: usize) {
     if size > MOST_AT_ONCE {
-        eprintln!("{size} bytes are asked for at once");
+        eprintln!("one allocation of {size} bytes");
         std::process::abort();
     }
     let now = NOW.fetch_add(size, Relaxed) + size;
     MOST.fetch_max(now, Relaxed);
 }
 
-/// Begins to look at the most that is in use; gives what is now.
+/// Resets the peak and returns the memory in use.
 pub fn begin() -> usize {
     let now = NOW.load(Relaxed);
     MOST.store(now, Relaxed);
     now
 }
 
-/// Whether no more was taken than an input is worth.
+/// Checks that the peak did not exceed the limit of an input.
 pub fn end(before: usize, worth: usize) {
     let taken = MOST.load(Relaxed).saturating_sub(before);
-    assert!(taken <= worth, "{taken} bytes were in use at the same time, and the input is worth {worth}");
+    assert!(taken <= worth, "{taken} bytes were in use at the same time, but the input's limit is {worth}");
 }

@@ -1,9 +1,9 @@
-//! Files for code that reads files, in memory.
+//! Stores files in memory for code that reads files.
 
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
-/// A folder of this process.
+/// Returns the folder of this process.
 pub fn folder() -> &'static Path {
     static FOLDER: OnceLock<PathBuf> = OnceLock::new();
     FOLDER.get_or_init(|| {
@@ -15,14 +15,14 @@ pub fn folder() -> &'static Path {
     })
 }
 
-/// A file of some bytes, replaced by the next of that name.
+/// Writes a file, which replaces the last one with that name.
 pub fn file(name: &str, bytes: &[u8]) -> PathBuf {
     let path = folder().join(name);
     std::fs::write(&path, bytes).expect("a file can be written");
     path
 }
 
-/// An empty folder.
+/// Returns an empty folder.
 pub fn empty(name: &str) -> PathBuf {
     let path = folder().join(name);
     let _ = std::fs::remove_dir_all(&path);
@@ -30,7 +30,7 @@ pub fn empty(name: &str) -> PathBuf {
     path
 }
 
-/// The first byte as a choice, and the rest.
+/// Splits off the first byte, which is a choice.
 pub fn choice(data: &[u8]) -> (u8, &[u8]) {
     data.split_first().map_or((0, data), |(first, rest)| (*first, rest))
 }

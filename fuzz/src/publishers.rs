@@ -1,4 +1,4 @@
-//! What publishers' servers say beside the files.
+//! Checks what publishers' servers send apart from files.
 
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
@@ -13,7 +13,7 @@ use crate::place;
 
 const MAX_BYTES: u64 = 4 << 20;
 
-/// A byte that says how the body is packed and comes, then the body.
+/// Unpacks a body: one byte chooses the encoding and the size of its pieces, then the body follows.
 pub fn packed(data: &[u8]) {
     let (how, body) = place::choice(data);
     let coding = ["gzip", "deflate", "br", "x-gzip"][usize::from(how & 3)];
@@ -21,7 +21,7 @@ pub fn packed(data: &[u8]) {
     let snapshots = Snapshots::open(&home).expect("snapshots can be opened");
     let unpacked = |pieces: &[&[u8]]| {
         let mut partial = snapshots.partial("a.list", "https://example.org/list").expect("a download can begin");
-        partial.restart().expect("it begins anew");
+        partial.restart().expect("it restarts");
         let is_whole = unpack(coding, pieces, MAX_BYTES, &mut partial);
         assert!(partial.len() <= MAX_BYTES, "no more is written than the file may have");
         (is_whole, partial.len(), partial.digest())
@@ -34,7 +34,7 @@ pub fn packed(data: &[u8]) {
     }
 }
 
-/// A line that is read as a header and as a URL, then a page of links.
+/// Reads a line as a header and as a URL, then a page of links.
 pub fn answers(data: &[u8]) {
     let text = String::from_utf8_lossy(data);
     let (line, page) = text.split_once('\n').unwrap_or((&text, ""));

@@ -1,5 +1,5 @@
-//! What callers send: any request to the server on a release of the fixtures, messages of the
-//! stream, and cursors.
+//! Checks what clients send: any request to a server with a release of the fixtures, messages of
+//! the stream, and cursors.
 
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
@@ -21,7 +21,7 @@ use tower::ServiceExt;
 
 const MOST_BYTES: usize = 64 << 20;
 
-/// A text frame of the stream's client.
+/// Reads a text frame of a stream client.
 pub fn stream(data: &[u8]) {
     let text = String::from_utf8_lossy(data);
     for answer in answer_to_message(&text) {
@@ -31,7 +31,7 @@ pub fn stream(data: &[u8]) {
     }
 }
 
-/// A cursor as it is sent, or as a sort key to be written.
+/// Reads a cursor as sent, and writes a cursor for any sort key.
 pub fn cursor(data: &[u8]) {
     let release: ReleaseId = "r0123456789abcdef0123".parse().expect("this is one");
     let text = String::from_utf8_lossy(data);
@@ -51,7 +51,7 @@ struct Running {
     key: String,
 }
 
-/// The server on the release in the folder that `PUBDATA_FUZZ_HOME` names.
+/// Returns a server with the release in the folder that `PUBDATA_FUZZ_HOME` names.
 fn running() -> &'static Running {
     static RUNNING: OnceLock<Running> = OnceLock::new();
     RUNNING.get_or_init(|| {
@@ -76,8 +76,8 @@ struct Answer {
     body: Value,
 }
 
-/// A line `METHOD PATH`, then the body; where the answer is a page, the body is the place that the
-/// next one is made to begin at.
+/// Sends a request: a line `METHOD PATH`, then the body. If the answer has a next page, the body
+/// becomes the sort key of a forged cursor.
 pub fn http(data: &[u8]) {
     let end = data.iter().position(|byte| *byte == b'\n').unwrap_or(data.len());
     let (line, body) = (&data[..end], data.get(end + 1..).unwrap_or_default());
@@ -88,7 +88,7 @@ pub fn http(data: &[u8]) {
     let Some(path) = uri(path) else { return };
     let Some(answer) = ask(method, &path, body) else { return };
     let again = ask(method, &path, body).expect("it was asked before");
-    // The use of keys counts the first request.
+    // The usage of keys counts the first request.
     if !path.starts_with("/v1/admin/usage") {
         assert_eq!((answer.status, &answer.body["data"]), (again.status, &again.body["data"]), "asked twice");
     }
@@ -100,7 +100,7 @@ pub fn http(data: &[u8]) {
     }
 }
 
-/// An address of any bytes: those that cannot stand in one are percent-encoded.
+/// Makes a URL from any bytes, and percent-encodes those that a URL cannot contain.
 pub fn uri(bytes: &[u8]) -> Option<String> {
     let mut text = String::new();
     for byte in bytes {
@@ -143,7 +143,7 @@ fn with_cursor(path: &str, cursor: &str) -> String {
     format!("{path}{separator}cursor={cursor}")
 }
 
-/// A cursor of the same release and filters that goes on behind another place.
+/// Forges a cursor with the same release and filters that continues after another sort key.
 fn forged(cursor: &str, sort_key: &str) -> String {
     let bytes = URL_SAFE_NO_PAD.decode(cursor).expect("a cursor is of that form");
     let text = String::from_utf8(bytes).expect("a cursor is text");

@@ -1,12 +1,12 @@
-//! Files of records: each record's pointer leads to bytes that alone make the same record, and
-//! reading again gives the same.
+//! Checks files of records: each record's pointer must lead to bytes that alone decode to the same
+//! record, and a second read must give the same result.
 
 use std::collections::BTreeMap;
 use std::path::Path;
 
 use polars::prelude::DataFrame;
 use pubdata_build::decode::{
-    ColumnPlan, Decoded, HashPartitioner, Task, columns, count_records, decode, decode_chunks, excerpt, partition, read_partition, read_range,
+    ColumnPlan, Decoded, HashPartitioner, KeptRows, Task, columns, count_records, decode, decode_chunks, excerpt, partition, read_partition, read_range,
 };
 use pubdata_core::pipeline::{Encoding, Format};
 use pubdata_core::provenance::POINTERS;
@@ -16,12 +16,12 @@ use crate::place;
 
 const MAX_BYTES: u64 = 1 << 20;
 
-/// Records of which each is made again alone.
+/// Maximum number of records to decode alone.
 const ALONE: usize = 6;
 
 const ENCODINGS: [Encoding; 4] = [Encoding::Utf8, Encoding::Windows1252, Encoding::Latin1, Encoding::Utf8OrWindows1252];
 
-/// Two bytes that say how the file is declared, then the file.
+/// Decodes delimited text: two bytes choose the declaration, then the file follows.
 pub fn delimited(data: &[u8]) {
     let (how, data) = place::choice(data);
     let (more, bytes) = place::choice(data);
@@ -44,7 +44,8 @@ pub fn delimited(data: &[u8]) {
     check(&place::file("table", bytes), bytes, &format, None, keep);
 }
 
-/// Two bytes that say how long a record is and how it is written, then the file.
+/// Decodes fixed-width text: two bytes choose the record length and the encoding, then the file
+/// follows.
 pub fn fixed_width(data: &[u8]) {
     let (length, data) = place::choice(data);
     let (how, bytes) = place::choice(data);
@@ -55,19 +56,19 @@ pub fn fixed_width(data: &[u8]) {
     check(&place::file("table", bytes), bytes, &format, None, (how & 4 != 0).then(|| vec!["1".to_owned(), "A".to_owned()]));
 }
 
-/// A list of lists of texts.
+/// Decodes a list of lists of texts.
 pub fn json_rows(bytes: &[u8]) {
     check(&place::file("table", bytes), bytes, &Format::JsonRows, None, None);
 }
 
-/// A byte that says where the records are, then the file.
+/// Decodes JSON records: one byte chooses their path, then the file follows.
 pub fn json_records(data: &[u8]) {
     let (how, bytes) = place::choice(data);
     let records = [None, Some("features"), Some("result.records"), Some("a")][usize::from(how & 3)].map(str::to_owned);
     check(&place::file("table", bytes), bytes, &Format::JsonRecords { records, normalized_header: how & 4 != 0 }, None, None);
 }
 
-/// A sheet, a zero byte, and the texts that its cells name by number.
+/// Decodes a workbook: a sheet, a zero byte, and the shared strings.
 pub fn xlsx(data: &[u8]) {
     const SHEET: &str = "xl/worksheets/sheet1.xml";
     let (sheet, shared) = data.iter().position(|byte| *byte == 0).map_or((data, None), |at| (&data[..at], Some(&data[at + 1..])));
@@ -79,8 +80,8 @@ fn task<'a>(path: &'a Path, format: &'a Format, member: Option<&'a str>, plan: &
     Task { path, format, member, plan, input: 7, member_number: 3, max_bytes: MAX_BYTES, only }
 }
 
-/// Reads a file by the names that its own header has, and looks at what comes of it. `bytes` are
-/// those that pointers lead into.
+/// Reads a file by the names in its own header and checks the result. `bytes` is the content that
+/// pointers refer to.
 pub fn check(path: &Path, bytes: &[u8], format: &Format, member: Option<&str>, keep: Option<Vec<String>>) {
     let nothing = ColumnPlan::default();
     let names = columns(&task(path, format, member, &nothing, None)).unwrap_or_default();
@@ -109,7 +110,7 @@ fn look_at_excerpt(format: &Format, bytes: &[u8]) {
     }
 }
 
-/// Offset and length of each record.
+/// Returns offset and length of each record.
 fn places(frame: &DataFrame) -> Vec<(u64, u64)> {
     let lists = frame.column(POINTERS).expect("a frame has pointers").list().expect("pointers are lists");
     let numbers = |row: usize| -> Vec<u64> { lists.get_as_series(row).expect("a row has a pointer").u64().expect("of numbers").into_no_null_iter().collect() };
@@ -139,7 +140,7 @@ fn pointers_lead_back(path: &Path, bytes: &[u8], format: &Format, member: Option
     }
 }
 
-/// Small frames put together are the whole.
+/// Checks that small frames together equal the whole.
 fn in_chunks(path: &Path, format: &Format, member: Option<&str>, plan: &ColumnPlan, decoded: &Decoded) {
     let mut whole: Option<DataFrame> = None;
     let mut take = |frame: DataFrame| -> pubdata_core::error::Result<()> {
@@ -154,12 +155,12 @@ fn in_chunks(path: &Path, format: &Format, member: Option<&str>, plan: &ColumnPl
     assert!(malformed == decoded.malformed && columns == decoded.columns);
 }
 
-/// Rows that are split into buckets on disk come back as they were.
+/// Checks that rows split into buckets on disk are read back unchanged.
 fn through_buckets(path: &Path, format: &Format, member: Option<&str>, plan: &ColumnPlan, decoded: &Decoded) {
     let folder = place::empty("buckets");
     let split = |count: u32| {
         let path_of = |bucket: u32| folder.join(format!("{count}-{bucket}"));
-        let partitioner = HashPartitioner { key: "one", fallback_key: Some("two"), count, only: None, path_of: &path_of };
+        let partitioner = HashPartitioner { key: "one", fallback_key: Some("two"), count, kept: KeptRows::All, path_of: &path_of };
         let (partitioned, malformed, columns) = partition(&task(path, format, member, plan, None), partitioner).expect("rows are split");
         assert!(partitioned.rows == decoded.frame.height() as u64 && malformed == decoded.malformed && columns == decoded.columns);
         (0..count).map(|bucket| read_partition(&path_of(bucket), &partitioned.columns, [7, 3]).expect("rows are read back")).collect::<Vec<DataFrame>>()

@@ -1,5 +1,5 @@
-//! Names, addresses and numbers in the form in which they are compared: a form that is put through
-//! the same again stays as it is.
+//! Checks the normalisation of names, addresses and numbers: normalising a normalised form must not
+//! change it.
 
 use pubdata_build::normalise;
 use pubdata_core::canonical::{address, email, license_number, line, name, phone, state, street};
@@ -7,7 +7,7 @@ use pubdata_core::pipeline::normalized_name;
 use pubdata_core::printable::{is_unprintable, printable};
 use pubdata_run::fuzzing::quoted;
 
-/// Any text as everything that is brought into a form.
+/// Normalises any text in every way.
 pub fn names(data: &[u8]) {
     let text = String::from_utf8_lossy(data);
     let text = text.as_ref();

@@ -1,5 +1,5 @@
-//! What browsers and proxies send: headers, forms and addresses of pages, with and without a key,
-//! to the server on a release of the fixtures.
+//! Checks what browsers and proxies send: headers, forms and URLs of pages, with and without a key,
+//! to a server with a release of the fixtures.
 
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
@@ -19,15 +19,15 @@ use crate::place;
 use crate::requests::uri;
 
 const MOST_BYTES: usize = 64 << 20;
-/// The number that the browser of these visits holds.
+/// The browser's form cookie in these visits.
 const BROWSER: &str = "0123456789abcdef0123456789abcdef";
-/// No template and no text of ours has it, so that it comes from the input.
+/// A mark that no template and no text of ours contains, so it comes from the input.
 const MARK: &str = "<q7";
 
 struct Site {
     runtime: Runtime,
     api: Api,
-    /// None, one with all scopes, and one with a single scope.
+    /// No key, a key with all scopes, and a key with a single scope.
     keys: [Option<String>; 3],
     token: String,
 }
@@ -68,7 +68,7 @@ impl Site {
         request.headers_mut().extend(headers.clone());
         self.runtime.block_on(async {
             let (parts, body) = self.api.clone().oneshot(request).await.expect("a router always answers").into_parts();
-            // A feed and a socket have no end.
+            // A feed and a socket do not end.
             let bytes = to_bytes(body, MOST_BYTES).await.expect("an answer has an end");
             Some((parts.status, parts.headers, bytes.to_vec()))
         })
@@ -93,8 +93,8 @@ fn headers(lines: &[&[u8]], key: Option<&String>) -> HeaderMap {
     headers
 }
 
-/// A byte that chooses the key, a line `METHOD PATH`, lines of headers, an empty line, and the
-/// body.
+/// Sends a visit: a byte that chooses the key, a line `METHOD PATH`, header lines, an empty line,
+/// and the body.
 pub fn visits(data: &[u8]) {
     let (which, data) = place::choice(data);
     let (head, body) = match data.windows(2).position(|pair| pair == b"\n\n") {
@@ -107,12 +107,12 @@ pub fn visits(data: &[u8]) {
     for hops in 0..3 {
         if let Some(address) = address_behind(&forwarded, hops) {
             let address = address.strip_suffix("/64").unwrap_or(&address);
-            assert!(address.parse::<std::net::IpAddr>().is_ok(), "{address} is no address");
+            assert!(address.parse::<std::net::IpAddr>().is_ok(), "{address} is not an address");
         }
     }
     let Some(space) = first.iter().position(|byte| *byte == b' ') else { return };
     let (Ok(method), Some(path)) = (Method::from_bytes(&first[..space]), uri(&first[space + 1..])) else { return };
-    // A key that is revoked opens nothing for the inputs that follow.
+    // A revoked key would fail for the inputs that follow.
     if method == Method::CONNECT || path.contains("/me") || path.contains("%6") || path.contains("%4") {
         return;
     }

@@ -1,21 +1,21 @@
-"""A night of pubdata as an Airflow DAG: one run on one machine, and every dataset that is another than before as an asset. Airflow 3.
+"""A nightly run of pubdata as an Airflow DAG: one run on one machine, with an asset event for every changed dataset. Airflow 3.
 
-The worker needs the program (PUBDATA_PROGRAM, `pubdata` by default) and a home that stays (PUBDATA_HOME); what runs, and with which flags, stands
-in the home's pubdata.toml. Other DAGs wait for a dataset: `@dag(schedule=[Asset("pubdata://nightly/permit.permit")])`; the asset's event says in
-`extra` of which release it is, how many rows it has, and with which digest. A dataset is told when its digest is another than in its last event: so is
-what a person has published or promoted by day, and what a night that was killed had published. Where old events are cleaned away, it is told again.
+The worker needs the program (PUBDATA_PROGRAM, `pubdata` by default) and a persistent home (PUBDATA_HOME), whose pubdata.toml has selectors and flags.
+Other DAGs wait for a dataset: `@dag(schedule=[Asset("pubdata://nightly/permit.permit")])`. The `extra` of the asset's event has the release, the
+number of rows and the digest. A dataset gets an event when its digest differs from that of its last event. This includes releases that an operator
+published or promoted, and those of a killed run. If Airflow deletes old events, a dataset gets a new one.
 
-| exit code | what it means | state of `run` |
+| exit code | meaning | state of `run` |
 |---|---|---|
-| 0 | published, or nothing had changed | success |
-| 10 | published, something needs a person by day | success, and a warning in the log |
-| 20 | a dataset was blocked, the rest is published | failed at once: another try ends alike |
-| 30 | a source was not available, the rest is published | up for retry: the next try fetches and builds only what is missing |
-| 40 | a setting is wrong | failed at once |
+| 0 | published, or unchanged | success |
+| 10 | published, something needs attention | success, and a warning in the log |
+| 20 | a dataset was blocked, the rest is published | failed without retry: a retry fails again |
+| 30 | a source was not available, the rest is published | up for retry: the next attempt fetches and builds only missing data |
+| 40 | a setting is wrong | failed without retry |
 | 50 | another run holds the lock | up for retry |
 | 60 | own files cannot be read or written | up for retry |
 
-What was published is told in any case: `publish` runs whatever became of `run`; the night as a whole has failed where one of them has.
+`publish` runs after every outcome of `run`. The DAG run fails if either task fails.
 """
 
 import datetime
@@ -43,13 +43,13 @@ log = logging.getLogger(__name__)
 
 
 def pubdata(*arguments):
-    """Starts the program, whose log goes to the task's; its exit code and what it printed."""
+    """Runs the program, which logs to the task's log; returns its exit code and output."""
     done = subprocess.run([PROGRAM, *arguments, "--json"], stdout=subprocess.PIPE, text=True, check=False)
     return done.returncode, json.loads(done.stdout) if done.stdout.strip() else None
 
 
 def release_of_channel():
-    """The manifest of the release that the channel points at; none before the first night, whose failure has the hint that `pubdata run` makes one."""
+    """Returns the manifest of the channel's release. Before the first run, the command fails with the hint that `pubdata run` makes one: None."""
     done = subprocess.run([PROGRAM, "releases", "show", "--channel", CHANNEL, "--json"], capture_output=True, text=True, check=False)
     if done.returncode == 40 and "`pubdata run` makes one" in done.stderr:
         return None
@@ -60,7 +60,7 @@ def release_of_channel():
 
 
 def datasets_of(manifest):
-    """Of each dataset of a release its rows and the digest of its parts: it is another one where the digest is."""
+    """Returns rows and the digest of the parts of each dataset of a release. A changed dataset has another digest."""
     found = {}
     for dataset_id, dataset in (manifest or {"datasets": {}})["datasets"].items():
         digests = "\n".join(part["sha256"] for part in dataset["parts"])
@@ -70,14 +70,14 @@ def datasets_of(manifest):
 
 
 def attention(report):
-    """What needs a person, as the run's report has it."""
+    """Yields a line for each task of the run's report that needs attention."""
     for told in report["tasks"]:
         words = [*told["reasons"], *(finding["detail"] for finding in told["findings"])]
         if told["outcome"] in ("blocked", "missing") or told["late_since"] or told["is_above_warning_level"] or told["findings"]:
             yield f"{told['task_id']}: {told['outcome']}: {'; '.join(words)}"
 
 
-# The SEC's archives of the night are there at about 03:00 Eastern; the zone of the start is the zone of the schedule.
+# The SEC's nightly archives appear at about 03:00 Eastern. The time zone of start_date applies to the schedule.
 @dag(schedule="30 4 * * *", start_date=pendulum.datetime(2026, 1, 1, tz="America/New_York"), catchup=False, max_active_runs=1, tags=["pubdata"])
 def pubdata_nightly():
     @task(retries=TRIES_AGAIN, retry_delay=WAIT)
@@ -91,7 +91,7 @@ def pubdata_nightly():
         if code not in (0, 10):
             raise AirflowException(f"pubdata run: exit code {code}: {WORTH_ANOTHER_TRY.get(code, 'not one of a run')}: {' | '.join(needs)}")
         if code == 10:
-            log.warning("pubdata run: exit code 10: published, and something needs a person; `pubdata status` says what")
+            log.warning("pubdata run: exit code 10: published; something needs attention (`pubdata status`)")
         return {"exit_code": code, "run_id": report["run_id"], "release_id": report["release_id"], "outcome": report["outcome"]}
 
     @task(inlets=[DATASETS], outlets=[DATASETS], retries=TRIES_AGAIN, retry_delay=WAIT, trigger_rule="all_done")
@@ -105,7 +105,7 @@ def pubdata_nightly():
 
     @task
     def night():
-        """The last task decides the state of the DAG's run: this one is not begun where another has failed."""
+        """Decides the state of the DAG run as its last task: it does not start if another task failed."""
 
     ran, published = run(), publish()
     ran >> published

@@ -1,25 +1,25 @@
-"""The datasets of pubdata as Dagster assets: one run makes all of them, and those that are others than before are materialized. Dagster 1.13.
+"""The datasets of pubdata as Dagster assets. One run makes all of them and materializes those that changed. Dagster 1.13.
 
-`dagster dev -f pubdata_assets.py` shows them. The machine needs the program (PUBDATA_PROGRAM, `pubdata` by default) and a home that stays
-(PUBDATA_HOME); what runs, and with which flags, stands in the home's pubdata.toml. Which datasets there are is asked of the release when the file is
-loaded, and of the contracts before the first night: reload the code location after it, and when a pipeline was added.
+`dagster dev -f pubdata_assets.py` shows them. The machine needs the program (PUBDATA_PROGRAM, `pubdata` by default) and a persistent home
+(PUBDATA_HOME), whose pubdata.toml has selectors and flags. At load time, the file reads the list of datasets from the release, or from the contracts
+before the first run. Reload the code location after the first run and after adding a pipeline.
 
-The schedule is stopped until a person starts it in Dagster's pages or by `dagster schedule start pubdata_nightly`.
+Start the schedule in Dagster's pages or with `dagster schedule start pubdata_nightly`; it is off by default.
 
-A dataset is materialized when its digest is another than that of its latest materialization: so is what a person has published or promoted by day, and
-what a night that was killed had published. Its check `renewed` says each night whether all that it is built from came.
+A dataset is materialized when its digest differs from that of its latest materialization. This includes releases that an operator published or promoted,
+and those of a killed run. In each run, the check `renewed` states whether all its inputs arrived.
 
-| exit code | what it means | what becomes of the run |
+| exit code | meaning | state of the Dagster run |
 |---|---|---|
-| 0 | published, or nothing had changed | success |
-| 10 | published, something needs a person by day | success, with warnings in the log and the checks of what it is about |
-| 20 | a dataset was blocked, the rest is published | failure, not tried again: another try ends alike |
-| 30 | a source was not available, the rest is published | tried again: the next try fetches and builds only what is missing |
-| 40 | a setting is wrong | failure, not tried again |
-| 50 | another run holds the lock | tried again |
-| 60 | own files cannot be read or written | tried again |
+| 0 | published, or unchanged | success |
+| 10 | published, something needs attention | success, with warnings in the log and in the checks of the affected datasets |
+| 20 | a dataset was blocked, the rest is published | failure without retry: a retry fails again |
+| 30 | a source was not available, the rest is published | retried: the next attempt fetches and builds only missing data |
+| 40 | a setting is wrong | failure without retry |
+| 50 | another run holds the lock | retried |
+| 60 | own files cannot be read or written | retried |
 
-What was published is told before a failure is.
+Materializations are reported before a failure.
 """
 
 import datetime
@@ -44,13 +44,13 @@ DIGEST = "dagster/data_version"
 
 
 def pubdata(*arguments):
-    """Starts the program, whose log goes to the step's; its exit code and what it printed."""
+    """Runs the program, which logs to the step's log; returns its exit code and output."""
     done = subprocess.run([PROGRAM, *arguments, "--json"], stdout=subprocess.PIPE, text=True, check=False)
     return done.returncode, json.loads(done.stdout) if done.stdout.strip() else None
 
 
 def release_of_channel():
-    """The manifest of the release that the channel points at; none before the first night, whose failure has the hint that `pubdata run` makes one."""
+    """Returns the manifest of the channel's release. Before the first run, the command fails with the hint that `pubdata run` makes one: None."""
     done = subprocess.run([PROGRAM, "releases", "show", "--channel", CHANNEL, "--json"], capture_output=True, text=True, check=False)
     if done.returncode == 40 and "`pubdata run` makes one" in done.stderr:
         return None
@@ -61,7 +61,7 @@ def release_of_channel():
 
 
 def datasets_of(manifest):
-    """Of each dataset of a release its rows, its tasks, and the digest of its parts: it is another one where the digest is."""
+    """Returns rows, tasks and the digest of the parts of each dataset of a release. A changed dataset has another digest."""
     found = {}
     for dataset_id, dataset in (manifest or {"datasets": {}})["datasets"].items():
         digests = "\n".join(part["sha256"] for part in dataset["parts"])
@@ -74,8 +74,8 @@ def datasets_of(manifest):
 
 
 def specs():
-    """An asset for each dataset. It is materialized when it is another one, so that it is late only where nothing has changed for far longer than the
-    shortest cadence of what it is built from; of editions that are late by their publisher's calendar the check tells at once."""
+    """Yields an asset for each dataset. Only changes materialize it, so it becomes stale only if it stays unchanged for much longer than the shortest
+    cadence of its inputs. The check reports editions that are late by their publisher's calendar at once."""
     code, printed = pubdata("schema", "dictionary")
     if code != 0:
         raise dg.Failure(f"pubdata schema dictionary: exit code {code}")
@@ -105,7 +105,7 @@ SPECS = list(specs())
 
 
 def attention(report):
-    """What needs a person, by task, as the run's report has it, and whether it is more than a word of warning."""
+    """Yields tasks of the run's report that need attention, whether each failed, and the reason."""
     for told in report["tasks"]:
         words = [*told["reasons"], *(finding["detail"] for finding in told["findings"])]
         if told["outcome"] in ("blocked", "missing") or told["late_since"] or told["is_above_warning_level"] or told["findings"]:
@@ -113,7 +113,7 @@ def attention(report):
 
 
 def told_of(instance, key):
-    """The digest of an asset's latest materialization."""
+    """Returns the digest of an asset's latest materialization."""
     event = instance.get_latest_materialization_event(key)
     return event.asset_materialization.tags.get(DIGEST) if event and event.asset_materialization else None
 
@@ -137,7 +137,7 @@ def pubdata_run(context: dg.AssetExecutionContext):
     have_parts = {task_id for dataset in after.values() for task_id in dataset["tasks"]}
     for spec in SPECS:
         dataset = after.get(".".join(spec.key.path))
-        # What a dataset that is not there would be built from is not known: it may be each task that has given nothing yet.
+        # The tasks of a missing dataset are unknown: any task without parts may belong to it.
         is_of = lambda task_id: task_id in dataset["tasks"] if dataset else task_id not in have_parts
         about = [(is_failed, line) for task_id, is_failed, line in needs if is_of(task_id)]
         severity = dg.AssetCheckSeverity.ERROR if any(is_failed for is_failed, _ in about) else dg.AssetCheckSeverity.WARN
@@ -154,7 +154,7 @@ def pubdata_run(context: dg.AssetExecutionContext):
 defs = dg.Definitions(
     assets=[pubdata_run],
     schedules=[
-        # The SEC's archives of the night are there at about 03:00 Eastern.
+        # The SEC's nightly archives appear at about 03:00 Eastern.
         dg.ScheduleDefinition(
             name="pubdata_nightly",
             cron_schedule="30 4 * * *",

@@ -1,9 +1,9 @@
 #!/bin/sh
-# A night on Kubernetes, from a machine or a CronJob that has pubdata, kubectl and a home that stays (PUBDATA_HOME), with PUBDATA_STORE set.
+# Distributed run on Kubernetes, from a machine or a CronJob with pubdata, kubectl and a persistent home (PUBDATA_HOME), with PUBDATA_STORE set.
 set -eu
 here=$(dirname "$0")
 plan=$(pubdata plan --write --json "$@" | sed -n 's/.*"plan": *"\([^"]*\)".*/\1/p')
-[ -n "$plan" ] || { echo "there is no plan" >&2; exit 60; }
+[ -n "$plan" ] || { echo "no plan: the command printed no address" >&2; exit 60; }
 for wave in split build; do
     job=$(sed "s|@PLAN@|$plan|" "$here/night.yaml" | kubectl create --selector "wave=$wave" --filename - --output name)
     # Ends when the job is complete; 124 after six hours.

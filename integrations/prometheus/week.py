@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""Lets a real Prometheus judge a week of nights by rules.yml, and says which alerts fire on which morning.
+"""Evaluates rules.yml in a real Prometheus over a week of runs, and prints which alerts fire on which morning.
 
     mkdir /tmp/week
     PUBDATA_WEEK_DIR=/tmp/week cargo nextest run -E 'test(a_week_of_nights)'   # real runs; writes night-N.prom
     integrations/prometheus/week.py /tmp/week                                  # needs prometheus and promtool
 
-Each night's numbers are served in turn to a Prometheus on 127.0.0.1. Instants are moved, so that the night of the numbers is
-now; `for:` is two seconds instead of minutes; scrapes and evaluations come once a second. Ends with 1 when a morning has
-other alerts than expected.
+The script serves the metrics of each run in turn to a Prometheus on 127.0.0.1 and moves their timestamps to the present. `for:` is
+two seconds instead of minutes; scrapes and evaluations come once a second. Exits with 1 if a morning has other alerts than
+expected.
 """
 
 import http.server
@@ -26,7 +26,7 @@ import urllib.request
 FOLDER = pathlib.Path(__file__).resolve().parent
 DAY = 86400
 
-# Morning, night whose numbers are served, seconds since that night, and what fires.
+# Morning, number of the run, seconds since that run, and expected alerts.
 MORNINGS = [
     ("28 October: first night", 1, 0, set()),
     ("29 October: a new column", 2, 0, set()),
@@ -44,7 +44,7 @@ MORNINGS = [
 
 
 class Numbers(http.server.BaseHTTPRequestHandler):
-    """Answers with the numbers of the night that is served; with 503 where there is none."""
+    """Serves the metrics of the current run, or 503 without one."""
 
     night = None
     moved = 0
@@ -62,7 +62,7 @@ class Numbers(http.server.BaseHTTPRequestHandler):
 
 
 def moved(text, seconds_since):
-    """The numbers with the instants they have when the night was so long ago."""
+    """Returns the metrics with timestamps moved to `seconds_since` seconds ago."""
     at = int(re.match(r"# at (\d+)\n", text).group(1))
     by = time.time() - seconds_since - at
 
@@ -91,13 +91,13 @@ def firing(port):
 
 
 def settled(port, expected):
-    """What fires, once it is what is expected for three looks in a row, or after half a minute."""
+    """Returns the firing alerts once they match for six checks in a row, or after half a minute."""
     same, fired = 0, set()
     for _ in range(30):
         time.sleep(1)
         fired = firing(port)
         same = same + 1 if fired == expected else 0
-        # Long enough for what is to come, as well as for what is to go.
+        # Long enough for alerts to fire and to resolve.
         if same >= 6:
             break
     return fired
@@ -107,7 +107,7 @@ def main():
     nights = pathlib.Path(sys.argv[1])
     texts = {int(path.stem.split("-")[1]): path.read_text() for path in nights.glob("night-*.prom")}
     if sorted(texts) != list(range(1, 9)):
-        sys.exit(f"{nights} has not the eight nights: see the head of this script")
+        sys.exit(f"{nights} does not have the eight runs: see the head of this script")
     server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Numbers)
     threading.Thread(target=server.serve_forever, daemon=True).start()
     place = pathlib.Path(tempfile.mkdtemp(prefix="pubdata-week-"))

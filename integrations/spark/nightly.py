@@ -1,4 +1,4 @@
-"""`spark-submit nightly.py --store URL --binary PATH`: see pubdata_spark.py, which has to lie beside it."""
+"""`spark-submit nightly.py --store URL --binary PATH`: see pubdata_spark.py, which must be in the same folder."""
 
 import os
 import sys

@@ -1,7 +1,7 @@
-"""Places the work of a pubdata run on a Spark cluster: plan on the driver, units on executors, commit on the driver.
+"""Distributes a pubdata run on a Spark cluster: plan on the driver, units on executors, commit on the driver.
 
-Spark only starts processes. The program reads and writes the store by itself, every unit is idempotent, and so a task that Spark tries again,
-speculates on or loses does no harm: the release is the one that `pubdata run` makes.
+Spark only starts processes. The processes read and write the store themselves, and every unit is idempotent. So Spark may retry, speculate on or lose
+a task: the release equals that of `pubdata run`.
 """
 
 import argparse
@@ -13,11 +13,11 @@ import stat
 import subprocess
 import sys
 
-DONE, BLOCKED = 0, 20  # after 20 the commit says why a task is not renewed
+DONE, BLOCKED = 0, 20  # after 20 the commit reports why a task is blocked
 
 
 def batches(work, kind, batch_bytes):
-    """Groups of (task, wave, keys), the most expensive first; none costs more than `batch_bytes`, unless one piece alone does."""
+    """Returns groups of (task, wave, keys), the most expensive first. A group costs at most `batch_bytes`, unless it is a single piece."""
     name = "number" if kind == "inputs" else "key"
     made = []
     for task in work:
@@ -35,13 +35,13 @@ def batches(work, kind, batch_bytes):
 
 
 def die_with_parent():
-    """Has the kernel kill the child when its parent dies (Linux): an executor that is lost leaves no process behind."""
+    """Makes the kernel kill the child when its parent dies (Linux), so that a lost executor leaves no process behind."""
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(1, signal.SIGKILL)
 
 
 def start(binary, arguments, threads=None, stdout=subprocess.PIPE):
-    """Runs the program and returns its exit code and what it printed; what it logs goes where the parent logs."""
+    """Runs the program and returns its exit code and output; it logs to the parent's log."""
     environment = dict(os.environ)
     if threads:
         environment.update(RAYON_NUM_THREADS=str(threads), POLARS_MAX_THREADS=str(threads))
@@ -50,7 +50,7 @@ def start(binary, arguments, threads=None, stdout=subprocess.PIPE):
 
 
 def doing(binary_name, plan, threads, executor_home, declarations):
-    """The function that executors call with the batches of a partition."""
+    """Returns the function that executors call with the batches of a partition."""
 
     def run(partition):
         from pyspark import SparkFiles
@@ -63,16 +63,16 @@ def doing(binary_name, plan, threads, executor_home, declarations):
             arguments = ["task", what[0], "--plan", plan, "--task", task_id, what[1], ",".join(keys), "--home", home, "--json", *declarations]
             code, printed = start(binary, arguments, threads)
             if code not in (DONE, BLOCKED):
-                # Spark tries again, on another executor where it can.
-                hint = "another try will end alike" if code == 40 else "worth another try"
-                raise RuntimeError(f"pubdata {' '.join(arguments)}: exit code {code}, {hint}; its last words are in this executor's stderr")
+                # Spark retries, on another executor if possible.
+                hint = "a retry will fail again" if code == 40 else "a retry may succeed"
+                raise RuntimeError(f"pubdata {' '.join(arguments)}: exit code {code}, {hint}; see this executor's stderr")
             yield code, json.loads(printed)
 
     return run
 
 
 def night(spark, options):
-    """A whole night; returns the exit code that `pubdata run` would have ended with."""
+    """Runs plan, units and commit; returns the exit code of the equivalent `pubdata run`."""
     context = spark.sparkContext
     context.addPyFile(os.path.abspath(__file__))
     context.addFile(options.binary)
@@ -104,16 +104,16 @@ def night(spark, options):
 
 def parser():
     parser = argparse.ArgumentParser(prog="pubdata_spark", description=__doc__.split("\n", maxsplit=1)[0])
-    parser.add_argument("selectors", nargs="*", help="pipelines, families, datasets or tasks; everything when none is given")
-    parser.add_argument("--store", required=True, metavar="URL", help="what all machines share: s3://bucket/prefix, az://…, gs://…, file:///folder")
+    parser.add_argument("selectors", nargs="*", help="pipelines, families, datasets or tasks; default: everything")
+    parser.add_argument("--store", required=True, metavar="URL", help="the store that all machines share: s3://bucket/prefix, az://…, gs://…, file:///folder")
     parser.add_argument("--binary", required=True, metavar="PATH", help="the program, on the driver; executors get a copy")
-    parser.add_argument("--mirror", action="append", default=[], metavar="URL", help="where files are instead of at the publishers; several times")
+    parser.add_argument("--mirror", action="append", default=[], metavar="URL", help="fetch from this mirror instead of the publishers; repeatable")
     parser.add_argument("--batch-bytes", type=int, default=200_000_000, metavar="N", help="work of one Spark task, in bytes of sources (%(default)s)")
     parser.add_argument("--channel", default="nightly", help="the channel to compare with and to move (%(default)s)")
-    parser.add_argument("--home", metavar="DIR", help="the driver's folder: ledger, state of URLs, snapshots; keep it from night to night")
+    parser.add_argument("--home", metavar="DIR", help="the driver's folder: ledger, state of URLs, snapshots; keep it between runs")
     parser.add_argument("--executor-home", metavar="DIR", help="the executors' folder (default: with the files of the application)")
-    parser.add_argument("--declarations", metavar="DIR", help="pipelines/ and schemas/ to use instead of those built in; on every machine")
-    parser.add_argument("--force", action="store_true", help="builds again even when nothing changed")
+    parser.add_argument("--declarations", metavar="DIR", help="replaces the built-in pipelines/ and schemas/; needed on every machine")
+    parser.add_argument("--force", action="store_true", help="build again without changes")
     parser.add_argument("--json", action="store_true", help="the report as JSON")
     return parser
 
@@ -122,7 +122,7 @@ def main(arguments=None):
     options = parser().parse_args(arguments)
     options.binary = os.path.abspath(options.binary)
     if not os.access(options.binary, os.X_OK):
-        print(f"--binary {options.binary}: not a program that can be started", file=sys.stderr)
+        print(f"--binary {options.binary}: not an executable file", file=sys.stderr)
         return 40
     from py4j.protocol import Py4JJavaError
     from pyspark.sql import SparkSession
@@ -131,7 +131,7 @@ def main(arguments=None):
     try:
         return night(spark, options)
     except Py4JJavaError as error:
-        print(f"{error}\nnothing is published; start again, what is done stays done", file=sys.stderr)
+        print(f"{error}\nnot published; start again, finished units are kept", file=sys.stderr)
         return 30
     finally:
         spark.stop()

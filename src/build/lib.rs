@@ -1,6 +1,5 @@
 //! Turns a task's snapshots into validated, staged Parquet parts and a published release: decode,
-//! normalise, datasets, validate, publish. Asks no publisher and decides nothing about what is to
-//! be built.
+//! normalise, datasets, validate, publish. Contacts no publisher and does not decide what to build.
 
 pub mod datasets;
 pub mod decode;

@@ -1,5 +1,5 @@
-//! `pubdata accept`: writes down what a person has looked at and takes as it is, takes it back, or
-//! lists it. What is refused leaves nothing behind.
+//! `pubdata accept`: records what an operator has reviewed and accepted, withdraws acceptances, or
+//! lists them. A refused acceptance changes nothing.
 
 use std::collections::BTreeMap;
 use std::process::ExitCode;
@@ -39,7 +39,7 @@ Exit codes:
 #[derive(Args)]
 #[command(after_help = AFTER_HELP)]
 pub(super) struct AcceptArgs {
-    /// What you approve: TASK:RULE, PIPELINE of a documented layout, or SOURCE:host_key=SHA256:….
+    /// Rule or layout to approve: TASK:RULE, PIPELINE of a documented layout, or SOURCE:host_key=SHA256:….
     #[arg(value_name = "WHAT")]
     what: Vec<String>,
     /// Last day on which it applies. By default a rule applies to one run, anything else until it
@@ -60,17 +60,20 @@ pub(super) struct AcceptArgs {
 pub(super) fn accept(global: &Global, arguments: &AcceptArgs) -> Result<ExitCode> {
     let now = Timestamp::now();
     if arguments.what.is_empty() && !arguments.list {
-        return Err(Error::config("nothing was named to be accepted")
-            .hint("`pubdata accept --help` shows what can be; `--list` what has been"));
+        return Err(Error::config("nothing was named to be accepted").hint(
+            "`pubdata accept --help` shows what can be accepted, `--list` what was accepted",
+        ));
     }
     if arguments.list {
-        // Wherever releases are: what was accepted is in the home.
+        // Acceptances are in the home, wherever the releases are.
         if !Home::is_home(&global.home) {
             return Err(global.no_home());
         }
         let home = global.home()?;
         let runs = store::read_ledger(&home)
-            .inspect_err(|error| tracing::warn!("which runs have used what is not known: {error}"))
+            .inspect_err(|error| {
+                tracing::warn!("cannot determine which acceptances are used up: {error}")
+            })
             .unwrap_or_default();
         show(
             global,
@@ -87,7 +90,7 @@ pub(super) fn accept(global: &Global, arguments: &AcceptArgs) -> Result<ExitCode
         .transpose()?;
     let by = user::name();
     let declarations = global.declarations()?;
-    // Before the home is made: what is refused leaves nothing behind.
+    // Checks before the home is created, so that a refused acceptance leaves nothing behind.
     let known = if global.home.is_dir() {
         Some(global.home()?)
     } else {
@@ -134,19 +137,20 @@ pub(super) fn accept(global: &Global, arguments: &AcceptArgs) -> Result<ExitCode
     Ok(ExitCode::SUCCESS)
 }
 
-/// What people have accepted: `pubdata accept`, with `--dry-run` and `--list` too.
+/// The operator's acceptances: `pubdata accept`, with `--dry-run` and `--list` too.
 #[derive(Serialize, JsonSchema)]
 pub(super) struct AcceptReport<'a> {
-    /// Whether it only would be written down.
+    /// True with `--dry-run`: nothing was recorded.
     is_dry_run: bool,
-    /// What was accepted or withdrawn now; with `--list` all that counts today.
+    /// Acceptances that were made or withdrawn; with `--list`, all that are in force today.
     acceptances: &'a [Acceptance],
-    /// By the word that was given, why the last run blocked what it lets through; empty if it
-    /// blocked nothing of the kind.
+    /// Effect of each acceptance: the last run's reasons for blocking that it overrides, by the
+    /// given `TASK:RULE`. Empty if that run blocked nothing of the kind.
     lets_through: &'a BTreeMap<&'a String, &'a str>,
 }
 
-/// `lets_through` is what blocked the last run, by the word that takes it.
+/// Prints acceptances. `lets_through` has the last run's reasons for blocking, by the acceptance
+/// that overrides them.
 fn show(
     global: &Global,
     arguments: &AcceptArgs,
@@ -191,7 +195,7 @@ fn show(
     }
     output::table(&rows);
     for (what, reason) in lets_through {
-        output::print_paragraph!("{what} lets through what blocked the last run:");
+        output::print_paragraph!("{what} overrides what blocked the last run:");
         output::print_line!("  {reason}");
     }
     if arguments.dry_run && !arguments.list {

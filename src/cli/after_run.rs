@@ -1,5 +1,5 @@
-//! What is done when a run has ended, well or not: numbers for a collector, word of what is new, a
-//! sign of life. None of it changes how the run ended: what goes wrong here is a warning.
+//! Sends notifications after a run, successful or not: metrics for a collector, messages about
+//! news, a heartbeat. None of them affects the result of the run: failures here are warnings.
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -20,7 +20,7 @@ use pubdata_serve::freshness_of;
 use pubdata_store::monitor::{self, HOOK_TIMEOUT, History, Message, OfRelease, Readings};
 use pubdata_store::{self as store, LedgerEntry};
 
-/// Whom to tell how a run went.
+/// Receivers of notifications about a run.
 #[derive(Args)]
 pub(super) struct AfterRunArgs {
     /// Program to start when a task was blocked, missing, late, above its limit of quarantined
@@ -78,35 +78,35 @@ pub(super) struct AfterRunArgs {
     pub(super) test_message: bool,
 }
 
-/// What came of telling somebody.
+/// Result of one notification.
 struct Told {
-    /// As its setting is called.
+    /// Name of its setting.
     to: &'static str,
     outcome: Result<()>,
-    /// What is said where nothing came of it.
+    /// Message to log if it failed.
     failing: &'static str,
 }
 
-/// What came of a test message: `pubdata run --test-message`.
+/// Results of a test message: `pubdata run --test-message`.
 #[derive(Serialize, JsonSchema)]
 pub(super) struct TestMessageReport<'a> {
     /// The channel that the message names.
     channel: &'a str,
-    /// Whom runs tell, as they are set.
+    /// Receivers of notifications, as configured.
     told: Vec<TestMessageTold>,
 }
 
-/// One of those whom runs tell.
+/// Result for one receiver.
 #[derive(Serialize, JsonSchema)]
 struct TestMessageTold {
-    /// Why it was not told; null if it was.
+    /// Why it was not reached; null if it was.
     error: Option<String>,
     /// The flag.
     #[schemars(extend("enum" = ["metrics_file", "hook", "webhook", "heartbeat", "openlineage_url"]))]
     to: &'static str,
 }
 
-/// Whether a run came to its end.
+/// Tells if a run completed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum RunEnd {
     Reached,
@@ -124,7 +124,7 @@ impl RunEnd {
 }
 
 impl AfterRunArgs {
-    /// Writes the file of metrics, where one is wanted.
+    /// Writes the metrics file, if one is configured.
     async fn measure(&self, settings: &RunSettings) -> Option<Told> {
         let path = self.metrics_file.as_deref()?;
         let outcome = write_metrics(settings, path).await;
@@ -135,8 +135,8 @@ impl AfterRunArgs {
         })
     }
 
-    /// Brings the message, where there is one, to hook and webhook, and asks the heartbeat, where
-    /// the run ended.
+    /// Sends the message, if any, to hook and webhook, and requests the heartbeat if the run
+    /// completed.
     async fn deliver(
         &self,
         settings: &RunSettings,
@@ -148,7 +148,7 @@ impl AfterRunArgs {
             told.push(Told {
                 to: "hook",
                 outcome: hook(command.clone(), message.clone()).await,
-                failing: "the hook did not do its work",
+                failing: "the hook failed to run",
             });
         }
         if let (Some(url), Some(message)) = (&self.webhook, message) {
@@ -156,7 +156,7 @@ impl AfterRunArgs {
             told.push(Told {
                 to: "webhook",
                 outcome,
-                failing: "the webhook was not told",
+                failing: "the webhook was not notified",
             });
         }
         if let Some(url) = self.heartbeat.as_deref().filter(|_| run == RunEnd::Reached) {
@@ -172,7 +172,7 @@ impl AfterRunArgs {
 }
 
 impl AfterRunArgs {
-    /// Who tells what the run makes of what, beside who shows it.
+    /// Creates the emitter of lineage events, which forwards to the progress display.
     pub(super) fn emitter(&self, settings: &RunSettings, shown: SharedObserver) -> Arc<Emitter> {
         Emitter::new(
             shown,
@@ -183,14 +183,14 @@ impl AfterRunArgs {
     }
 }
 
-/// Tells what came of the run to whom its lineage is told.
+/// Reports the end of the run to the receiver of lineage events.
 pub(super) async fn tell_lineage(emitter: &Emitter, report: &Result<RunReport>) {
     if let Err(error) = emitter.ended(report.as_ref()).await {
-        tracing::warn!(%error, "the address for lineage was not told all; the file of the run in the home has it");
+        tracing::warn!(%error, "the lineage address did not receive all events; the run's file in the home has them");
     }
 }
 
-/// The run that the ledger ends with, as far as it can be read.
+/// Returns the last run in the ledger, as far as the ledger can be read.
 pub(super) fn last_run_id(settings: &RunSettings) -> Option<String> {
     store::read_ledger(&settings.home)
         .ok()?
@@ -198,8 +198,8 @@ pub(super) fn last_run_id(settings: &RunSettings) -> Option<String> {
         .map(|entry| entry.run_id)
 }
 
-/// Tells all that want to know. `run_before` is what the ledger ended with before the run: where it
-/// still does, there was none, or it failed for want of what the ledger is written with, too.
+/// Sends all notifications. `run_before` is the last run in the ledger before this one. If it is
+/// still the last one, no run took place, or the ledger could not be written.
 pub(super) async fn tell(
     settings: &RunSettings,
     arguments: &AfterRunArgs,
@@ -214,7 +214,7 @@ pub(super) async fn tell(
     arguments.measure(settings).await.into_iter().for_each(warn);
     let mut entries = match store::read_ledger(&settings.home) {
         Ok(entries) => entries,
-        Err(error) => return tracing::warn!(%error, "nobody was told how the run went"),
+        Err(error) => return tracing::warn!(%error, "no notification about the run was sent"),
     };
     if let Some(error) = failure.filter(|error| {
         error.kind() == ErrorKind::Store
@@ -239,11 +239,11 @@ pub(super) async fn tell(
         .for_each(warn);
 }
 
-/// Tells all that want to know, as after a run, that this is a test. Exit code 0 where everything
-/// arrived, 40 otherwise.
+/// Sends a test notification to all receivers. Returns exit code 0 if everything arrived, otherwise
+/// 40.
 ///
 /// # Errors
-/// `Config`, when nobody is to be told.
+/// `Config` if no receiver is configured.
 pub(super) async fn test(
     global: &Global,
     settings: &RunSettings,
@@ -262,7 +262,7 @@ pub(super) async fn test(
         told.push(Told {
             to: "openlineage_url",
             outcome,
-            failing: "the address for lineage was not told",
+            failing: "the lineage address did not receive the event",
         });
     }
     if told.is_empty() {
@@ -310,7 +310,7 @@ async fn write_metrics(settings: &RunSettings, path: &Path) -> Result<()> {
     store::write_file(path, readings(settings).await?.prometheus_text().as_bytes())
 }
 
-/// The numbers of an installation as they are now.
+/// Returns the current metrics of an installation.
 pub(super) async fn readings(settings: &RunSettings) -> Result<Readings> {
     let history = History::of(&store::read_ledger(&settings.home)?);
     let manifest = settings

@@ -1,12 +1,12 @@
-//! How what needs a person is printed: after a run and by `pubdata status`, worst first, what is
-//! alike together.
+//! Prints what needs attention, after a run and in `pubdata status`: worst first, similar items
+//! grouped.
 
 use std::collections::BTreeMap;
 
 use super::{Global, output};
 use pubdata_run::Attention;
 
-/// How much is printed.
+/// How much to print.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Extent {
     /// One screen.
@@ -15,17 +15,17 @@ pub(super) enum Extent {
     Full,
 }
 
-/// Things of one kind that are told one by one; more are only named.
+/// Maximum number of items of one kind printed in full; others are only named.
 const OF_ONE_KIND: usize = 4;
-/// Names on a line.
+/// Maximum number of names on a line.
 const NAMES: usize = 8;
 
-/// Prints the list and a blank line; nothing where nobody is needed.
+/// Prints the list and a blank line, or nothing if the list is empty.
 pub(super) fn print(global: &Global, attention: &[Attention], extent: Extent) {
     if attention.is_empty() {
         return;
     }
-    output::print_line!("{} {}", output::bold("needs a person:"), attention.len());
+    output::print_line!("{} {}", output::bold("needs attention:"), attention.len());
     let mut kinds: Vec<(&str, Vec<&Attention>)> = Vec::new();
     for need in attention {
         match kinds.iter_mut().find(|(what, needs)| {

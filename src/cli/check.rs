@@ -1,6 +1,6 @@
-//! `pubdata check`: all findings about declarations, contracts and settings, each with file and
-//! line; where a store is given, also whether publishing can rely on it. Touches no home, and no
-//! network but the store's.
+//! `pubdata check`: lists all findings about declarations, contracts and settings, each with file
+//! and line. With a store, also checks that publishing can rely on it. Uses no home, and no network
+//! except for the store.
 
 use std::process::ExitCode;
 
@@ -15,19 +15,19 @@ use pubdata_run as run;
 use pubdata_run::follow;
 use pubdata_store::SharedStore;
 
-/// Whether declarations and contracts are right: `pubdata check`.
+/// Validity of declarations and contracts: `pubdata check`.
 #[derive(Serialize, JsonSchema)]
 pub(super) struct CheckReport<'a> {
-    /// Pipelines that were read.
+    /// Number of pipelines.
     pipelines: usize,
-    /// Contracts that were read.
+    /// Number of contracts.
     contracts: usize,
-    /// The store that was tried: if several create a file there at once, one wins, on which
-    /// publishing relies. Absent if none was given.
+    /// The store that was tested: if several writers create the same file at once, exactly one
+    /// succeeds, on which publishing relies. Absent if none was given.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "String")]
     store: Option<&'a str>,
-    /// What is wrong; empty if nothing is.
+    /// The problems found; empty if none.
     findings: &'a [Finding],
 }
 
@@ -78,7 +78,7 @@ pub(super) async fn check(global: &Global) -> Result<ExitCode> {
             .for_each(|finding| output::print_line!("{finding}"));
         if let Some(store) = store {
             output::print_line!(
-                "{}: {store}: of several who create a file at once, one wins",
+                "{}: {store}: if several writers create a file at once, one wins",
                 output::coloured("ok")
             );
         }

@@ -1,4 +1,4 @@
-//! `pubdata completions`: prints what a shell reads to complete commands and flags.
+//! `pubdata completions`: prints a shell script that completes commands and flags.
 
 use std::process::ExitCode;
 

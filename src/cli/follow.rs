@@ -1,5 +1,4 @@
-//! `pubdata follow`: logs filings as the feeds show them until it is told to stop, or asks each
-//! feed once.
+//! `pubdata follow`: logs filings from the feeds until it is stopped, or polls each feed once.
 
 use std::process::ExitCode;
 
@@ -74,7 +73,7 @@ pub(super) async fn follow(global: &Global, arguments: &FollowArgs) -> Result<Ex
     ))
 }
 
-/// Ends with SIGTERM or ctrl-c.
+/// Waits for SIGTERM or ctrl-c.
 async fn told_to_stop() {
     #[cfg(unix)]
     {

@@ -1,5 +1,5 @@
-//! `pubdata import`: takes a file that a person downloaded, or takes such a file back, and says
-//! what the next run makes of it.
+//! `pubdata import`: imports a manually downloaded file, or withdraws one, and describes the effect
+//! on the next run.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -63,11 +63,11 @@ pub(super) struct ImportArgs {
     channel: String,
 }
 
-/// A file that a person imported: `pubdata import SOURCE_ID FILE`.
+/// A manually imported file: `pubdata import SOURCE_ID FILE`.
 #[derive(Serialize, JsonSchema)]
 pub(super) struct ImportReport<'a> {
-    /// What came of it. `redated`: these bytes were there under another date; `unchanged`: under
-    /// this one.
+    /// Outcome of the import. `redated`: these bytes were known under another date; `unchanged`:
+    /// under this one.
     #[schemars(extend("enum" = ["new", "redated", "unchanged"]))]
     outcome: &'static str,
     /// The file, as the next run reads it.
@@ -77,11 +77,11 @@ pub(super) struct ImportReport<'a> {
 /// An imported file that was withdrawn: `pubdata import SOURCE_ID --withdraw`.
 #[derive(Serialize, JsonSchema)]
 pub(super) struct WithdrawalReport<'a> {
-    /// The file that no longer counts.
+    /// The file that is no longer used.
     snapshot: &'a Snapshot,
-    /// The file that counts in its place; null if there is none.
+    /// The file that is used instead; null if there is none.
     instead: Option<&'a Snapshot>,
-    /// Whether the channel's release was made from it.
+    /// True if the channel's release was made from it.
     is_published: bool,
 }
 
@@ -103,7 +103,7 @@ pub(super) async fn import(global: &Global, arguments: &ImportArgs) -> Result<Ex
         .map(|text| super::day("--date", text))
         .transpose()?;
     let declarations = global.declarations()?;
-    // Before the home is made: a name typed wrong leaves nothing behind.
+    // Checks before the home is created, so that a mistyped name leaves nothing behind.
     declarations
         .source(&arguments.source_id)
         .ok_or_else(|| run::unknown_source(&declarations, &arguments.source_id))?;
@@ -188,7 +188,7 @@ async fn withdraw(
             output::size(instead.size_bytes)
         ),
         None => output::print_line!(
-            "no file is used instead until the publisher or a person provides the right one"
+            "no file is used instead until the publisher provides one or you import another"
         ),
     }
     if is_published {
@@ -207,7 +207,7 @@ async fn withdraw(
     Ok(ExitCode::SUCCESS)
 }
 
-/// The release published last of those that were not made from a file.
+/// Returns the most recently published release that was not made from a file.
 async fn newest_without(settings: &RunSettings, file: &Snapshot) -> Result<Option<ReleaseId>> {
     let mut newest: Option<Manifest> = None;
     for release_id in settings.releases.list().await? {

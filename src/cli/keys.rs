@@ -1,5 +1,5 @@
-//! `pubdata keys`: makes, lists and revokes API keys and invitations to one. A secret is printed
-//! once, when it is made; only its hash is kept.
+//! `pubdata keys`: creates, lists and revokes API keys and invitations to one. A secret is printed
+//! once, when it is created; only its hash is stored.
 
 use std::fs::OpenOptions;
 use std::io::Write;
@@ -75,7 +75,7 @@ enum KeysCommand {
     },
 }
 
-/// Who will hold a key, and what it may do.
+/// The holder of a key, and its rights.
 #[derive(Args)]
 struct Rights {
     /// Name of the holder.
@@ -98,7 +98,7 @@ impl Rights {
 /// An API key: `pubdata keys create`, `pubdata keys revoke`.
 #[derive(Serialize, JsonSchema)]
 pub(super) struct KeyReport<'a> {
-    /// The secret to hand out, this once. Absent for `revoke`.
+    /// The secret to pass on; it is shown only once. Absent for `revoke`.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "String")]
     key: Option<&'a str>,
@@ -109,7 +109,8 @@ pub(super) struct KeyReport<'a> {
 /// An invitation to an API key: `pubdata keys invite`, and `pubdata keys revoke` of an invitation.
 #[derive(Serialize, JsonSchema)]
 pub(super) struct InvitationReport<'a> {
-    /// The link to hand out, this once: whoever opens it creates the key. Absent for `revoke`.
+    /// The link to pass on; it is shown only once, and opening it creates the key. Absent for
+    /// `revoke`.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "String")]
     link: Option<&'a str>,
@@ -126,10 +127,10 @@ pub(super) struct KeysReport<'a> {
     invitations: &'a [Invitation],
 }
 
-/// A publisher's signing key that was made: `pubdata keys signing`.
+/// A new signing key of a publisher: `pubdata keys signing`.
 #[derive(Serialize, JsonSchema)]
 pub(super) struct SigningKeyReport<'a> {
-    /// Where the secret is.
+    /// The file with the secret.
     file: &'a Path,
     /// Verification key of that log: name+hash+base64.
     key: &'a str,
@@ -137,10 +138,10 @@ pub(super) struct SigningKeyReport<'a> {
     log: &'a str,
 }
 
-/// The longest time for which an invitation can be used.
+/// Maximum lifetime of an invitation.
 const MAX_LIFETIME: SignedDuration = SignedDuration::from_hours(30 * 24);
 
-/// Reads the time for which an invitation can be used.
+/// Parses the lifetime of an invitation.
 fn lifetime(text: &str) -> std::result::Result<SignedDuration, String> {
     let hours = |number: &str, hours_of_unit: i64| {
         number
@@ -199,13 +200,13 @@ pub(super) async fn keys(global: &Global, arguments: &KeysArgs) -> Result<ExitCo
                 });
             } else {
                 output::print_line!("{}", output::bold(&created.key));
-                // The key alone is what a shell catches.
+                // Only the key goes to standard output, so that a shell can capture it.
                 output::print_note!(
                     "id {}, plan {}; the key is shown this once and cannot be read back",
                     created.entry.id,
                     created.entry.plan
                 );
-                output::print_note!("it counts for servers of {}", store.url());
+                output::print_note!("it is valid for servers of {}", store.url());
             }
         }
         KeysCommand::Invite {
@@ -239,7 +240,7 @@ pub(super) async fn keys(global: &Global, arguments: &KeysArgs) -> Result<ExitCo
                 });
             } else {
                 output::print_line!("{}", output::bold(&link));
-                // The link alone is what a shell catches.
+                // Only the link goes to standard output, so that a shell can capture it.
                 output::print_note!(
                     "id {}, plan {}; the link is shown this once and creates one key",
                     created.entry.id,
@@ -361,7 +362,7 @@ fn signing(global: &Global, name: &str, path: &Path, channel: &str) -> Result<Ex
         });
     } else {
         output::print_line!("{}", output::bold(&of_log));
-        // The key alone is what `> log.key` catches.
+        // Only the key goes to standard output, for `> log.key`.
         output::print_note!("this key verifies the log of channel {channel}: publish it");
         output::print_note!(
             "the secret is in {}: seal with --signing-key, keep it off servers",

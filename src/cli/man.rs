@@ -1,4 +1,4 @@
-//! `pubdata man`: manual pages, made of the same texts as `--help`.
+//! `pubdata man`: prints manual pages made from the texts of `--help`.
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -17,7 +17,7 @@ pub(super) struct ManArgs {
 }
 
 pub(super) fn man(arguments: &ManArgs, program: Command) -> Result<ExitCode> {
-    // A page for `help` would say what all others say.
+    // A page for `help` would repeat all other pages.
     let mut program = program.disable_help_subcommand(true);
     program.build();
     match &arguments.output {
@@ -33,7 +33,7 @@ pub(super) fn man(arguments: &ManArgs, program: Command) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// The pages of a command and of those below it, with the names of their files.
+/// Returns the pages of a command and its subcommands, with their file names.
 fn pages(command: &Command) -> Vec<(String, String)> {
     let own = Man::new(command.clone());
     let mut all = vec![(own.get_filename(), page(&own))];
@@ -41,7 +41,7 @@ fn pages(command: &Command) -> Vec<(String, String)> {
     all
 }
 
-/// Examples and tables at the end of a page keep their lines.
+/// Renders a page. Examples and tables at the end keep their line breaks.
 fn page(man: &Man) -> String {
     let mut bytes = Vec::new();
     man.render(&mut bytes)

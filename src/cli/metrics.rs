@@ -1,4 +1,4 @@
-//! `pubdata metrics`: the numbers of an installation, as a run writes them for a collector.
+//! `pubdata metrics`: prints the metrics of an installation, as a run writes them for a collector.
 
 use std::process::ExitCode;
 

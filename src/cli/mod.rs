@@ -1,5 +1,5 @@
-//! The command line: flags in, text or JSON out, one exit code. The only part that prints. Each
-//! subcommand is one file; what it does is elsewhere.
+//! The command line: flags in, text or JSON out, one exit code. This is the only module that
+//! prints. Each subcommand is one file that calls code elsewhere.
 
 mod accept;
 mod after_run;
@@ -54,7 +54,7 @@ use pubdata_store::{Home, Releases, SETTINGS_FILE, SharedStore};
 use settings::SettingsFile;
 pub use tracer::HomeTracer;
 
-/// The home where no word names one.
+/// The home if neither a flag nor the environment names one.
 const DEFAULT_HOME: &str = ".pubdata";
 
 /// Builds and serves trustworthy public data: every figure traceable to the publisher's bytes.
@@ -201,7 +201,7 @@ enum Command {
     Man(man::ManArgs),
 }
 
-/// Options of [`Global`] that a command takes and has no use for: its help does not offer them.
+/// Hides the options of [`Global`] that a command accepts but does not use from its help.
 fn unused(names: &[&'static str]) -> Vec<Arg> {
     let unused = |name: &&'static str| {
         let arg = Arg::new(*name).long(*name).global(true).hide(true);
@@ -214,7 +214,7 @@ fn unused(names: &[&'static str]) -> Vec<Arg> {
     names.iter().map(unused).collect()
 }
 
-/// Runs the program on its command line.
+/// Runs the program with its command line.
 pub fn main() -> ExitCode {
     unprintable::end_with_a_word();
     let cli = match Cli::try_parse()
@@ -235,7 +235,7 @@ pub fn main() -> ExitCode {
     }
 }
 
-/// Why a command was not begun.
+/// Reason why a command was not started.
 enum Refused {
     Usage(clap::Error),
     Settings(Error, bool),
@@ -283,7 +283,7 @@ impl Refused {
     }
 }
 
-/// Reads the command line again with what the home's settings file says.
+/// Parses the command line again, with the defaults from the home's settings file.
 fn with_settings(cli: Cli) -> std::result::Result<Cli, Refused> {
     let is_json = cli.global.json;
     let of_file = |error: Error| Refused::Settings(error, is_json);
@@ -310,10 +310,10 @@ fn with_settings(cli: Cli) -> std::result::Result<Cli, Refused> {
     Ok(cli)
 }
 
-/// Files that the runtime opens, which stops with a defect where it cannot have them.
+/// Number of files that the runtime opens; it panics if it cannot open them.
 const FILES_OF_RUNTIME: usize = 8;
 
-/// How long work that was left behind may take to end.
+/// How long to wait at exit for remaining work.
 const LAST_PATIENCE: Duration = Duration::from_secs(2);
 
 fn dispatch(cli: Cli) -> Result<ExitCode> {
@@ -327,8 +327,8 @@ fn dispatch(cli: Cli) -> Result<ExitCode> {
     let global = &cli.global;
     let runtime = runtime.at("start the runtime for", &global.home)?;
     let outcome = carry_out(&cli, &runtime);
-    // What a disk that does not answer has been asked for ends no sooner than it answers: nobody
-    // waits for that.
+    // A request to an unresponsive disk only ends when the disk responds; the process does not wait
+    // for it.
     runtime.shutdown_timeout(LAST_PATIENCE);
     outcome
 }
@@ -365,16 +365,16 @@ fn carry_out(cli: &Cli, runtime: &tokio::runtime::Runtime) -> Result<ExitCode> {
     }
 }
 
-/// Logs go to standard error: warnings only on a terminal, where progress is shown; `PUBDATA_LOG`
-/// sets a filter and `PUBDATA_LOG_FORMAT=json` a form for machines. What a command prints at its
-/// end (`pubdata::told`) is not logged where a person reads both.
+/// Sets up logging to standard error. The default on a terminal is warnings only, because progress
+/// is shown. `PUBDATA_LOG` sets a filter, and `PUBDATA_LOG_FORMAT=json` selects JSON. Messages that
+/// a command prints at its end (`pubdata::told`) are not logged on a terminal, where the user would
+/// read them twice.
 fn set_up_tracing(cli: &Cli) {
     let is_terminal = terminal::is_watched();
     let default = match &cli.command {
-        // What a probe goes through stands in its table, tries that failed among it.
+        // The result of a probe is in its table, including failed requests.
         Command::Probe(_) | Command::New(_) => "warn,pubdata_fetch::retry=error",
-        // Of the publishers' files nothing is kept, and what a server does wrong stands in the
-        // report.
+        // Files of publishers are not kept, and errors of a server are in the report.
         Command::Verify(arguments) if arguments.witness.is_meant().unwrap_or_default() => {
             "warn,pubdata_fetch::retry=error"
         }
@@ -383,10 +383,10 @@ fn set_up_tracing(cli: &Cli) {
         _ => "info",
     };
     let filter = EnvFilter::try_from_env("PUBDATA_LOG").unwrap_or_else(|_| EnvFilter::new(default));
-    // Whatever is left out, whoever starts a server has to know its address.
+    // The server's address is logged at every level, because the operator needs it.
     let filter = filter.add_directive("pubdata::address=info".parse().expect("a directive"));
     let is_coloured = is_terminal && std::env::var_os("NO_COLOR").is_none();
-    // A log that cannot be written, as on a full disk, must not end who writes it.
+    // A log that cannot be written, for example on a full disk, must not stop the process.
     let builder = tracing_subscriber::fmt()
         .with_env_filter(filter)
         .log_internal_errors(false)
@@ -402,7 +402,7 @@ fn set_up_tracing(cli: &Cli) {
     }
 }
 
-/// Reads a day as a flag has it.
+/// Parses the date of a flag.
 fn day(flag: &str, text: &str) -> Result<Date> {
     let is_written_so = text.len() == 10
         && text.bytes().enumerate().all(|(at, byte)| {
@@ -414,7 +414,7 @@ fn day(flag: &str, text: &str) -> Result<Date> {
         });
     let day = text.parse().ok().filter(|_| is_written_so);
     day.ok_or_else(|| {
-        Error::config(format!("{flag} {text} is no day"))
+        Error::config(format!("{flag} {text} is not a date"))
             .hint("write it as YYYY-MM-DD, such as 2026-11-20")
     })
 }
@@ -435,27 +435,27 @@ impl Global {
         Declarations::load(self.files()?)
     }
 
-    /// What commands that only look work with: a folder that is not there is not made, unless
-    /// releases are kept elsewhere.
+    /// Returns the settings for read-only commands. A missing folder is not created unless releases
+    /// are stored elsewhere.
     fn reading(&self, channel: &str) -> Result<RunSettings> {
         let declarations = self.declarations()?;
         self.looking()?;
-        // Who looks at releases, or goes back to one, needs no word of the runs: a damaged ledger
-        // is told and stops nothing.
+        // Read-only commands on releases, and rollbacks, do not need the acceptances: an unreadable
+        // ledger is reported but stops nothing.
         let accepted = |home: &Home| {
             let read = runs::accepted_ids(home, jiff::Timestamp::now());
             Ok(read.unwrap_or_else(|error| {
                 let way_out = error.way_out().unwrap_or_default();
-                tracing::warn!("what was accepted is not known: {error} ({way_out})");
+                tracing::warn!("the acceptances cannot be read: {error} ({way_out})");
                 AcceptedIds::default()
             }))
         };
         self.settings_with(declarations, channel, accepted)
     }
 
-    /// What commands that look at one release work with, and what is found in it. Reading the
-    /// declarations takes as long as reading a release, so that one is done beside the other; what
-    /// is wrong with the declarations is told first.
+    /// Returns the settings for commands that read one release, together with the result of `find`.
+    /// Reading the declarations takes as long as reading a release, so both run in parallel. Errors
+    /// in the declarations take precedence.
     async fn reading_beside<T: Send + 'static, F>(
         &self,
         channel: &str,
@@ -467,8 +467,8 @@ impl Global {
         let finding = self
             .looking()
             .map(|(_, releases)| tokio::spawn(find(releases)));
-        // On one thread: what is found beside it takes as long, and on a machine of two would have
-        // to share the other.
+        // Uses one thread: `find` takes as long, and both would have to share the processors of a
+        // small machine.
         let alone = rayon::ThreadPoolBuilder::new()
             .num_threads(1)
             .build()
@@ -480,8 +480,8 @@ impl Global {
         Ok((settings, found?))
     }
 
-    /// The flags with which a command that is printed is about the same home: none for what the
-    /// environment or no word names.
+    /// Returns the flags with which a printed command refers to the same home; none for values from
+    /// the environment or defaults.
     fn places(&self) -> String {
         let is_named_elsewhere = std::env::var_os("PUBDATA_HOME")
             .map_or(self.home == Path::new(DEFAULT_HOME), |home| {
@@ -505,7 +505,7 @@ impl Global {
         )
     }
 
-    /// The home and the releases, for looking only.
+    /// Opens the home and the releases for reading only.
     fn looking(&self) -> Result<(Home, Releases)> {
         self.needs_home()?;
         let home = self.home()?;
@@ -513,7 +513,7 @@ impl Global {
         Ok((home, releases))
     }
 
-    /// Refuses a home, or a store, that is not there.
+    /// Refuses a missing home or store.
     fn needs_home(&self) -> Result<()> {
         if self.store.is_none() && !Home::is_home(&self.home) {
             return Err(self.no_home());
@@ -524,7 +524,7 @@ impl Global {
     fn no_home(&self) -> Error {
         let home = self.home.display();
         let message = if self.home.is_dir() {
-            format!("{home} is no home of pubdata: it has none of its files")
+            format!("{home} is not a pubdata home: it has none of its files")
         } else {
             format!("there is no home at {home}")
         };
@@ -532,17 +532,17 @@ impl Global {
             .hint("name the folder with --home or PUBDATA_HOME; `pubdata run` makes one")
     }
 
-    /// Says that a command makes a home: the folder may be mistyped.
+    /// Announces that a command creates a home, because the folder may be mistyped.
     fn announce_new_home(&self) {
         if !self.json && !Home::is_home(&self.home) {
             output::print_note!(
-                "there is no home at {} yet: it is made now",
+                "there is no home at {} yet: creating it",
                 self.home.display()
             );
         }
     }
 
-    /// Refuses a store in a folder that is not there: only who writes releases makes one.
+    /// Refuses a store in a missing folder: only commands that write releases create one.
     fn needs_store(&self) -> Result<()> {
         match self.store.as_deref().and_then(SharedStore::missing_folder) {
             None => Ok(()),
@@ -551,15 +551,15 @@ impl Global {
         }
     }
 
-    /// What commands that make releases work with; a home that is not there is made.
+    /// Returns the settings for commands that make releases; creates a missing home.
     fn settings(&self, declarations: Declarations, channel: &str) -> Result<RunSettings> {
         self.settings_with(declarations, channel, |home| {
             runs::accepted_ids(home, jiff::Timestamp::now())
         })
     }
 
-    /// What looks at the home's snapshots for a server: nothing of what a run was told to do
-    /// decides it.
+    /// Returns the tracer with which a server reads the home's snapshots. The selection and
+    /// acceptances of runs do not apply to it.
     fn tracer(&self, declarations: Declarations, channel: &str) -> Result<HomeTracer> {
         let unchosen = Self {
             chosen: Chosen::default(),

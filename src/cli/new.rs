@@ -1,5 +1,5 @@
-//! `pubdata new`: writes declaration and fixture of a list that is new, and prints what was
-//! guessed, why, and what a person must decide.
+//! `pubdata new`: writes the declaration and fixture of a new list. Prints the guesses with their
+//! reasons, and the decisions left to the operator.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -158,15 +158,12 @@ fn print(report: &NewReport, arguments: &NewArgs) {
     }
     output::print_paragraph!(
         "{}",
-        output::bold(&format!(
-            "a person must decide ({})",
-            report.decisions.len()
-        ))
+        output::bold(&format!("you must decide ({})", report.decisions.len()))
     );
     report.decisions.iter().for_each(|decision| {
         output::print_line!("  {}: {}", output::bold(&decision.key), decision.text)
     });
-    output::print_paragraph!("{}", output::bold("on the records that were seen"));
+    output::print_paragraph!("{}", output::bold("on the sampled records"));
     let rows: Vec<String> = report
         .trial
         .rows
@@ -200,7 +197,7 @@ fn print(report: &NewReport, arguments: &NewArgs) {
         .collect();
     output::print_paragraph!("{}", output::bold("next"));
     output::print_line!(
-        "  decide what is open in {}",
+        "  make the open decisions in {}",
         report.folder.join(&report.files[0]).display()
     );
     output::print_line!("  pubdata check --declarations {folder}");

@@ -1,5 +1,5 @@
-//! How everything is printed: tables, JSON, colours, sizes and failures. Colours never change a
-//! word, so that text without them says the same.
+//! Formats all output: tables, JSON, colours, sizes and failures. Colours only emphasise words, so
+//! plain text carries the same information.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -9,21 +9,19 @@ pub(super) use super::terminal::{print_line, print_note, print_paragraph, text, 
 use pubdata_core::error::{Error, ErrorKind};
 use pubdata_core::provenance::SourceRows;
 
-/// Why a command could not do its work: printed to standard error, on one line and in place of its
-/// document.
+/// Why a command failed: printed to standard error, on one line and instead of its document.
 #[derive(Serialize, JsonSchema)]
 pub(super) struct ErrorReport<'a> {
-    /// What went wrong, for people.
+    /// The failure, readable alone.
     error: String,
-    /// What to do about it; null if the message says all.
+    /// The next step; null if the message is sufficient.
     hint: Option<&'a str>,
     /// Kind of failure. Exit codes: `config` 40, `fetch` and `unfinished` 30, `format` and
     /// `contract` 20, `busy` 50, `store` 60.
     kind: ErrorKind,
 }
 
-/// Prints a failure: what, where, and the way out. Where nothing can be printed the exit code says
-/// it alone.
+/// Prints a failure: what, where, and the hint. If printing fails, only the exit code reports it.
 pub(super) fn error(error: &Error, is_json: bool) {
     if is_json {
         let report = ErrorReport {
@@ -41,8 +39,8 @@ pub(super) fn error(error: &Error, is_json: bool) {
     }
 }
 
-/// Prints lines under a label. Those behind the first are indented: a text of others that breaks a
-/// line cannot begin one like ours.
+/// Prints lines after a label. Lines after the first are indented, so that a line break in a
+/// foreign text cannot imitate our own labels.
 fn labelled(label: &str, lines: &str) {
     for (number, line) in lines.split('\n').enumerate() {
         match number {
@@ -52,7 +50,7 @@ fn labelled(label: &str, lines: &str) {
     }
 }
 
-/// Prints what is wrong with a command line.
+/// Prints a usage error.
 pub(super) fn usage(text: &str) {
     match text.strip_prefix("error: ") {
         Some(rest) => terminal::notes(&format!("{}: {rest}", Look::Red.of("error"))),
@@ -60,17 +58,17 @@ pub(super) fn usage(text: &str) {
     }
 }
 
-/// Version of the JSON documents that commands print; a field that goes or changes its meaning
+/// Version of the JSON documents that commands print; removing a field or changing its meaning
 /// raises it.
 pub(super) const DOCUMENT_VERSION: u32 = 1;
 
-/// What a command prints with `--json`, below its format and version. `schema.rs` lists these
-/// types.
+/// A document that a command prints with `--json`, after its format and version. `schema.rs` lists
+/// these types.
 pub(super) trait Document: Serialize + JsonSchema {
     const FORMAT: &'static str;
 }
 
-/// A document with its format and version before it.
+/// A document preceded by its format and version.
 #[derive(Serialize)]
 struct Headed<'a, T> {
     format: &'static str,
@@ -91,12 +89,12 @@ impl<'a, T> Headed<'a, T> {
 
 const PLAIN: &str = "a report is plain data, and an object";
 
-/// Prints what a command says for machines.
+/// Prints a document as JSON.
 pub(super) fn document<D: Document>(document: &D) {
     json(&Headed::new::<D>(document));
 }
 
-/// Prints what a command says for machines, the members of all objects in the order of their names.
+/// Prints a document as JSON, with the members of all objects sorted by name.
 pub(super) fn sorted_document<D: Document>(document: &D) {
     json(&Headed::new::<D>(
         &serde_json::to_value(document).expect(PLAIN),
@@ -108,7 +106,7 @@ pub(super) fn json(value: &impl Serialize) {
     terminal::json(&serde_json::to_string_pretty(value).expect(PLAIN));
 }
 
-/// Colours a word by what it says of a task, a source or a check.
+/// Colours a word by its meaning for a task, a source or a check.
 pub(super) fn coloured(word: &str) -> String {
     let look = match word {
         "built" | "resumed" | "new" | "published" | "mended" | "match" | "fresh" | "unchanged"
@@ -142,7 +140,7 @@ pub(super) fn coloured(word: &str) -> String {
     look.of(word)
 }
 
-/// Colours what a person should look at.
+/// Colours a text that needs the reader's attention.
 pub(super) fn warning(text: &str) -> String {
     Look::Yellow.of(text)
 }
@@ -155,19 +153,19 @@ pub(super) fn dim(text: &str) -> String {
     Look::Dim.of(text)
 }
 
-/// An instant without fractions of its second.
+/// Formats an instant without fractions of a second.
 pub(super) fn to_seconds(instant: &str) -> String {
     instant
         .split_once('.')
         .map_or_else(|| instant.to_owned(), |(seconds, _)| format!("{seconds}Z"))
 }
 
-/// A number with thousands separators.
+/// Formats a number with thousands separators.
 pub(super) fn grouped(number: u64) -> String {
     pubdata_build::normalise::grouped(i64::try_from(number).unwrap_or(i64::MAX))
 }
 
-/// A number of things, of which one is called `noun`: `1 entry`, `2,000 entries`.
+/// Formats a count with its noun: `1 entry`, `2,000 entries`.
 pub(super) fn counted(number: impl TryInto<u64>, noun: &str) -> String {
     let number = number.try_into().unwrap_or(u64::MAX);
     let nouns = match noun.strip_suffix("ry") {
@@ -178,7 +176,7 @@ pub(super) fn counted(number: impl TryInto<u64>, noun: &str) -> String {
     format!("{} {nouns}", grouped(number))
 }
 
-/// A size in the largest unit that leaves a number above 1.
+/// Formats a size in the largest unit in which it is at least 1.
 pub(super) fn size(bytes: u64) -> String {
     match bytes {
         0..1_000 => format!("{bytes} B"),
@@ -188,7 +186,7 @@ pub(super) fn size(bytes: u64) -> String {
     }
 }
 
-/// What became of the rows of a source: `3,079 rows read: 2,714 records, 365 merged into them`.
+/// Formats the uses of a source's rows: `3,079 rows read: 2,714 records, 365 merged into them`.
 pub(super) fn source_rows(rows: &SourceRows) -> String {
     let mut text = format!(
         "{} read: {}",
@@ -213,7 +211,7 @@ pub(super) fn source_rows(rows: &SourceRows) -> String {
     text
 }
 
-/// Prints rows in columns, the first row bold. Widths count characters as they are shown, without
+/// Prints rows in columns, the first row in bold. Widths count characters as displayed, without
 /// colour codes.
 pub(super) fn table(rows: &[Vec<String>]) {
     let render = |(number, row): (usize, &Vec<String>)| -> Vec<String> {

@@ -1,5 +1,5 @@
-//! `pubdata task` and `pubdata commit`: the work of a plan that stands in the store, on whatever
-//! machine it is placed.
+//! `pubdata task` and `pubdata commit`: perform and commit the work of a plan in the store, on any
+//! machine.
 
 use std::collections::BTreeMap;
 use std::process::ExitCode;
@@ -53,7 +53,7 @@ enum TaskCommand {
     },
 }
 
-/// Which of it: what is named of one task, or a share of all.
+/// Selects work: named pieces of one task, or a share of all.
 #[derive(Args)]
 #[group(required = true, multiple = false)]
 struct Whose {
@@ -86,7 +86,8 @@ pub(super) struct CommitArgs {
 }
 
 impl OfPlan {
-    /// The plan, and what it is worked on with. An address names the store too.
+    /// Opens the plan and returns the settings for its work. A plan's address may also name the
+    /// store.
     fn open(&self, global: &Global) -> Result<(PlanAddress, RunSettings)> {
         let address: PlanAddress = self.plan.parse()?;
         let global = Global {
@@ -99,10 +100,10 @@ impl OfPlan {
     }
 }
 
-/// What became of units of a plan: `pubdata task split`, `pubdata task build`.
+/// Results of units of a plan: `pubdata task split`, `pubdata task build`.
 #[derive(Serialize, JsonSchema)]
 pub(super) struct UnitsReport<'a> {
-    /// Every unit that was asked for, by task and name.
+    /// Every requested unit, by task and name.
     units: &'a [UnitReport],
 }
 
@@ -167,7 +168,7 @@ pub(super) async fn task(global: &Global, arguments: &TaskArgs) -> Result<ExitCo
 }
 
 impl Whose {
-    /// By task.
+    /// Returns the selected work, by task.
     async fn work(
         &self,
         settings: &RunSettings,
@@ -177,8 +178,8 @@ impl Whose {
         flag: &str,
     ) -> Result<BTreeMap<String, Vec<String>>> {
         match (&self.task, self.share) {
-            (Some(_), _) if named.is_empty() => Err(Error::config(format!("which of the task: {flag} is missing"))
-                .hint(format!("`pubdata plan --write --json` lists them; in place of {flag}, `--share 0/1` without --task is all of the plan"))),
+            (Some(_), _) if named.is_empty() => Err(Error::config(format!("--task needs {flag}"))
+                .hint(format!("`pubdata plan --write --json` lists them; `--share 0/1` without --task selects all of the plan"))),
             (Some(task), _) => Ok(BTreeMap::from([(task.clone(), named)])),
             (None, Some(share)) => run::work_of_share(settings, address, wave, share).await,
             (None, None) => Ok(BTreeMap::new()),
@@ -186,7 +187,7 @@ impl Whose {
     }
 }
 
-/// What is worth another try comes before what is not.
+/// Returns the exit code. Failures worth a retry take precedence over others.
 fn exit_code(units: &[UnitReport]) -> u8 {
     let of = |outcome: &str| {
         units
@@ -216,7 +217,7 @@ pub(super) async fn commit(global: &Global, arguments: &CommitArgs) -> Result<Ex
         receipts::seal_after_run(&settings, key, &Roots::default()).await;
     }
     after_run::tell_lineage(&emitter, &report).await;
-    // Nothing has happened yet of which anybody would have to be told.
+    // Nothing was committed yet, so no notification is sent.
     if !report
         .as_ref()
         .is_err_and(|error: &Error| error.kind() == ErrorKind::Unfinished)

@@ -1,5 +1,5 @@
-//! `pubdata probe`: prints what the publishers have and what a run would do, and writes suggested
-//! declarations to a new folder. Makes no home.
+//! `pubdata probe`: prints the state of the publishers' files and the predicted result of a run,
+//! and writes suggested declarations to a new folder. Does not create a home.
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -89,7 +89,8 @@ pub(super) async fn probe(global: &Global, arguments: &ProbeArgs) -> Result<Exit
     Ok(ExitCode::from(u8::from(report.exit_code)))
 }
 
-/// A home that is not there is not made, and one that is there is only looked at.
+/// Returns the settings of a probe. A missing home is not created, and an existing one is only
+/// read.
 async fn settings(global: &Global, arguments: &ProbeArgs) -> Result<ProbeSettings> {
     let declarations = global.declarations()?;
     let home = if global.home.is_dir() {
@@ -108,7 +109,7 @@ async fn settings(global: &Global, arguments: &ProbeArgs) -> Result<ProbeSetting
         },
         None => None,
     };
-    // A probe waits less than a night does: who does not answer now is told of.
+    // A probe waits for a shorter time than a run; slow servers are reported.
     let fetch = FetchSettings {
         tries: 2,
         longest_wait: Duration::from_secs(2),
@@ -201,7 +202,7 @@ fn print_sources(sources: &[ProbedSource]) {
     output::table(&rows);
 }
 
-/// What a run would report, in its word.
+/// Formats the predicted outcome as a run would report it.
 fn ending(outcome: End, would: Would) -> String {
     match would {
         Would::PublishWithFindings => output::warning("built, findings"),
@@ -209,7 +210,7 @@ fn ending(outcome: End, would: Would) -> String {
     }
 }
 
-/// What there is to say of a task, as a run says it.
+/// Prints the details of a task as a run would.
 fn print_task(task: &ProbedTask) {
     let is_not_renewed = matches!(task.outcome, End::Missing | End::Blocked);
     if !is_not_renewed && task.reasons.is_empty() {
@@ -234,7 +235,7 @@ fn print_ways_out(sources: &[ProbedSource]) {
     let with_ways = sources.iter().filter(|source| !source.ways_out.is_empty());
     let mut told: Vec<(&str, &Option<String>)> = Vec::new();
     for source in with_ways {
-        // All files of a server whose key is not known have one way out.
+        // One hint covers all files of a server with an unknown key.
         let server = if source.url.starts_with("sftp://") {
             source.url.split('/').nth(2).unwrap_or_default()
         } else {
@@ -244,7 +245,7 @@ fn print_ways_out(sources: &[ProbedSource]) {
             continue;
         }
         if told.is_empty() {
-            output::print_paragraph!("{}", output::bold("what a person can do"));
+            output::print_paragraph!("{}", output::bold("what you can do"));
         }
         told.push((server, &source.problem));
         output::print_paragraph!(
@@ -307,7 +308,7 @@ fn with_it(would: Would) -> &'static str {
 
 fn sample(source: &ProbedSource) -> String {
     match (&source.sample, &source.not_sampled) {
-        // Rows that others are looked up in become no records of their own.
+        // Rows of lookup sources become no records.
         (Some(sample), None) if sample.rows == 0 => String::new(),
         (Some(sample), None)
             if sample.accepted == 0
@@ -326,7 +327,7 @@ fn sample(source: &ProbedSource) -> String {
     }
 }
 
-/// What is to be said of a source, the most important first.
+/// Describes a source, the most important facts first.
 fn what(source: &ProbedSource) -> String {
     let mut parts: Vec<String> = source.problem.iter().cloned().collect();
     parts.extend(source.in_use.clone());
@@ -359,7 +360,7 @@ fn what(source: &ProbedSource) -> String {
         }
     }
     parts.extend(source.not_sampled.iter().map(|reason| output::dim(reason)));
-    // Where something is wrong, a person wants to open the address.
+    // If there is a problem, the user wants to open the address.
     if source.problem.is_some() {
         parts.push(output::dim(&source.url));
     }

@@ -1,5 +1,5 @@
-//! Shows how a run goes on: a bar and a line for each task on a terminal, and log lines wherever it
-//! runs.
+//! Displays the progress of a run: a bar and a line for each task on a terminal, and log lines
+//! elsewhere.
 
 use std::io::{self, Write};
 use std::sync::{Mutex, PoisonError};
@@ -12,10 +12,10 @@ use pubdata_core::printable::printable;
 use pubdata_fetch::FetchProgress;
 use pubdata_run::{Observer, TaskReport};
 
-/// The bar that is shown now, if any.
+/// The progress bar currently displayed, if any.
 static SHOWN: Mutex<Option<ProgressBar>> = Mutex::new(None);
 
-/// Standard error for log lines, which go above the bar that is shown.
+/// Returns a writer to standard error that puts log lines above the progress bar.
 pub(super) fn above_the_bar() -> impl Write {
     AboveTheBar
 }
@@ -36,7 +36,7 @@ impl Write for AboveTheBar {
     }
 }
 
-/// Shows how a run goes on: bars on a terminal, log lines otherwise.
+/// Displays the progress of a run: bars on a terminal, log lines otherwise.
 pub(super) struct Progress {
     bar: ProgressBar,
     is_terminal: bool,
@@ -67,7 +67,7 @@ impl Progress {
         *SHOWN.lock().unwrap_or_else(PoisonError::into_inner) = None;
     }
 
-    /// Shows what is being done, beside the bar, which is drawn by no code of ours.
+    /// Sets the message beside the bar. The bar library prints it, so it is escaped here.
     fn say(&self, text: &str) {
         self.bar.set_message(printable(text).into_owned());
     }
@@ -96,7 +96,8 @@ impl FetchProgress for Progress {
 
 impl Observer for Progress {
     fn fetching(&self, files: usize) {
-        // Asked for in turns: pages of lists, what these name, earlier editions.
+        // Fetches come in several rounds: pages of lists, the files that they name, and earlier
+        // editions.
         self.bar.inc_length(files as u64);
         tracing::info!(files, "fetching");
     }

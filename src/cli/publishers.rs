@@ -1,4 +1,4 @@
-//! How publishers are asked: the flags of every command that does.
+//! Defines the flags of every command that sends requests to publishers.
 
 use std::path::PathBuf;
 

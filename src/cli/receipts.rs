@@ -1,4 +1,4 @@
-//! `pubdata seal`, `receipt` and `verify-receipt`: what a publisher signs, and what anyone checks.
+//! `pubdata seal`, `receipt` and `verify-receipt`: sign releases and verify receipts.
 
 use std::collections::BTreeSet;
 use std::fs::File;
@@ -74,30 +74,30 @@ pub(super) struct VerifyReceiptArgs {
 /// Largest file with a key.
 const MOST_KEY_BYTES: u64 = 64 << 10;
 
-/// A release that was sealed: `pubdata seal`.
+/// A sealed release: `pubdata seal`.
 #[derive(Serialize, JsonSchema)]
 pub(super) struct SealReport {
-    /// What the log is verified with: name+hash+base64.
+    /// Verification key of the log: name+hash+base64.
     key: String,
-    /// Name of the log, which is that of its key.
+    /// Name of the log, which is also the name of its key.
     log: String,
     /// Root of the trees over all records.
     records_root: Digest,
     /// The release.
     release_id: ReleaseId,
-    /// Entries that the log has, one for each signed release.
+    /// Number of entries in the log, one for each signed release.
     #[schemars(range(min = 1))]
     size: u64,
 }
 
-/// What a receipt proves: `pubdata verify-receipt`.
+/// Verdict on a receipt: `pubdata verify-receipt`.
 #[derive(Serialize, JsonSchema)]
 pub(super) struct ReceiptReport<'a> {
-    /// Whether everything holds.
+    /// True if the receipt is valid.
     is_valid: bool,
-    /// What does not; null if everything does.
+    /// Why it is not valid; null if it is.
     reason: Option<&'a String>,
-    /// What the receipt proves; null if it is not valid.
+    /// The statement that the receipt proves; null if it is not valid.
     proves: Option<&'a Verified>,
 }
 
@@ -105,9 +105,9 @@ fn read_key(path: &Path) -> Result<SigningKey> {
     SigningKey::parse(&key_text(path)?).map_err(|error| error.context(path.display().to_string()))
 }
 
-/// Seals the releases of a channel that are not logged yet, in the order in which it pointed at
-/// them, and logs them. Roots of parts are taken from seals that are logged, or were made by this
-/// process of the rows it wrote: no other is known to be right.
+/// Seals and logs the unlogged releases of a channel, in the order in which it pointed at them.
+/// Roots of parts come only from logged seals, or from this process for rows that it wrote: no
+/// others are trustworthy.
 async fn seal_channel(
     settings: &RunSettings,
     key: &SigningKey,
@@ -159,7 +159,7 @@ async fn seal_channel(
                     seal
                 }
                 Err(error) if release_id == newest => return Err(error),
-                // Most were deleted: nothing of them can be proven.
+                // Most of these releases were deleted, so nothing about them can be proven.
                 Err(error) => {
                     tracing::debug!(release.id = %release_id, %error, "not sealed");
                     continue;
@@ -181,8 +181,8 @@ async fn seal_channel(
     })
 }
 
-/// Seals what a run has published. The release is published all the same: what goes wrong is a
-/// warning, and the next run tries again.
+/// Seals the release that a run has published. A failure is only a warning, because the release is
+/// already published and the next run tries again.
 pub(super) async fn seal_after_run(settings: &RunSettings, key: &SigningKey, made: &Roots) {
     let sealed = match settings.home.lock() {
         Ok(_lock) => seal_channel(settings, key, None, made).await.map(drop),
@@ -246,7 +246,7 @@ pub(super) async fn receipt(global: &Global, arguments: &ReceiptArgs) -> Result<
     Ok(ExitCode::SUCCESS)
 }
 
-/// The part that has a record.
+/// Returns the part that contains a record.
 async fn part_with<'m>(
     settings: &RunSettings,
     manifest: &'m Manifest,
@@ -270,8 +270,8 @@ async fn part_with<'m>(
     Ok(None)
 }
 
-/// Reads the beginning of a file that somebody may have sent: one byte more than it may have, by
-/// which who parses it knows that it is too long.
+/// Reads the beginning of an untrusted file. Reads one byte more than the limit, so that the parser
+/// can detect an oversized file.
 fn beginning(path: &Path) -> Result<Vec<u8>> {
     let mut bytes = Vec::new();
     if path == Path::new("-") {
@@ -300,11 +300,11 @@ fn key_text(path: &Path) -> Result<String> {
         .map_err(|_| Error::config(format!("{} is no key: it is no text", path.display())))
 }
 
-/// A key to verify with: its text, or a file that has it.
+/// Returns a verification key, given as text or as a file that contains it.
 pub(super) fn verifier_key(text: &str) -> Result<VerifierKey> {
     match key_text(Path::new(text)) {
         Ok(of_file) => VerifierKey::parse(&of_file),
-        // A key has two; a path that cannot be read seldom does.
+        // A key has two plus signs; an unreadable path rarely does.
         Err(_) if text.matches('+').count() >= 2 => VerifierKey::parse(text),
         Err(error) => Err(error),
     }
@@ -329,8 +329,8 @@ pub(super) fn verify_receipt(global: &Global, arguments: &VerifyReceiptArgs) -> 
             } else {
                 "is not in"
             };
-            // Whoever asked chose the id of what is not there: it could end the line, or be a
-            // sentence of its own.
+            // The id of an absent record is chosen by the requester: without escaping, it could end
+            // the line or imitate a sentence.
             let record_id = proven.record_id.escape_default();
             output::print_line!(
                 "{}: \"{record_id}\" {is_there} release {}",

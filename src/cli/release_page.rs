@@ -1,5 +1,4 @@
-//! A release on one page: who made it and when, its datasets, its builds, and what is the matter
-//! with them.
+//! Prints a release on one page: its origin, datasets, builds, and their problems.
 
 use super::output;
 use pubdata_core::provenance::Snapshot;
@@ -88,7 +87,7 @@ pub(super) fn print(manifest: &Manifest, channels: &[String]) {
     );
 }
 
-/// Of which builds the release has what they were made with.
+/// Describes for which builds the release keeps declarations and contracts.
 fn declarations(manifest: &Manifest) -> String {
     let of = manifest
         .tasks

@@ -1,5 +1,5 @@
 //! `pubdata releases`: lists, shows and compares releases, moves channels between them, and deletes
-//! old ones that no channel points at.
+//! old ones to which no channel points.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -76,7 +76,7 @@ enum ReleasesCommand {
         from: String,
         #[arg(long, default_value = "stable")]
         to: String,
-        /// Says what would be done, and changes nothing.
+        /// Shows what would change, and changes nothing.
         #[arg(long)]
         dry_run: bool,
     },
@@ -86,7 +86,7 @@ enum ReleasesCommand {
         channel: String,
         #[arg(long)]
         to: Option<String>,
-        /// Says what would be done, and changes nothing.
+        /// Shows what would change, and changes nothing.
         #[arg(long)]
         dry_run: bool,
     },
@@ -117,45 +117,47 @@ pub(super) struct ReleasesReport<'a> {
 pub(super) struct ReleaseReport<'a> {
     /// Channels that point at it now.
     channels: &'a [String],
-    /// By task, what could not be renewed since; empty if all could, and if a release was named.
+    /// Tasks that have become stale since, by task id; empty if none have, and if a release was
+    /// named.
     unrenewed: BTreeMap<String, NotRenewed>,
     /// Its `manifest.json`, as it is on disk.
     manifest: &'a Manifest,
 }
 
-/// What became of a channel: `pubdata releases promote` and `rollback`, with `--dry-run` too.
+/// Result of moving a channel: `pubdata releases promote` and `rollback`, with `--dry-run` too.
 #[derive(Serialize, JsonSchema)]
 pub(super) struct MoveReport<'a> {
     /// The channel.
     channel: &'a str,
-    /// What it pointed at before; null for a new channel.
+    /// The release that it pointed at before; null for a new channel.
     from: Option<&'a ReleaseId>,
     /// Number of the move; null if none was made.
     #[schemars(range(min = 1))]
     generation: Option<u64>,
-    /// When it was made, RFC 3339 UTC; null if none was.
+    /// When it was moved, RFC 3339 UTC; null if it was not.
     #[schemars(extend("format" = "date-time"))]
     moved_at: Option<&'a str>,
-    /// What became of it. `would_move`: with `--dry-run`; `unchanged`: it points there already.
+    /// Outcome of the command. `would_move`: with `--dry-run`; `unchanged`: it already points
+    /// there.
     #[schemars(extend("enum" = ["moved", "would_move", "unchanged"]))]
     outcome: &'static str,
-    /// What it points at now, or would.
+    /// The release that it points at now, or would point at.
     #[schemars(with = "ReleaseId")]
     release_id: Option<&'a ReleaseId>,
 }
 
-/// What was deleted: `pubdata releases prune`, with `--dry-run` too.
+/// Deleted releases and files: `pubdata releases prune`, with `--dry-run` too.
 #[derive(Serialize, JsonSchema)]
 pub(super) struct PruneReport<'a> {
-    /// Releases that were begun and never finished.
+    /// Releases that were started and never finished.
     incomplete: &'a [ReleaseId],
-    /// Whether it only would be deleted.
+    /// True with `--dry-run`: nothing was deleted.
     is_dry_run: bool,
-    /// Plans, and staged work of plans, that nobody has touched for a day.
+    /// Plans, and staged work of plans, that were not modified for a day.
     placed: &'a [String],
     /// Releases.
     releases: &'a [ReleaseId],
-    /// Paths of snapshots of the home, and addresses of copies in a store of its own; empty without
+    /// Paths of snapshots of the home, and addresses of copies in a separate store; empty without
     /// `--snapshots`.
     snapshots: Vec<&'a String>,
 }
@@ -306,9 +308,9 @@ pub(super) async fn releases(global: &Global, arguments: &ReleasesArgs) -> Resul
     Ok(ExitCode::SUCCESS)
 }
 
-/// What became of a wish to move a channel.
+/// Result of a request to move a channel.
 enum Move {
-    /// It points there already.
+    /// The channel already points there.
     Unchanged,
     Planned(PlannedMove),
     Made(ChannelEntry),
@@ -324,7 +326,7 @@ impl Move {
     }
 }
 
-/// Last line of what only says what would be done.
+/// Last line of the output with `--dry-run`.
 const NOTHING_CHANGED: &str = "nothing was changed: without --dry-run it is done";
 
 fn tell_move(global: &Global, channel: &str, before: Option<&ChannelEntry>, outcome: &Move) {
@@ -371,7 +373,7 @@ fn tell_move(global: &Global, channel: &str, before: Option<&ChannelEntry>, outc
     }
 }
 
-/// Tells what was deleted, or would be.
+/// Prints what was deleted, or would be.
 fn tell_prune(global: &Global, is_dry_run: bool, pruned: &Pruned, snapshots: &[(String, u64)]) {
     let paths: Vec<&String> = snapshots.iter().map(|(path, _)| path).collect();
     let Pruned {
@@ -423,7 +425,7 @@ fn tell_prune(global: &Global, is_dry_run: bool, pruned: &Pruned, snapshots: &[(
     output::print_line!("{NOTHING_CHANGED}");
 }
 
-/// The channels that point at a release.
+/// Returns the channels that point at a release.
 async fn pointing_at(settings: &RunSettings, release_id: &ReleaseId) -> Result<Vec<String>> {
     let mut channels = Vec::new();
     for name in settings.releases.channels().await? {
@@ -495,7 +497,7 @@ fn print_diff(diff: &ReleaseDiff) {
     }
 }
 
-/// How many records became others for which causes, where that was looked for.
+/// Prints how many records changed for which causes, if causes were determined.
 fn print_why(diff: &ReleaseDiff) {
     let mut rows = vec![
         [
@@ -528,12 +530,12 @@ fn print_why(diff: &ReleaseDiff) {
         .iter()
         .flatten()
         .for_each(|(task_id, reason)| {
-            output::print_paragraph!("{}: not told apart: {reason}", output::bold(task_id))
+            output::print_paragraph!("{}: causes not separated: {reason}", output::bold(task_id))
         });
 }
 
-/// `source bytes and declaration`, each of which changed a record; `code or source bytes`, of which
-/// one did, or both.
+/// Formats causes: `source bytes and declaration` if each changed the record; `code or source
+/// bytes` if one or both did.
 fn words_of_causes(causes: &Causes) -> String {
     let words: Vec<&str> = causes
         .causes
@@ -562,20 +564,22 @@ fn words_of(cause: &Cause) -> String {
         Cause::ContractsChanged => "contract changed".to_owned(),
         Cause::CodeChanged { from, to } => format!("code changed: {from} → {to}"),
         Cause::SampleChanged => {
-            "samples gave way to the publishers' own files, or the other way round".to_owned()
+            "samples were replaced by the publishers' own files, or vice versa".to_owned()
         }
         Cause::LayoutEvidenceChanged => {
-            "a person confirmed the layout, or took that back".to_owned()
+            "an operator confirmed the layout or withdrew the confirmation".to_owned()
         }
         Cause::DateChanged { url, from, to } => {
-            format!("the date of a file by hand was {from} and is {to}: {url}")
+            format!("the date of an imported file was {from} and is {to}: {url}")
         }
-        Cause::InputsChanged => "what decides the build changed: the files are the same".to_owned(),
+        Cause::InputsChanged => {
+            "other inputs of the build changed: the files are the same".to_owned()
+        }
         Cause::BecameStale { reason } => format!(
-            "could not be renewed: {}",
+            "could not be rebuilt: {}",
             reason.as_deref().unwrap_or("no reason was kept")
         ),
-        Cause::BecameFresh => "could be renewed again".to_owned(),
+        Cause::BecameFresh => "was rebuilt again".to_owned(),
     }
 }
 

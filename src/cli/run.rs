@@ -1,5 +1,5 @@
-//! `pubdata plan`, `fetch` and `run`, which take the same selectors and sources, and how their
-//! reports are printed.
+//! `pubdata plan`, `fetch` and `run`, which share selectors and sources, and the output of their
+//! reports.
 
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -24,7 +24,7 @@ use pubdata_run::{
 use pubdata_store::receipts::RootsOfRows;
 use pubdata_store::{self as store, LedgerEntry};
 
-/// Where files come from and what to work on.
+/// Sources of the files and selection of the work.
 #[derive(Args)]
 pub(super) struct SourceArgs {
     /// Pipelines (census.acs5), families (census), datasets (geo.school) or tasks
@@ -91,7 +91,7 @@ pub(super) struct RunArgs {
     signing: SigningKeyArgs,
 }
 
-/// How much is printed of a run.
+/// How much of a run to print.
 #[derive(Args)]
 pub(super) struct ExtentArgs {
     /// Prints only what needs attention, and nothing if all is well: for cron.
@@ -110,7 +110,7 @@ fn settings(global: &Global, source: &SourceArgs) -> Result<RunSettings> {
         ..source.publishers.fetch_settings()
     };
     let declarations = global.declarations()?;
-    // Before the home is made: a name typed wrong leaves nothing behind.
+    // Checks before the home is created, so that a mistyped name leaves nothing behind.
     run::check_selectors(&declarations, &source.selectors, fetch.clock.now())?;
     run::check_chosen(&declarations, &global.chosen, fetch.clock.now())?;
     global.announce_new_home();
@@ -121,32 +121,32 @@ fn settings(global: &Global, source: &SourceArgs) -> Result<RunSettings> {
     })
 }
 
-/// What a run would do: `pubdata plan`.
+/// Planned work of a run: `pubdata plan`.
 #[derive(Serialize, JsonSchema)]
 pub(super) struct PlanReport<'a> {
     /// The channel that it is compared with.
     channel: &'a str,
-    /// Every task that is chosen.
+    /// Every selected task.
     tasks: &'a [TaskReport],
-    /// Tasks of the release that the selectors leave alone.
+    /// Tasks of the release that the selectors exclude.
     untouched: &'a [String],
-    /// Every address that was asked.
+    /// Every address that was requested.
     sources: &'a [FetchedSource],
     /// Address of the plan in the store, for `task` and `commit`; absent without `--write`.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "String")]
     plan: Option<&'a str>,
-    /// What other processes are to do, by task: first all inputs, then all units, each in any
-    /// order; absent without `--write`.
+    /// Work for other processes, by task: first all inputs, then all units, each in any order;
+    /// absent without `--write`.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Vec<WorkOfTask>")]
     work: Option<&'a [WorkOfTask]>,
 }
 
-/// What was downloaded: `pubdata fetch`.
+/// Downloaded files: `pubdata fetch`.
 #[derive(Serialize, JsonSchema)]
 pub(super) struct FetchReport<'a> {
-    /// Every address that was asked.
+    /// Every address that was requested.
     sources: &'a [FetchedSource],
 }
 
@@ -192,12 +192,11 @@ pub(super) async fn plan(global: &Global, arguments: &PlanArgs) -> Result<ExitCo
             print_plan(global, written);
         }
     }
-    // What is wrong with files is told by the commit; the plan is there.
+    // Commit reports problems with files; the plan itself was written.
     if written.is_some() {
         return Ok(ExitCode::SUCCESS);
     }
-    // The worse of what a run would end with because of files: one that is not believed before one
-    // that is not there.
+    // Returns the worst exit code that files would cause: rejected files before missing ones.
     let has = |outcome: &str| {
         tasks
             .iter()
@@ -282,7 +281,7 @@ pub(super) async fn run(global: &Global, arguments: &RunArgs) -> Result<ExitCode
     Ok(told(global, &report?, &arguments.extent))
 }
 
-/// Tells what a run did, and ends as it says.
+/// Prints the report of a run and returns its exit code.
 pub(super) fn told(global: &Global, report: &RunReport, extent: &ExtentArgs) -> ExitCode {
     if global.json {
         output::document(report);
@@ -292,7 +291,7 @@ pub(super) fn told(global: &Global, report: &RunReport, extent: &ExtentArgs) -> 
     ExitCode::from(u8::from(report.exit_code))
 }
 
-/// Fetches what the publisher says of single registrants now.
+/// Fetches the publisher's current files of single registrants.
 async fn refresh(settings: &RunSettings, ciks: &[String]) -> Result<Vec<FetchedSource>> {
     let parse = |text: &String| {
         text.parse::<Cik>()
@@ -315,8 +314,8 @@ async fn planned(settings: &RunSettings) -> Result<Plan> {
     plan
 }
 
-/// A task as the run would tell of it. One that was blocked on the very same files is said to be,
-/// with the same words.
+/// Returns the report that a run would give for a task. A task that was blocked on the same files
+/// is reported as blocked, with the same reasons.
 fn foreseen(
     settings: &RunSettings,
     plan: &Plan,
@@ -355,7 +354,7 @@ fn shortened(reasons: &[String]) -> String {
     }
 }
 
-/// Prints where a plan is and what it asks for.
+/// Prints the address of a plan and the commands for its work.
 fn print_plan(global: &Global, written: &WrittenPlan) {
     let units: usize = written.work.iter().map(|work| work.units.len()).sum();
     let inputs: usize = written.work.iter().map(|work| work.inputs.len()).sum();
@@ -386,7 +385,7 @@ fn print_plan(global: &Global, written: &WrittenPlan) {
         output::print_line!(
             "{}",
             output::dim(
-                "with 0/2 and 1/2 in place of 0/1, two machines do half each: all shares of split, then all of build, then commit"
+                "with 0/2 and 1/2 instead of 0/1, two machines do half each: first all shares of split, then all of build, then commit"
             )
         );
     }
@@ -409,7 +408,7 @@ fn print_sources(sources: &[FetchedSource]) {
     output::table(&rows);
 }
 
-/// Tasks of which the summary of a run has a line each; of more there are counts.
+/// Maximum number of tasks with their own line in the summary of a run; more are only counted.
 const TASKS_SHOWN: usize = 12;
 
 fn print_report(global: &Global, report: &RunReport, arguments: &ExtentArgs) {
@@ -485,7 +484,7 @@ fn print_report(global: &Global, report: &RunReport, arguments: &ExtentArgs) {
             );
         }
         None => output::print_line!(
-            "nothing could be published: no task has a build, now or from before"
+            "nothing could be published: no task has a build, new or from an earlier run"
         ),
     }
 }
@@ -522,7 +521,7 @@ fn print_tasks(tasks: &[&TaskReport]) {
     output::table(&rows);
 }
 
-/// What there is to say about a task beyond its row of the table, under its name.
+/// Prints further details of a task below its name.
 fn print_details(task: &TaskReport) {
     let is_not_renewed = matches!(task.outcome, "blocked" | "missing");
     let has_counts = task
@@ -536,7 +535,7 @@ fn print_details(task: &TaskReport) {
     }
     if let Some(subjects) = task.subjects {
         output::print_line!(
-            "  {} built, {} carried over",
+            "  {} built, {} reused",
             output::grouped(subjects.built as u64),
             output::grouped(subjects.carried as u64)
         );

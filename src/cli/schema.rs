@@ -1,6 +1,6 @@
 //! `pubdata schema`: prints the data dictionary of all contracts, one contract, or the JSON Schema
-//! of what commands print for machines, which is made from the type of the document. `docs/json`
-//! has these schemas as files.
+//! of a command's document. Schemas are generated from the types of the documents; `docs/json` has
+//! them as files.
 
 use std::process::ExitCode;
 
@@ -110,7 +110,7 @@ macro_rules! documents {
             const FORMAT: &'static str = $format;
         })+
 
-        /// Every format, with the maker of its schema.
+        /// Every format, with the generator of its schema.
         const DOCUMENTS: &[(&str, fn(SchemaGenerator) -> Schema)] = &[$(($format, SchemaGenerator::into_root_schema_for::<$type>)),+];
     };
 }
@@ -152,7 +152,7 @@ documents! {
     "pubdata.withdrawal": import::WithdrawalReport<'_>,
 }
 
-/// The schema of a format, with or without `pubdata.`; none if there is no such format.
+/// Returns the schema of a format, with or without `pubdata.`; none if the format does not exist.
 fn schema_of(format: &str) -> Option<Value> {
     let (format, of_type) = DOCUMENTS
         .iter()
@@ -171,9 +171,9 @@ fn schema_of(format: &str) -> Option<Value> {
     Some(schema)
 }
 
-/// Says that an object has no other members, lists the words of an enumeration in one place, and
-/// leaves out the line breaks of comments and what is of Rust: names of number types, and defaults
-/// of what is read.
+/// Simplifies a schema. Excludes other members of objects and lists the words of an enumeration in
+/// one place. Removes line breaks of comments, and Rust details: names of number types, and
+/// defaults for reading.
 fn plain(schema: &mut Schema) {
     if schema.get("properties").is_some() && schema.get("additionalProperties").is_none() {
         schema.insert("additionalProperties".to_owned(), false.into());
@@ -194,8 +194,8 @@ fn plain(schema: &mut Schema) {
     schema.remove("default");
 }
 
-/// Writes an enumeration as a list of words, and what they mean into its description: generators of
-/// code understand it more often than one schema for each word.
+/// Replaces the schemas of an enumeration's variants with one list of words, and moves their
+/// meanings into the description. Code generators support this form more widely.
 fn list_words(schema: &mut Schema, variants: &[Value]) {
     let mut description = schema
         .get("description")

@@ -1,5 +1,5 @@
-//! `pubdata serve`: turns flags and variables of the environment into the server's settings, and
-//! runs it.
+//! `pubdata serve`: converts flags and environment variables into the server's settings, and runs
+//! it.
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -104,7 +104,7 @@ pub(super) struct ServeArgs {
         value_name = "ORIGIN"
     )]
     cors_origin: Vec<String>,
-    /// Who may see the pages: `public`, everyone; `keyed`, holders of a key; `off`, nobody.
+    /// Readers of the pages: `public`, everyone; `keyed`, holders of a key; `off`, no one.
     /// Default: `public` on a loopback address, else `keyed`.
     #[arg(long, env = "PUBDATA_PAGES", value_parser = ["public", "keyed", "off"], value_name = "WHO")]
     pages: Option<String>,
@@ -116,7 +116,7 @@ pub(super) struct ServeArgs {
     poll_seconds: f64,
 }
 
-/// Reads an address with its port; what is left out is named.
+/// Parses an address with its port; the error message names a missing part.
 fn address(text: &str) -> std::result::Result<SocketAddr, String> {
     let like = match (
         text.parse::<u16>(),

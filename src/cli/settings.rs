@@ -1,6 +1,6 @@
-//! An operator's settings: `pubdata.toml` in the home has a place for every flag, and for what runs
-//! every night. A flag on the command line comes before the environment, that before the file, and
-//! the file before the program's defaults. `pubdata settings` shows what is in force.
+//! Reads the operator's settings: `pubdata.toml` in the home has keys for every flag, and the
+//! selection of pipelines for runs. Precedence: command line, environment, file, defaults. `pubdata
+//! settings` shows the settings in force.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -17,7 +17,7 @@ use pubdata_core::pipeline::nearest;
 use pubdata_run::{self as run, Chosen};
 use pubdata_store::{SETTINGS_FILE, open_file};
 
-/// Flags that are said for one command and not for every night.
+/// Flags that apply to a single command and cannot be set in the file.
 const SAID_ONCE: [&str; 17] = [
     "test-message",
     "home",
@@ -38,10 +38,10 @@ const SAID_ONCE: [&str; 17] = [
     "seed",
 ];
 
-/// Keys that are no flags: what runs, and what a night can do without.
+/// Keys that are not flags: the selection of what runs and what may fail.
 const CHOSEN: [&str; 3] = ["pipelines", "disabled", "optional"];
 
-/// Flags of which the value may be a secret and is not printed.
+/// Flags whose value may be a secret and is not printed.
 const SECRET: [&str; 4] = ["webhook", "heartbeat", "openlineage_url", "api_key"];
 
 const AFTER_HELP: &str = "\
@@ -69,7 +69,7 @@ pub(super) struct SettingsArgs {
     all: bool,
 }
 
-/// The file, read and checked against the flags that there are.
+/// The settings file, checked against the existing flags.
 #[derive(Debug, Clone, Default)]
 pub(super) struct SettingsFile {
     path: PathBuf,
@@ -80,7 +80,7 @@ pub(super) struct SettingsFile {
 /// The settings in force: `pubdata settings`.
 #[derive(Serialize, JsonSchema)]
 pub(super) struct SettingsReport<'a> {
-    /// The operator's file, whether or not it is there.
+    /// Path of the settings file, which may not exist.
     file: &'a Path,
     /// Settings, and where each was set; defaults only with `--all`.
     settings: &'a [Setting],
@@ -91,23 +91,23 @@ pub(super) struct SettingsReport<'a> {
 struct Setting {
     /// The command whose flag it is, such as `serve`; null if all commands take it.
     command: Option<String>,
-    /// Where it was set.
+    /// Source of the value.
     #[schemars(extend("enum" = ["file", "environment", "default"]))]
     from: &'static str,
     /// Its key in the file.
     name: String,
     /// Its value as text, `(set)` if that may be a secret; null if nothing is set.
     value: Option<String>,
-    /// The variable of the environment; null if it has none.
+    /// The environment variable; null if it has none.
     variable: Option<String>,
 }
 
 impl SettingsFile {
-    /// Reads the file of a home; one that is not there sets nothing.
+    /// Reads the settings file of a home; a missing file sets nothing.
     ///
     /// # Errors
-    /// `Config`, when the home is no folder, and naming the file and the key, when it is no TOML or
-    /// has a key that is no flag; `Store`, when it cannot be read.
+    /// `Config` if the home is not a folder, or, naming file and key, if the file is invalid TOML
+    /// or has an unknown key. `Store` if it cannot be read.
     pub(super) fn read(home: &Path, command: &Command) -> Result<Self> {
         if home.exists() && !home.is_dir() {
             return Err(Error::config(format!(
@@ -147,7 +147,7 @@ impl SettingsFile {
         Ok(file)
     }
 
-    /// Gives the flags the defaults that the file has.
+    /// Sets the values of the file as defaults of the flags.
     pub(super) fn applied_to(&self, command: Command) -> Command {
         let root = self.path.parent().unwrap_or(Path::new("")).to_owned();
         with_defaults(command, &[&self.table], &root)
@@ -220,7 +220,7 @@ fn keys_of(command: &Command) -> impl Iterator<Item = String> {
     command.get_arguments().filter_map(key_of)
 }
 
-/// Sets the defaults of a command and those below it; the last table that has a key decides.
+/// Sets the defaults of a command and its subcommands; the last table with a key takes precedence.
 fn with_defaults(mut command: Command, tables: &[&Table], root: &Path) -> Command {
     let settings: Vec<(String, Vec<String>)> = command
         .get_arguments()
@@ -277,7 +277,7 @@ fn text(value: &Value) -> String {
         .map_or_else(|| value.to_string(), str::to_owned)
 }
 
-/// Prints what is in force, and where it was set.
+/// Prints the settings in force, and where each was set.
 pub(super) fn settings(
     global: &Global,
     arguments: &SettingsArgs,

@@ -1,5 +1,6 @@
-//! `pubdata status`: what needs a person first, with the command to type; then what the channel's
-//! release holds, files by hand, and the last runs. Asks no publisher.
+//! `pubdata status`: prints what needs the operator's attention first, with the command to type.
+//! Then prints the content of the channel's release, manual imports, and the last runs. Sends no
+//! request to publishers.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::process::ExitCode;
@@ -33,25 +34,25 @@ pub(super) struct StatusArgs {
     verbose: bool,
 }
 
-/// What is published, and what needs a person: `pubdata status`. `pubdata releases show --json` has
+/// Published data, and what needs attention: `pubdata status`. `pubdata releases show --json` has
 /// the whole manifest.
 #[derive(Serialize, JsonSchema)]
 pub(super) struct StatusReport<'a> {
     /// The channel.
     channel: &'a str,
-    /// Whether a run is under way.
+    /// True while a run is in progress.
     is_running: bool,
-    /// What needs a person, worst first.
+    /// Items that need the operator's attention, worst first.
     attention: &'a [Attention],
-    /// What the channel points at; null if nothing was ever published.
+    /// The release that the channel points at; null if nothing was ever published.
     release: Option<StatusRelease<'a>>,
-    /// Every task that is chosen to run, as the last run that tried it left it.
+    /// Every task selected for runs, with the outcome of the last run that tried it.
     tasks: &'a [TaskReport],
-    /// Tasks that the release has and no run renews.
+    /// Tasks of the release that no run rebuilds.
     not_chosen: &'a [String],
-    /// Files that a person fetches or has imported.
+    /// Files that are or were imported manually.
     by_hand: &'a [FileByHand],
-    /// The last runs, newest first (`--runs`), and imports of files among them.
+    /// The last runs, newest first (`--runs`), including imports of files.
     runs: Vec<StatusRun<'a>>,
 }
 
@@ -63,7 +64,7 @@ struct StatusRelease<'a> {
     /// When it was published, RFC 3339 UTC.
     #[schemars(extend("format" = "date-time"))]
     published_at: &'a str,
-    /// Whether a build was made from samples.
+    /// True if a build was made from samples.
     is_sample: bool,
     /// Its datasets, by id.
     datasets: Vec<StatusDataset<'a>>,
@@ -74,15 +75,15 @@ struct StatusRelease<'a> {
 struct StatusDataset<'a> {
     /// The dataset.
     dataset_id: &'a str,
-    /// Rows published.
+    /// Number of published rows.
     rows: u64,
-    /// Records set aside, by rule.
+    /// Quarantined records, by rule.
     quarantined: BTreeMap<String, u64>,
     /// Size of its files in bytes.
     size_bytes: u64,
-    /// Its age against its publisher's calendar, as the API says it.
+    /// Its age relative to its publisher's calendar, as in the API.
     freshness: Freshness,
-    /// What needs attention, worst first; `findings` if only a source does.
+    /// Most severe condition, or `fresh`; `findings` if only a source needs attention.
     state: DatasetState,
 }
 
@@ -99,17 +100,17 @@ struct StatusRun<'a> {
     ended_at: &'a str,
     /// The exit code.
     exit_code: u8,
-    /// What became of it. `failed`: it came to no end; `imported`, `withdrawn`: no run, but a
+    /// Outcome of the run. `failed`: it did not complete; `imported`, `withdrawn`: no run, but a
     /// manual import.
     #[schemars(extend("enum" = ["published", "unchanged", "mended", "nothing", "failed", "imported", "withdrawn"]))]
     outcome: &'a str,
-    /// What the channel pointed at after it; null if nothing was ever published.
+    /// The release that the channel pointed at after it; null if nothing was ever published.
     release_id: Option<&'a ReleaseId>,
-    /// What else there is to know, such as who imported what; null otherwise.
+    /// Further information, such as who imported what; null otherwise.
     note: Option<&'a str>,
     /// Why it failed; null if it did not.
     error: Option<&'a str>,
-    /// What people had accepted that it took as it was: `TASK:RULE`.
+    /// Acceptances that it used: `TASK:RULE`.
     accepted: &'a [String],
 }
 
@@ -151,7 +152,7 @@ pub(super) async fn status(global: &Global, arguments: &StatusArgs) -> Result<Ex
     };
     super::attention::print(global, &attention, extent);
     if attention.is_empty() && !tasks.iter().any(|task| task.outcome == "never_run") {
-        output::print_line!("nothing needs a person");
+        output::print_line!("nothing needs attention");
         output::print_line!();
     }
     let others_with_release = if manifest.is_none() {
@@ -215,7 +216,7 @@ pub(super) async fn status(global: &Global, arguments: &StatusArgs) -> Result<Ex
         output::print_paragraph!(
             "{}",
             output::dim(
-                "--verbose shows datasets, tasks and what became of every row; --json all of it for machines"
+                "--verbose shows datasets, tasks and how every row was used; --json shows everything for programs"
             )
         );
     }
@@ -226,7 +227,7 @@ fn is_run(entry: &LedgerEntry) -> bool {
     entry.import.is_none() && entry.outcome != store::IMPORTED
 }
 
-/// Tasks that the release has and no night renews.
+/// Returns the tasks of the release that no run rebuilds.
 fn not_chosen(
     settings: &run::RunSettings,
     manifest: Option<&Manifest>,
@@ -246,7 +247,7 @@ fn not_chosen(
         .collect()
 }
 
-/// Names that a line has room for.
+/// Maximum number of names on a line.
 const NAMES: usize = 12;
 
 fn names(names: &[&str], extent: Extent) -> String {
@@ -329,8 +330,8 @@ fn today() -> Date {
     Timestamp::now().to_zoned(jiff::tz::TimeZone::UTC).date()
 }
 
-/// When the next edition is due: the day from which it is late; nothing of an older partition and
-/// where nobody knows.
+/// Formats when the next edition is due: the day from which it is late. Returns an empty text for
+/// older partitions and unknown schedules.
 fn next_edition(manifest: &Manifest, task_id: &str) -> String {
     let late = manifest
         .late_since(task_id, today())
@@ -420,7 +421,7 @@ fn print_release(manifest: &Manifest) {
     }
 }
 
-/// The sources whose files a person fetches or has imported, and from when a newer one is wanted.
+/// Prints the sources whose files are or were imported manually, and when a newer file is due.
 fn print_by_hand<'f>(files: impl Iterator<Item = &'f FileByHand>) {
     let mut rows = vec![vec![
         "MANUAL IMPORT".into(),
@@ -447,10 +448,7 @@ fn print_by_hand<'f>(files: impl Iterator<Item = &'f FileByHand>) {
                 "download {}, then `pubdata import {} FILE`",
                 file.url, file.source_id
             ),
-            false => format!(
-                "stands until the publisher hands out a newer one: {}",
-                file.url
-            ),
+            false => format!("in use until the publisher has a newer file: {}", file.url),
         };
         rows.push(vec![
             file.source_id.clone(),
@@ -466,7 +464,7 @@ fn print_by_hand<'f>(files: impl Iterator<Item = &'f FileByHand>) {
     }
 }
 
-/// The coded columns in which some of the publisher's texts have no known meaning.
+/// Prints the coded columns with unknown texts.
 fn print_unknown_words(manifest: &Manifest) {
     let mut rows = vec![vec![
         "TASK".into(),
@@ -514,10 +512,10 @@ fn print_unknown_words(manifest: &Manifest) {
     }
 }
 
-/// Texts without a known meaning that a line of `status` names.
+/// Maximum number of unknown texts on a line of `status`.
 const UNKNOWN_WORDS_SHOWN: usize = 3;
 
-/// What became of every row of the sources: each line adds up.
+/// Prints how every row of the sources was used; the counts of each line add up.
 fn print_source_rows(manifest: &Manifest) {
     let mut rows = vec![vec![
         "SOURCE".into(),

@@ -1,6 +1,6 @@
-//! The only file that writes to standard output and standard error. Any line may quote others: a
-//! publisher's cells and names of files, an answer of a server, the name of a key. What a terminal
-//! would obey is escaped here, except for styles of ours, so that no command has to think of it.
+//! Writes to standard output and standard error; no other file does. Any line may quote foreign
+//! text: a publisher's cells and file names, a server's response, the name of a key. Control
+//! sequences are escaped here, except for our own styles, so that no command has to do it.
 
 use std::backtrace::{Backtrace, BacktraceStatus};
 use std::borrow::Cow;
@@ -15,12 +15,12 @@ use tracing_subscriber::fmt::format::Writer;
 
 use pubdata_core::printable::{is_unprintable, printable};
 
-/// Begins and ends a styled text within a line. It differs in each process, so that no text of
-/// others can have it.
+/// Marks the start and end of a styled text within a line. The mark differs in each process, so
+/// that foreign text cannot contain it.
 static MARK: LazyLock<String> =
     LazyLock::new(|| format!("\u{1}{:016x}", getrandom::u64().unwrap_or_default()));
 
-/// How a text stands out. The letter follows the mark.
+/// Style of a text. A letter after the mark identifies it.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Look {
     Red,
@@ -39,15 +39,14 @@ impl Look {
         ('d', Style::new().dimmed()),
     ];
 
-    /// The text, to be printed in this style.
+    /// Returns the text, marked to be printed in this style.
     pub(super) fn of(self, text: &str) -> String {
         let (mark, (letter, _)) = (MARK.as_str(), Self::ALL[self as usize]);
         format!("{mark}{letter}{text}{mark}-")
     }
 }
 
-/// A line as it is written: marks become styles, and everything else that a terminal would obey is
-/// escaped.
+/// Renders a line: marks become styles, and all other control sequences are escaped.
 pub(super) fn rendered(line: &str) -> String {
     let mut pieces = line.split(MARK.as_str());
     let mut rendered = pieces
@@ -71,7 +70,7 @@ pub(super) fn rendered(line: &str) -> String {
     rendered
 }
 
-/// Characters that a line takes.
+/// Returns the number of characters that a line occupies.
 pub(super) fn width(rendered: &str) -> usize {
     anstream::adapter::strip_str(rendered)
         .to_string()
@@ -79,8 +78,8 @@ pub(super) fn width(rendered: &str) -> usize {
         .count()
 }
 
-/// JSON with what a terminal would obey escaped, which means the same. Control characters of ASCII
-/// are escaped in JSON already, but for DEL.
+/// Escapes terminal control characters in JSON without changing its meaning. JSON already escapes
+/// the ASCII control characters except DEL.
 fn escaped_json(json: &str) -> Cow<'_, str> {
     let is_escaped = |character: char| character >= '\u{7f}' && is_unprintable(character);
     if !json.contains(is_escaped) {
@@ -116,23 +115,22 @@ macro_rules! print_paragraph {
     }};
 }
 
-/// Prints a line beside the answer, on standard error.
+/// Prints a line to standard error, beside the result.
 macro_rules! print_note {
     ($($line:tt)*) => { $crate::cli::terminal::note(format_args!($($line)*)) };
 }
 
 pub(super) use {print_line, print_note, print_paragraph};
 
-/// For `print_line!`.
+/// Implements `print_line!`.
 pub(super) fn line(line: Arguments<'_>) {
     rendered_line(&rendered(&line.to_string()));
 }
 
-/// Characters of a line of text on a terminal, those of the help included.
+/// Line width on a terminal, also for help texts.
 const COLUMNS: usize = 100;
 
-/// Prints a text behind a label, on a terminal broken between words so that its lines begin below
-/// each other.
+/// Prints a text after a label. On a terminal, wraps it between words and aligns the lines.
 pub(super) fn wrapped(label: &str, indent: &str, text: &str) {
     let room = if io::stdout().is_terminal() {
         COLUMNS - indent.chars().count()
@@ -147,8 +145,8 @@ pub(super) fn wrapped(label: &str, indent: &str, text: &str) {
     }
 }
 
-/// A text broken between words into lines of so many characters; a longer word has a line of its
-/// own.
+/// Breaks a text between words into lines of at most this many characters; a longer word has its
+/// own line.
 fn broken(text: &str, room: usize) -> Vec<String> {
     let mut lines = vec![String::new()];
     for word in text.split(' ') {
@@ -163,12 +161,12 @@ fn broken(text: &str, room: usize) -> Vec<String> {
     lines
 }
 
-/// Prints a line that was rendered.
+/// Prints a rendered line.
 pub(super) fn rendered_line(line: &str) {
     write(&format!("{line}\n"));
 }
 
-/// Prints lines of ours as they are cut.
+/// Prints our own text with its line breaks.
 pub(super) fn text(text: &str) {
     write(&rendered_lines(text));
 }
@@ -178,17 +176,17 @@ pub(super) fn json(json: &str) {
     write(&format!("{}\n", escaped_json(json)));
 }
 
-/// For `print_note!`. Where it cannot be written the exit code says it alone.
+/// Implements `print_note!`. If writing fails, only the exit code reports it.
 pub(super) fn note(line: Arguments<'_>) {
     let _ = writeln!(anstream::stderr(), "{}", rendered(&line.to_string()));
 }
 
-/// Prints lines of ours on standard error.
+/// Prints our own lines to standard error.
 pub(super) fn notes(text: &str) {
     let _ = anstream::stderr().write_all(rendered_lines(text).as_bytes());
 }
 
-/// Prints JSON on standard error.
+/// Prints JSON to standard error.
 pub(super) fn json_note(json: &str) {
     let _ = writeln!(anstream::stderr(), "{}", escaped_json(json));
 }
@@ -200,11 +198,11 @@ fn rendered_lines(text: &str) -> String {
         .join("\n")
 }
 
-/// How printing says that it failed, to the hook of defects: there is no other way to notice it at
-/// each of hundreds of places.
+/// Prefix of the panic message when printing fails. The panic hook recognises it, because no other
+/// way exists to detect the failure at hundreds of call sites.
 pub(super) const FAILED: &str = "failed printing to stdout: ";
 
-/// Writes to standard output. A reader that goes away, as `| head` does, is no failure.
+/// Writes to standard output. A reader that closes the pipe, as `| head` does, is not a failure.
 fn write(text: &str) {
     let written = anstream::stdout().write_all(text.as_bytes());
     if let Err(reason) = written
@@ -214,7 +212,7 @@ fn write(text: &str) {
     }
 }
 
-/// Whether progress is seen.
+/// Returns true if a terminal displays the progress.
 pub(super) fn is_watched() -> bool {
     io::stderr().is_terminal()
 }
@@ -228,8 +226,8 @@ pub(super) fn log_field(line: &mut Writer<'_>, field: &Field, value: &dyn Debug)
     }
 }
 
-/// Standard error for log lines. The text of fields is escaped where the line is made, unless it is
-/// JSON.
+/// Writer to standard error for log lines. Field texts are escaped when the line is formatted,
+/// except in JSON.
 pub(super) struct LogLines;
 
 impl Write for LogLines {
@@ -244,7 +242,7 @@ impl Write for LogLines {
     }
 }
 
-/// Prints the message of a defect, which may quote a file.
+/// Prints the message of a panic, which may quote a file.
 pub(super) fn defect(panic: &PanicHookInfo<'_>) {
     let thread = std::thread::current();
     let place = panic

@@ -1,5 +1,5 @@
-//! `pubdata trace`: shows where a published record comes from and whether it can be made again from
-//! those bytes, or the records of a filing.
+//! `pubdata trace`: shows the origin of a published record and rebuilds it from the original bytes,
+//! or lists the records of a filing.
 
 use std::process::ExitCode;
 
@@ -26,7 +26,7 @@ pub(super) struct TraceArgs {
     channel: String,
 }
 
-/// The most characters of a source record that are shown; --json shows all.
+/// Maximum number of characters shown of a source record; --json shows all.
 const SHOWN: usize = 600;
 
 pub(super) async fn trace(global: &Global, arguments: &TraceArgs) -> Result<ExitCode> {
@@ -47,7 +47,7 @@ pub(super) async fn trace(global: &Global, arguments: &TraceArgs) -> Result<Exit
     }
     let record_id: RecordId = match arguments.record.parse() {
         Ok(record_id) => record_id,
-        // What is wrong with the declarations or the home is told first.
+        // Errors in the declarations or the home take precedence.
         Err(error) => {
             return global
                 .reading(&channel)
@@ -132,7 +132,7 @@ fn print(report: &TraceReport) {
             _ if source.url.starts_with("bundled:") => {
                 " (compiled by pubdata from the cited sources, part of the program)"
             }
-            Obtained::ByHand => " (downloaded by hand)",
+            Obtained::ByHand => " (downloaded manually)",
             Obtained::ByProgram => "",
         };
         output::print_line!("  url       {}{origin}", source.url);
@@ -176,8 +176,8 @@ fn print(report: &TraceReport) {
     );
 }
 
-/// Prints a source record as it is broken into lines, each of which is indented: none can be taken
-/// for one of ours.
+/// Prints a source record with its line breaks. Each line is indented, so that none can imitate our
+/// own output.
 fn print_text(text: &str, ending: &str) {
     let lines: Vec<&str> = text.lines().collect();
     for (number, line) in lines.iter().enumerate() {
@@ -192,7 +192,7 @@ fn print_text(text: &str, ending: &str) {
     }
 }
 
-/// What came of making something again, in a word, and why it is not possible where it is not.
+/// Formats the result of a replay in one word, with the reason if it is not possible.
 pub(super) fn verdict(replay: Replay, reason: Option<&str>) -> String {
     match replay {
         Replay::Match => output::coloured("match"),
@@ -207,7 +207,8 @@ pub(super) fn verdict(replay: Replay, reason: Option<&str>) -> String {
     }
 }
 
-/// That something could not be made again is neither fine nor a difference.
+/// Returns the exit code of a replay. A replay that is not possible is neither a match nor a
+/// mismatch.
 pub(super) fn exit_code(replay: Replay) -> u8 {
     match replay {
         Replay::Match => 0,

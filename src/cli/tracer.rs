@@ -1,5 +1,5 @@
-//! Gives the server what looks at the snapshots of the home: it makes records again by the code
-//! that `pubdata trace` runs.
+//! Lets the server replay records from the home's snapshots, with the code that `pubdata trace`
+//! uses.
 
 use std::fmt::{self, Debug, Formatter};
 
@@ -12,7 +12,7 @@ use pubdata_serve::Tracer;
 use pubdata_store::FoundRecord;
 use pubdata_store::evidence::{ShownBytes, ToldReplay};
 
-/// Looks at the snapshots of a home.
+/// Replays records from the snapshots of a home.
 pub struct HomeTracer(pub RunSettings);
 
 impl Debug for HomeTracer {

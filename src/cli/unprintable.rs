@@ -1,11 +1,12 @@
-//! What a command does when what it says cannot be printed, as on a full disk: it ends with a word
-//! and an exit code, not with a defect. What it did before it printed is done. A reader that goes
-//! away, as `| head` does, is none of that: printing goes on to nobody.
+//! Handles output that cannot be printed, for example on a full disk. The command ends with a
+//! message and an exit code instead of a panic; its work is already done by then. A reader that
+//! closes the pipe, as `| head` does, is not a failure: output is then discarded.
 
 use super::{output, terminal};
 use pubdata_core::error::{Error, ErrorKind};
 
-/// Has the process end so from now on, and a defect print its message as other texts are printed.
+/// Installs the panic hook that ends the process this way. It also prints the messages of other
+/// panics with escaping.
 #[expect(
     clippy::exit,
     reason = "what failed is in the middle of a report, and nothing else is under way by then"
@@ -19,7 +20,7 @@ pub(super) fn end_with_a_word() {
             return terminal::defect(panic);
         };
         let error = Error::store(format!("cannot write to standard output: {reason}"))
-            .hint("what the command did is done; `pubdata status` shows it");
+            .hint("the command's work is done; `pubdata status` shows it");
         output::error(
             &error,
             std::env::args_os().any(|argument| argument == "--json"),

@@ -1,5 +1,5 @@
-//! `pubdata upgrade`: says what this version of the program does with a home that another one left.
-//! Changes nothing, because no format needs it.
+//! `pubdata upgrade`: reports what this version of the program does with a home left by another
+//! version. Changes nothing, because no format needs it.
 
 use std::process::ExitCode;
 
@@ -10,7 +10,7 @@ use pubdata_run::{self as run, KeptRelease, NextRun, UpgradeReport};
 use pubdata_store::{self as store, FormatReport, StagedFormats, Treatment};
 
 pub(super) async fn upgrade(global: &Global) -> Result<ExitCode> {
-    // What a newer version wrote is told of before anything is read.
+    // Files of a newer version are reported before anything is read.
     let (home, releases) = global.looking()?;
     let staged = StagedFormats {
         build: STAGED_FORMAT_VERSION,
@@ -55,7 +55,7 @@ fn print(report: &UpgradeReport) {
         };
         if refused().any(|(_, version)| version == 0) {
             output::print_line!(
-                "{}: what is unreadable is damaged; put it back from a backup",
+                "{}: unreadable files are damaged; restore them from a backup",
                 output::coloured("refused")
             );
         }
@@ -67,7 +67,7 @@ fn print(report: &UpgradeReport) {
         }
         return;
     }
-    output::print_line!("nothing needs to be rewritten: what is there is read as it is");
+    output::print_line!("nothing needs to be rewritten: all files can be read as they are");
     for (channel, next) in &report.next_runs {
         print_next(channel, next);
     }
@@ -85,9 +85,9 @@ fn row(format: &FormatReport) -> Vec<String> {
         format!("1 to {}", format.newest)
     };
     let does = match format.treatment {
-        Treatment::Absent => output::dim("none there"),
+        Treatment::Absent => output::dim("none"),
         Treatment::Read => "reads it as it is".to_owned(),
-        Treatment::MadeAgain => "makes it again when it is needed".to_owned(),
+        Treatment::MadeAgain => "rebuilds it when needed".to_owned(),
         Treatment::Refused => output::coloured("refused"),
     };
     vec![

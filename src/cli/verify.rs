@@ -1,6 +1,6 @@
-//! `pubdata verify`: hashes a release's parts, snapshots and declarations again, checks its seal
-//! and the log, and on request builds it again and compares the ids. With `--url` it looks at a
-//! server of others (`witness.rs`).
+//! `pubdata verify`: rehashes a release's parts, snapshots and declarations, and checks its seal
+//! and the log. On request, rebuilds the release and compares the ids. With `--url`, audits another
+//! operator's server (`witness.rs`).
 
 use std::process::ExitCode;
 
@@ -30,12 +30,12 @@ pub(super) struct VerifyArgs {
     pub(super) witness: WitnessArgs,
 }
 
-/// Whether a release is what was published: `pubdata verify`.
+/// Integrity of a release: `pubdata verify`.
 #[derive(Serialize, JsonSchema)]
 pub(super) struct VerificationReport<'a> {
-    /// What came of hashing everything again.
+    /// Result of rehashing everything.
     verified: &'a VerifyReport,
-    /// What came of `--rebuild`; null without it.
+    /// Result of `--rebuild`; null without it.
     rebuilt: Option<&'a RebuildReport>,
     /// The release's entry in the log of the channel; null if the release is not sealed, or if
     /// `problems` names a file of the seal or the log.
@@ -67,11 +67,9 @@ pub(super) async fn verify(global: &Global, arguments: &VerifyArgs) -> Result<Ex
         None
     };
     let rebuilt = match rebuilt {
-        // From damaged files nothing can be built: which those are is the answer.
+        // Damaged files cannot be rebuilt from; the report names them.
         Some(Err(error)) if !report.problems.is_empty() => {
-            report
-                .problems
-                .push(format!("it was not built again: {error}"));
+            report.problems.push(format!("it was not rebuilt: {error}"));
             None
         }
         rebuilt => rebuilt.transpose()?,
@@ -162,16 +160,16 @@ fn print_rebuilt(rebuilt: &RebuildReport) {
         output::print_line!("{task_id}: {}: {reason}", output::coloured("not possible"))
     });
     let reached = match (&rebuilt.rebuilt_id, rebuilt.replay) {
-        (None, _) => "no task could be built again".to_owned(),
+        (None, _) => "no task could be rebuilt".to_owned(),
         (Some(_), Replay::NotPossible) => {
             format!(
-                "{} could not be built again, the others came out the same",
+                "{} could not be rebuilt, the others are the same",
                 output::counted(rebuilt.not_possible.len(), "task")
             )
         }
-        (Some(id), Replay::Match) => format!("built again as {id}"),
+        (Some(id), Replay::Match) => format!("rebuilt as {id}"),
         (Some(id), Replay::Mismatch) => {
-            format!("built again as {id}, not as {}", rebuilt.release_id)
+            format!("rebuilt as {id}, not as {}", rebuilt.release_id)
         }
     };
     output::print_line!("{} {reached}", verdict(rebuilt.replay, None));

@@ -1,5 +1,5 @@
-//! `pubdata verify --url`: looks at a server of others, and says whether what it shows is what was
-//! signed.
+//! `pubdata verify --url`: audits another operator's server and checks that its answers match what
+//! was signed.
 
 use std::process::ExitCode;
 
@@ -42,10 +42,10 @@ pub(super) struct WitnessArgs {
 }
 
 impl WitnessArgs {
-    /// Whether a server of others is meant.
+    /// Returns true if a server is to be audited.
     ///
     /// # Errors
-    /// `Config`, when it is not, and something is said that is of use for it alone.
+    /// `Config` if no server is given, but an option that only applies to audits is.
     pub(super) fn is_meant(&self) -> Result<bool> {
         if self.url.is_none() && !self.publishers.mirror.is_empty() {
             return Err(Error::config(
@@ -74,7 +74,7 @@ pub(super) async fn witness(global: &Global, arguments: &WitnessArgs) -> Result<
         records: usize::try_from(arguments.records).unwrap_or_default(),
         seed,
         publisher_bytes: u64::from(arguments.publisher_mb) * 1_000_000,
-        // What was seen has to be kept: a home that is not there is made.
+        // The audit's observations must be kept, so a missing home is created.
         home: Home::open(&global.home)?,
     };
     let report = witness::witness(&settings).await?;
@@ -195,7 +195,7 @@ fn print_log(log: &LogReport) {
             output::print_line!(
                 "{}",
                 output::warning(
-                    "key taken on trust: compare it with what the publisher says elsewhere, and give it with --key"
+                    "key trusted on first use: compare it with what the publisher says elsewhere, and give it with --key"
                 )
             );
         }

@@ -1,5 +1,5 @@
-//! The files that declare the program's work, `pipelines/` and `schemas/`, and findings about them.
-//! Built into the program, or read from a folder. Does not know what the files mean.
+//! Holds the declaration files, `pipelines/` and `schemas/`, and findings about them. They are
+//! built into the program or read from a folder. Does not interpret the files.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -26,7 +26,7 @@ struct BuiltInPipelines;
 struct BuiltInSchemas;
 
 impl DeclarationFiles {
-    /// The declarations the program was built with.
+    /// Returns the declarations that are built into the program.
     pub fn built_in() -> Self {
         static FILES: LazyLock<DeclarationFiles> = LazyLock::new(|| {
             let files = files::<BuiltInPipelines>("pipelines")
@@ -37,10 +37,10 @@ impl DeclarationFiles {
         FILES.clone()
     }
 
-    /// The declarations of a folder that holds `pipelines/` and `schemas/`.
+    /// Reads the declarations of a folder with `pipelines/` and `schemas/`.
     ///
     /// # Errors
-    /// `Config`, when it is no such folder; `Store`, naming the path that cannot be read.
+    /// `Config`, when the folder lacks one of them; `Store`, naming the path that cannot be read.
     pub fn from_dir(root: &Path) -> Result<Self> {
         let missing: Vec<&str> = ["pipelines", "schemas"]
             .into_iter()
@@ -50,7 +50,7 @@ impl DeclarationFiles {
             let what = if root.is_dir() {
                 format!("has no folder {}/", missing.join("/ and no "))
             } else {
-                "is no folder".to_owned()
+                "is not a folder".to_owned()
             };
             return Err(Error::config(format!("--declarations {}: {what}", root.display()))
                 .hint("name a folder that holds pipelines/ and schemas/, such as `pubdata probe --write DIR` makes"));
@@ -62,7 +62,7 @@ impl DeclarationFiles {
         Ok(Self(Arc::new(files)))
     }
 
-    /// The same files with some replaced or added, for trying a change.
+    /// Returns the same files with some replaced or added, for trying a change.
     pub fn with(&self, changes: &[(&str, &str)]) -> Self {
         let mut files = (*self.0).clone();
         files.extend(
@@ -73,8 +73,8 @@ impl DeclarationFiles {
         Self(Arc::new(files))
     }
 
-    /// The TOML files below a folder, in path order. Bytes that are not UTF-8 are replaced, so that
-    /// the reader names the line.
+    /// Returns the TOML files below a folder, in path order. Invalid UTF-8 is replaced, so that the
+    /// parser can report the line.
     pub fn toml_below(&self, root: &str) -> Vec<(&str, Cow<'_, str>)> {
         let is_toml = |path: &str| path.starts_with(root) && path.ends_with(".toml");
         self.0
@@ -84,10 +84,7 @@ impl DeclarationFiles {
             .collect()
     }
 
-    /// Writes all files below a folder, which is made.
-    ///
-    /// # Errors
-    /// `Store`, naming the path that cannot be written.
+    /// Writes all files below a folder, which is created.
     pub fn write_to(&self, root: &Path) -> Result<()> {
         for (name, bytes) in &*self.0 {
             let path = root.join(name);
@@ -98,7 +95,7 @@ impl DeclarationFiles {
         Ok(())
     }
 
-    /// Of all files, with their paths.
+    /// Returns the digest of all files with their paths.
     pub fn digest(&self) -> Digest {
         let mut lines = String::new();
         for (path, bytes) in &*self.0 {
@@ -107,13 +104,13 @@ impl DeclarationFiles {
         Digest::of(lines.as_bytes())
     }
 
-    /// The bytes of one file.
+    /// Returns the bytes of one file.
     pub fn read(&self, path: &str) -> Option<&[u8]> {
         self.0.get(path).map(AsRef::as_ref)
     }
 }
 
-/// Something wrong in a declaration, with its place.
+/// An error in a declaration, with its location.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Finding {
     /// The file, below the folder of declarations: `pipelines/census/acs5.toml`.
@@ -123,7 +120,7 @@ pub struct Finding {
     pub line: usize,
     /// The key, as a dotted path.
     pub key: String,
-    /// What is wrong, for people.
+    /// The error as text.
     pub message: String,
 }
 
@@ -144,13 +141,13 @@ pub enum TablePath<'a> {
     Top,
     /// `[name]`.
     Table(&'a str),
-    /// The table of that number, from 0, among `[[name]]`.
+    /// The table with that index, from 0, among `[[name]]`.
     Nth(&'a str, usize),
 }
 
 impl Finding {
-    /// A finding at a key of a table; at the table's own line when the key is not there, or is
-    /// empty. `listing.per` is a key of the table's own table.
+    /// Builds a finding at a key of a table, or at the table's own line if the key is missing or
+    /// empty. `listing.per` is a key of the nested table `listing`.
     pub fn at(file: &str, text: &str, place: TablePath<'_>, key: &str, message: String) -> Self {
         let (table, header, number) = match place {
             TablePath::Top => ("", String::new(), 0),
@@ -182,7 +179,7 @@ impl Finding {
             let start = of_table.find(|line| lines[*line].starts_with(&inner))?;
             Some(line_of(start + 1, key).unwrap_or(start))
         };
-        // A table that is written in one line.
+        // A table that is written on one line.
         let line_of_table = || line_of(first, key.split_once('.')?.0);
         let line = line_of(first, key)
             .or_else(line_below)
@@ -196,13 +193,13 @@ impl Finding {
         }
     }
 
-    /// A syntax or type error of the TOML reader.
+    /// Builds a finding from a syntax or type error of the TOML parser.
     pub fn of_toml(file: &str, text: &str, error: &toml::de::Error) -> Self {
         let lines: Vec<&str> = text.lines().map(str::trim).collect();
         let line = error.span().map_or(0, |span| {
             text[..span.start.min(text.len())].matches('\n').count()
         });
-        // What is missing at the end is told at the last line there is.
+        // A key that is missing at the end is reported at the last line.
         let line = line.min(lines.len().saturating_sub(1));
         let table = lines
             .iter()
@@ -225,7 +222,7 @@ impl Finding {
     }
 }
 
-/// The key of a line `key = value`, or `"key" = value`.
+/// Returns the key of a line `key = value`, or `"key" = value`.
 fn key_of(line: &str) -> Option<&str> {
     let quoted = line.strip_prefix('"').and_then(|rest| rest.split_once('"'));
     let (key, _) = quoted.or_else(|| line.split_once('='))?;
@@ -240,7 +237,7 @@ fn dotted(table: &str, key: &str) -> String {
         .join(".")
 }
 
-/// `pipelines/census/acs5.toml` → `census.acs5`.
+/// Converts `pipelines/census/acs5.toml` to `census.acs5`.
 pub fn id_of_path(path: &str, root: &str) -> String {
     path.trim_start_matches(root)
         .trim_start_matches('/')

@@ -1,34 +1,34 @@
-//! Failures of the program, as opposed to findings about data (see `issue`). One opaque error type
-//! for the whole crate: a kind that decides the exit code, a message, the places it passed through,
-//! and a way out when there is one.
+//! Defines the failures of the program, as opposed to issues of data (see `issue`). All crates
+//! share one opaque error type: a kind that decides the exit code, a message, the contexts it
+//! passed through, and an optional hint.
 
 use std::fmt;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// What went wrong, coarse enough to decide what a scheduler should do next.
+/// Kind of failure, coarse enough to decide what a scheduler does next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ErrorKind {
-    /// A declaration, contract, flag or setting is wrong: a person must change it.
+    /// A declaration, contract, flag or setting is wrong: the operator must change it.
     Config,
-    /// A source could not be fetched, or what came is not what was declared.
+    /// A source could not be fetched, or the result is not what was declared.
     Fetch,
     /// A snapshot is not in the declared format.
     Format,
-    /// Data breaks its contract or an expectation.
+    /// Data violate their contract or an expectation.
     Contract,
-    /// Reading or writing our own files failed, or they are damaged.
+    /// Reading or writing local files failed, or they are damaged.
     Store,
-    /// Work that other processes do is not done yet.
+    /// Work of other processes is not done yet.
     Unfinished,
     /// Another run holds the lock or won the race for a channel.
     Busy,
 }
 
 impl ErrorKind {
-    /// The exit code of a command that ends with such a failure.
+    /// Returns the exit code of a command that ends with such a failure.
     pub fn exit_code(self) -> u8 {
         match self {
             Self::Format | Self::Contract => 20,
@@ -49,11 +49,11 @@ pub struct Error {
     hint: Option<String>,
 }
 
-/// The crate's result.
+/// Result with the program's error type.
 pub type Result<T> = std::result::Result<T, Error>;
 
 impl Error {
-    /// A failure of the given kind.
+    /// Creates a failure of the given kind.
     pub fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
         Self {
             kind,
@@ -83,25 +83,25 @@ impl Error {
         Self::new(ErrorKind::Store, message)
     }
 
-    /// Adds the place the failure passed through (a dataset, a file, a member); the outermost is
-    /// printed first.
+    /// Adds a context that the failure passed through (a dataset, a file, a member); the outermost
+    /// is printed first.
     pub fn context(mut self, place: impl Into<String>) -> Self {
         self.context.push(place.into());
         self
     }
 
-    /// Adds what the reader can do about it.
+    /// Adds a hint: what the reader can do about it.
     pub fn hint(mut self, hint: impl Into<String>) -> Self {
         self.hint = Some(hint.into());
         self
     }
 
-    /// The kind of failure.
+    /// Returns the kind of failure.
     pub fn kind(&self) -> ErrorKind {
         self.kind
     }
 
-    /// What the reader can do about it, when known.
+    /// Returns the hint, if the error has one.
     pub fn way_out(&self) -> Option<&str> {
         self.hint.as_deref()
     }
@@ -136,9 +136,9 @@ impl From<arrow_schema::ArrowError> for Error {
     }
 }
 
-/// Adds places and kinds to any result on its way up.
+/// Adds contexts to a result while it is propagated.
 pub trait ResultExt<T> {
-    /// Adds a place to a crate error.
+    /// Adds a context to an error.
     fn context(self, place: impl FnOnce() -> String) -> Result<T>;
 }
 
@@ -148,9 +148,9 @@ impl<T> ResultExt<T> for Result<T> {
     }
 }
 
-/// Turns an I/O result into a crate result that names the path.
+/// Converts an I/O result and names the path.
 pub trait IoExt<T> {
-    /// `action` is a phrase such as "read" or "create folder".
+    /// Adds action and path. `action` is a phrase such as "read" or "create folder".
     fn at(self, action: &str, path: &std::path::Path) -> Result<T>;
 }
 
@@ -166,8 +166,7 @@ impl<T> IoExt<T> for std::io::Result<T> {
 /// "Too many open files", of the process and of the system.
 const NO_FILES_LEFT: [i32; 2] = [24, 23];
 
-/// The failure of ours that a foreign error comes from: that this process may not open more files
-/// and connections.
+/// Returns an error if a foreign error is caused by the limit of open files and connections.
 pub fn want_of_files(error: &(dyn std::error::Error + 'static)) -> Option<Error> {
     let causes = std::iter::successors(Some(error), |error| error.source());
     let refused = |cause: &&std::io::Error| {
@@ -184,7 +183,7 @@ pub fn want_of_files(error: &(dyn std::error::Error + 'static)) -> Option<Error>
     })
 }
 
-/// Returns what an operator can do about a system call that was refused, when known.
+/// Returns a hint for the operator about a failed system call, if one is known.
 pub fn io_hint(error: &std::io::Error) -> Option<&'static str> {
     use std::io::ErrorKind::{
         AlreadyExists, FileTooLarge, NotADirectory, NotSeekable, PermissionDenied, QuotaExceeded,
@@ -198,10 +197,10 @@ pub fn io_hint(error: &std::io::Error) -> Option<&'static str> {
             "the user that runs pubdata needs the right to it: look at owner and mode of the file and of its folder",
         ),
         AlreadyExists | NotADirectory => {
-            Some("something else stands in the place of a folder: move it away")
+            Some("something that is not a folder is in its place: move it away")
         }
         NotSeekable => Some(
-            "something else stands in the place of a file: move it away, and put the file back from a backup if it was one",
+            "something that is not a file is in its place: move it away, and restore the file from a backup if there was one",
         ),
         ReadOnlyFilesystem => {
             Some("the disk is mounted for reading only: look at `mount` and at the system's log")

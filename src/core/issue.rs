@@ -1,28 +1,28 @@
-//! Findings about data. A finding never stops the program by itself: the declared share of findings
-//! does.
+//! Defines issues of data. A single issue never stops the program; exceeding the declared share of
+//! issues does.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::provenance::SourcePointer;
 
-/// How loud a finding is.
+/// Severity of an issue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Severity {
     /// The record is published with this warning.
     Warning,
-    /// The record is set aside in quarantine.
+    /// The record is quarantined.
     Quarantine,
     /// The dataset is not published; the last good one stays.
     Block,
 }
 
-/// Code of a mapped column of a source in which no row has a value.
+/// Code of a mapped source column that is empty in all rows.
 pub const EMPTY_COLUMN: &str = "empty_column";
 
-/// A finding about a source as a whole, such as a column that is new. It stays with the build until
-/// a person has seen to it.
+/// An issue of a source as a whole, such as a new column. It stays with the build until an operator
+/// has handled it.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 pub struct SourceFinding {
     /// The source.
@@ -30,7 +30,7 @@ pub struct SourceFinding {
     /// Machine-readable name in snake case, such as `new_column` or `file_missing`;
     /// docs/OPERATIONS.md lists them.
     pub code: String,
-    /// What was seen, and what to do about it; readable alone.
+    /// The observation and the next step; complete in itself.
     pub detail: String,
 }
 
@@ -43,14 +43,14 @@ impl SourceFinding {
         }
     }
 
-    /// Whether somebody has to see to it. Some lists have columns that nobody fills: worth a look
-    /// once, no alarm each night.
+    /// Returns whether an operator must handle it. Some sources have columns that are always empty:
+    /// these are worth one review, but no alert in each nightly run.
     pub fn needs_attention(&self) -> bool {
         self.code != EMPTY_COLUMN
     }
 }
 
-/// One finding: which rule, on which record, and where in the source.
+/// One issue: the rule, the record, and the location in the source.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Issue {
     /// Machine-readable rule name in snake case, part of the contract.
@@ -58,12 +58,12 @@ pub struct Issue {
     pub severity: Severity,
     /// The dataset the record belongs to, such as `geo.school`.
     pub dataset_id: String,
-    /// The record, or the source's own key when no record could be made.
+    /// The record, or the source's own key if no record could be built.
     pub record: Option<String>,
-    /// What was seen and what was expected, readable alone.
+    /// The observation and the expectation; complete in itself.
     pub detail: String,
     /// The source text of the record, cut to 2,000 characters.
     pub source_text: Option<String>,
-    /// Where the text stands in the snapshot.
+    /// Location of the text in the snapshot.
     pub pointer: Option<SourcePointer>,
 }

@@ -1,6 +1,6 @@
-//! Turns the files of `pipelines/` and `schemas/` into checked declarations and contracts, and
-//! holds the types that every other member speaks in: ids, errors, findings, provenance, names in
-//! canonical form. Reads no snapshot and no release; knows no agency.
+//! Parses the files of `pipelines/` and `schemas/` into checked declarations and contracts, and
+//! defines the types that all other crates share: ids, errors, issues, provenance, normalised
+//! names. Reads no snapshot and no release, and has no code for single agencies.
 
 pub mod canonical;
 pub mod contract;

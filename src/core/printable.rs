@@ -1,9 +1,9 @@
-//! Text of others in a form that a terminal shows and does not obey.
+//! Escapes untrusted text so that a terminal displays it and does not interpret it.
 
 use std::borrow::Cow;
 
-/// Whether a terminal obeys a character, or shows others in another place or not at all because of
-/// it: control characters and format characters of Unicode.
+/// Returns whether a terminal would interpret a character, or display others elsewhere or not at
+/// all because of it: control characters and Unicode format characters.
 pub fn is_unprintable(character: char) -> bool {
     character.is_control()
         || matches!(
@@ -22,8 +22,8 @@ pub fn is_unprintable(character: char) -> bool {
         )
 }
 
-/// The text with what a terminal would obey in it escaped, line breaks and tabs too: `\n`,
-/// `\u{1b}`.
+/// Escapes the characters of a text that a terminal would interpret, including line breaks and
+/// tabs: `\n`, `\u{1b}`.
 pub fn printable(text: &str) -> Cow<'_, str> {
     if !text.contains(is_unprintable) {
         return Cow::Borrowed(text);

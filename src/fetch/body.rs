@@ -1,5 +1,5 @@
-//! Takes the body of an answer into a partial download, unpacked where the server packed it on the
-//! way although it was asked not to.
+//! Writes the body of a response into a partial download. Decompresses it if the server compressed
+//! it against the request.
 
 use std::io::{self, Write};
 
@@ -14,10 +14,10 @@ use super::{FetchProgress, check};
 use pubdata_core::error::Error;
 use pubdata_store::Partial;
 
-/// Bytes unpacked between two looks at the size.
+/// Bytes decompressed between two checks of the size.
 const BUFFER_BYTES: usize = 64 << 10;
 
-/// How a server packed a body.
+/// Compression of a body.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Coding {
     Gzip,
@@ -26,10 +26,10 @@ pub(super) enum Coding {
 }
 
 impl Coding {
-    /// Reads `Content-Encoding`; none where the body is as the file.
+    /// Parses `Content-Encoding`; `None` if the body is the file itself.
     ///
     /// # Errors
-    /// The text, when it names a coding that is not known or more than one.
+    /// The text, when it names an unknown coding or more than one.
     pub(super) fn parse(header: &str) -> Result<Option<Self>, &str> {
         let mut codings = header
             .split(',')
@@ -58,7 +58,7 @@ impl Coding {
     }
 }
 
-/// Takes a body as it comes, at most `max_bytes` of the file.
+/// Writes an uncompressed body, at most `max_bytes` of the file.
 pub(super) async fn take(
     mut response: Response,
     max_bytes: u64,
@@ -97,8 +97,8 @@ pub(super) async fn take(
     }
 }
 
-/// Takes a packed body and unpacks it. What came before a transfer broke is of no use: the next one
-/// begins at the beginning.
+/// Decompresses and writes a body. A broken transfer cannot be resumed, so the next attempt starts
+/// again.
 pub(super) async fn take_packed(
     mut response: Response,
     coding: Coding,
@@ -146,7 +146,7 @@ async fn unpack(
     }
 }
 
-/// Forgets the bytes so far, so that the next try begins at the beginning.
+/// Discards the bytes so far, so that the next attempt starts again.
 pub(super) fn restarted(partial: &mut Partial, reason: &str) -> Failure {
     match partial.restart() {
         Ok(()) => Failure::again(Error::fetch(reason.to_owned())),
@@ -154,11 +154,11 @@ pub(super) fn restarted(partial: &mut Partial, reason: &str) -> Failure {
     }
 }
 
-/// Writes unpacked bytes to the download, up to the ceiling.
+/// Writes decompressed bytes to the download, up to the limit.
 struct Sink<'a> {
     partial: &'a mut Partial,
     max_bytes: u64,
-    /// Why no more is written: our own failure, or too large a file.
+    /// Why writing stopped: a local failure, or a file that is too large.
     failure: Option<Error>,
 }
 
@@ -181,8 +181,8 @@ impl Write for Sink<'_> {
     }
 }
 
-/// Unpacks `deflate` to the end that the stream itself has: `flate2`'s writers take one that breaks
-/// off for whole.
+/// Decompresses `deflate` to the end marker of the stream: `flate2`'s writers accept a truncated
+/// one.
 struct Inflating<'a> {
     stream: Decompress,
     buffer: Vec<u8>,
@@ -224,7 +224,7 @@ impl<'a> Inflating<'a> {
         if bytes.is_empty() {
             Ok(())
         } else {
-            Err(io::Error::other("there are bytes behind its end"))
+            Err(io::Error::other("there are bytes after its end"))
         }
     }
 
@@ -232,13 +232,13 @@ impl<'a> Inflating<'a> {
         if self.is_at_end {
             Ok(())
         } else {
-            Err(io::Error::other("it breaks off"))
+            Err(io::Error::other("it is truncated"))
         }
     }
 }
 
 enum Unpacking<'a> {
-    /// No byte has come yet; the first tells the two forms of `deflate` apart.
+    /// No byte has come yet; the first distinguishes the two forms of `deflate`.
     Waiting(Coding, Sink<'a>),
     Gzip(MultiGzDecoder<Sink<'a>>),
     Deflate(Inflating<'a>),
@@ -252,8 +252,8 @@ impl<'a> Unpacking<'a> {
             (Self::Waiting(Coding::Brotli, sink), Some(_)) => {
                 Self::Brotli(Box::new(DecompressorWriter::new(sink, BUFFER_BYTES)))
             }
-            // RFC 9110 means the zlib form, whose first byte has 8 in its low half; some servers
-            // send the raw one.
+            // RFC 9110 specifies the zlib form, whose first byte has 8 in its low half; some
+            // servers send the raw one.
             (Self::Waiting(Coding::Deflate, sink), Some(first)) if first & 0x0f == 8 => {
                 Self::Deflate(Inflating::new(Decompress::new(true), sink))
             }
@@ -301,21 +301,20 @@ impl<'a> Unpacking<'a> {
         match self.sink().failure.take() {
             Some(error) => error.into(),
             None => Failure::again(Error::fetch(format!(
-                "what the server sent as {} cannot be unpacked: {error}",
+                "cannot decompress what the server sent as {}: {error}",
                 coding.name()
             ))),
         }
     }
 }
 
-/// What `fuzz/` reaches that is no part of the library.
+/// Functions for `fuzz/` that are not part of the library.
 #[cfg(fuzzing)]
 pub mod fuzzing {
     use super::{Coding, Sink, Unpacking};
     use pubdata_store::Partial;
 
-    /// Unpacks pieces of a body as they would come; says whether they were whole. The bytes are in
-    /// the download.
+    /// Decompresses pieces of a body into the download; returns whether they were complete.
     pub fn unpack(
         content_encoding: &str,
         pieces: &[&[u8]],

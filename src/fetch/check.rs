@@ -1,5 +1,5 @@
-//! Tells whether bytes that came are the file asked for, and no web page, report of an error, cut
-//! archive, or file of the wrong size. The members of an archive are not looked at.
+//! Checks that received bytes are the requested file, and not a web page, an error report, a
+//! truncated archive, or a file of the wrong size. Does not read the members of an archive.
 
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
@@ -10,20 +10,20 @@ use serde_json::Value;
 use super::Request;
 use pubdata_core::error::{Error, IoExt, Result};
 
-/// Bytes at the beginning that tell a page from a file.
+/// Bytes at the beginning that distinguish a web page from a file.
 const HEAD_BYTES: u64 = 4096;
 
 /// An archive's end record is its last 22 bytes and a comment of at most 65,535.
 const TAIL_BYTES: u64 = 65_535 + 22;
 
-/// What to do about bytes that are not the file.
+/// Hint for bytes that are not the file.
 pub(super) const NOT_THE_FILE_HINT: &str = "open the URL in a browser: the publisher may have moved the file or be down; the last good snapshot stays in use";
 
-/// What to do about a person's file that is not the publisher's.
-const BY_HAND_HINT: &str = "nothing was taken: open the file in an editor; if it is not the list, download it again and save the file itself, not the page that links to it";
+/// Hint for a manual import that is not the publisher's file.
+const BY_HAND_HINT: &str = "nothing was imported: open the file in an editor; if it is not the right one, download it again and save the file itself, not the page that links to it";
 
-/// Refuses a content type that no bulk file has. Servers label files carelessly, so that only what
-/// cannot be right is refused.
+/// Rejects a content type that no bulk file has. Servers label files carelessly, so only types that
+/// cannot be right are rejected.
 ///
 /// # Errors
 /// `Fetch`, naming the type.
@@ -52,10 +52,10 @@ pub(super) fn content_type(content_type: &str) -> Result<()> {
     Ok(())
 }
 
-/// Checks that a whole file can be what the request asks for. Does not read an archive's members.
+/// Checks that a complete file matches the request. Does not read an archive's members.
 ///
 /// # Errors
-/// `Fetch`, saying what the bytes are and what was expected.
+/// `Fetch`, naming what the bytes are and what was expected.
 pub(super) fn file(path: &Path, request: &Request, is_sample: bool) -> Result<()> {
     kind(path, request)?;
     match std::fs::metadata(path).at("read", path)?.len() {
@@ -68,14 +68,14 @@ pub(super) fn file(path: &Path, request: &Request, is_sample: bool) -> Result<()
     }
 }
 
-/// Whether a file shows by its own end that it is whole: an archive by its end record, JSON by its
-/// last bracket, text by the end of its last line.
+/// Returns whether a file's end proves that it is complete. Archives need an end record, JSON its
+/// last bracket, and text a final line ending.
 ///
 /// # Errors
-/// `Store`, when our own file cannot be read.
+/// `Store`, when the local file cannot be read.
 pub(super) fn proves_its_end(path: &Path, request: &Request) -> Result<bool> {
     if request.is_archive || request.is_json {
-        // Without their ends they were refused.
+        // Without these ends they were already rejected.
         return Ok(true);
     }
     let mut file = File::open(path).at("open", path)?;
@@ -89,11 +89,11 @@ pub(super) fn proves_its_end(path: &Path, request: &Request) -> Result<bool> {
         || tail.trim_ascii_end().ends_with(b"</html>"))
 }
 
-/// Checks a file that a person downloaded from an address like one that a program did. A sample is
-/// none: what is imported counts for every run.
+/// Checks a manual import like a download. Samples are rejected, because an import is valid for
+/// every run.
 ///
 /// # Errors
-/// As for [`file`], with what a person can do.
+/// As for [`file`], with a hint for the operator.
 pub(super) fn file_by_hand(path: &Path, request: &Request, url: &str) -> Result<()> {
     kind(path, request).map_err(|error| error.hint(BY_HAND_HINT))?;
     match std::fs::metadata(path).at("read", path)?.len() {
@@ -157,21 +157,21 @@ fn kind(path: &Path, request: &Request) -> Result<()> {
     Ok(())
 }
 
-/// Largest document that is looked at as a service's report of an error.
+/// Largest document that is read as a service's error report.
 const MAX_REPORT_BYTES: u64 = 64 << 10;
 
-/// What a service reported in place of the file.
+/// A service's error report in place of the file.
 pub(super) struct ReportedError {
     pub(super) message: String,
-    /// Whether another try may help, as of a server that is busy.
+    /// True if another attempt may help, for example if a server is busy.
     pub(super) is_passing: bool,
 }
 
-/// Reads a service's report of an error that came with status 200, as ArcGIS (`{"error": {"code":
-/// 400, "message": …}}`) and CKAN (`{"success": false, "error": {…}}`) send.
+/// Parses a service's error report that came with status 200, as ArcGIS (`{"error": {"code": 400,
+/// "message": …}}`) and CKAN (`{"success": false, "error": {…}}`) send.
 ///
 /// # Errors
-/// `Store`, when our own file cannot be read.
+/// `Store`, when the local file cannot be read.
 pub(super) fn reported_error(path: &Path, request: &Request) -> Result<Option<ReportedError>> {
     if !request.is_json || std::fs::metadata(path).at("read", path)?.len() > MAX_REPORT_BYTES {
         return Ok(None);
@@ -228,20 +228,19 @@ fn report_in(document: &Value) -> Option<ReportedError> {
     })
 }
 
-/// The refusal of a file above the declared size.
+/// Builds the error for a file above the declared maximum size.
 pub(super) fn too_large(size_bytes: u64, max_bytes: u64) -> Error {
     Error::fetch(format!("the file is too large: {size_bytes} bytes or more, above the {max_bytes} declared as `max_bytes`"))
         .hint("if the publisher's file has grown, raise `max_bytes` in the declaration")
 }
 
-/// A person's file below the source's floor.
+/// Builds the error for a manual import below the source's minimum size.
 fn too_small_by_hand(size_bytes: u64, request: &Request, url: &str) -> Error {
     let floor = request.min_bytes;
     let place =
         super::mirror_path(url).map_or_else(|_| String::new(), |path| format!(" as DIR/{path}"));
     Error::fetch(format!("the file has {size_bytes} bytes, fewer than the {floor} declared as `min_bytes` of `{}`", request.source_id)).hint(format!(
-        "if the download broke off, download it again; a sample is not imported but put on a mirror of samples{place}, for `pubdata run --mirror DIR`; \
-         if the whole file is as small as that, lower `min_bytes` in the declaration"
+        "if the download broke off, download it again; do not import a sample: put it on a mirror of samples{place}, for `pubdata run --mirror DIR`; if the complete file is that small, lower `min_bytes` in the declaration"
     ))
 }
 
@@ -252,8 +251,8 @@ fn start_of_text(bytes: &[u8]) -> &[u8] {
         .trim_ascii_start()
 }
 
-/// Whether bytes begin as a web page, after byte order mark, white space, XML declaration and
-/// comments.
+/// Returns whether bytes begin as a web page, after byte order mark, white space, XML declaration
+/// and comments.
 pub fn is_html(head: &[u8]) -> bool {
     let mut rest = start_of_text(head);
     for (opening, closing) in [
@@ -273,7 +272,7 @@ pub fn is_html(head: &[u8]) -> bool {
     })
 }
 
-/// Whether the tail of an archive holds an end record whose directory lies before it.
+/// Returns whether the tail of an archive holds an end record whose directory lies before it.
 fn has_end_record(tail: &[u8], size_bytes: u64) -> bool {
     memchr::memmem::rfind_iter(tail, b"PK\x05\x06").any(|at| {
         let Some(record) = tail.get(at..at + 22) else {

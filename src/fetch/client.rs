@@ -1,5 +1,4 @@
-//! Builds the network clients: who they say they are, whom they trust, the proxy, and where names
-//! may lead.
+//! Builds the HTTP clients: user agent, trusted authorities, proxy, and restrictions on addresses.
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -15,21 +14,21 @@ use super::FetchSettings;
 use super::redirect::is_private;
 use pubdata_core::error::{Error, Result};
 
-/// Hosts that no proxy is asked for, besides those of the settings.
+/// Hosts that bypass the proxy, in addition to those of the settings.
 const NEVER_PROXIED: &str = "localhost,127.0.0.0/8,::1";
 
-/// The proxy that stands between this machine and the publishers.
+/// The proxy between this machine and the publishers.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ProxySettings {
-    /// Address of the proxy for `https://`; none to ask publishers directly.
+    /// Address of the proxy for `https://`; `None` for direct connections.
     pub https: Option<String>,
-    /// Hosts, domains and networks that are asked directly, separated by commas.
+    /// Hosts, domains and networks that are connected directly, separated by commas.
     pub except: Option<String>,
 }
 
 impl ProxySettings {
-    /// The proxy of `HTTPS_PROXY` or `ALL_PROXY`, and the exceptions of `NO_PROXY`, in capitals or
-    /// not.
+    /// Reads the proxy from `HTTPS_PROXY` or `ALL_PROXY` and the exceptions from `NO_PROXY`, in
+    /// upper or lower case.
     pub fn from_environment() -> Self {
         let first = |names: &[&str]| {
             names
@@ -43,21 +42,21 @@ impl ProxySettings {
     }
 }
 
-/// Whether an address stands in the declaration or on the command line, or a server named it.
+/// Origin of an address: the operator or a server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum NamedBy {
-    /// May lead anywhere: who runs the program says so.
+    /// From the declaration or the command line: may lead anywhere.
     Person,
-    /// Must be a public address.
+    /// From a server's response: must be a public address.
     Server,
 }
 
-/// A server's name led to an address that is not public.
+/// Error for a server-supplied name that resolved to an address that is not public.
 #[derive(Debug, ThisError)]
 #[error("`{0}` is the name of this machine or of one in a private network")]
 pub(super) struct PrivateName(String);
 
-/// The clients, each made when it is first needed.
+/// The clients, each created when it is first needed.
 pub(super) struct Clients {
     settings: FetchSettings,
     user_agent: String,
@@ -69,9 +68,11 @@ pub(super) struct Clients {
 }
 
 impl Clients {
+    /// Validates the settings without creating a client.
+    ///
     /// # Errors
-    /// `Config`, when the contact cannot be sent, the proxy's address is none, or the authorities
-    /// cannot be read.
+    /// `Config`, when the contact cannot be sent, the proxy's address is invalid, or the
+    /// authorities cannot be read.
     pub(super) fn new(settings: FetchSettings) -> Result<Self> {
         let user_agent = user_agent(settings.contact.as_deref())?;
         let authorities = settings
@@ -95,7 +96,7 @@ impl Clients {
         })
     }
 
-    /// The client for an address.
+    /// Returns the client for an address.
     pub(super) fn get(&self, url: &Url, named_by: NamedBy) -> Result<&Client> {
         let is_plain = url.scheme() == "http";
         let cell = match named_by {
@@ -126,8 +127,7 @@ impl Clients {
             None => builder,
         };
         builder = if is_plain {
-            // This machine or a mirror near it: no need for the system to have certificate
-            // authorities.
+            // This machine or a mirror near it: the system needs no certificate authorities.
             builder.tls_certs_only([])
         } else {
             builder.tls_certs_merge(self.authorities.iter().cloned())
@@ -142,8 +142,8 @@ impl Clients {
     }
 }
 
-/// Who asks, in the form that the publishers' gates let pass: the SEC's refuses agents with
-/// parentheses or addresses of web pages (seen 2026-09).
+/// Returns the user agent in a form that the publishers' gateways accept. The SEC's rejects agents
+/// with parentheses or web addresses (seen 2026-09).
 fn user_agent(contact: Option<&str>) -> Result<String> {
     let Some(contact) = contact else {
         return Ok(format!("pubdata/{}", env!("CARGO_PKG_VERSION")));
@@ -175,9 +175,9 @@ fn authorities(path: &Path) -> Result<Vec<Certificate>> {
     Ok(found)
 }
 
-/// The proxy, and the host that it is on.
+/// Parses the proxy, and returns it with its host.
 fn proxy(address: &str, except: Option<&str>) -> Result<(Proxy, String)> {
-    // The address may hold a password: it is not repeated.
+    // The address may contain a password, so errors do not repeat it.
     let refuse = || {
         Error::config("the proxy of HTTPS_PROXY is not an address")
             .hint("write http://example.org:3128")
@@ -199,11 +199,11 @@ fn proxy(address: &str, except: Option<&str>) -> Result<(Proxy, String)> {
     Ok((proxy.no_proxy(NoProxy::from_string(&except)), host))
 }
 
-/// Finds the addresses of names.
+/// Resolves host names.
 struct Names {
     known: BTreeMap<String, SocketAddr>,
     named_by: NamedBy,
-    /// Wherever it is, a person named it.
+    /// May be anywhere, because the operator named it.
     proxy_host: Option<String>,
 }
 
@@ -228,7 +228,7 @@ impl Resolve for Names {
     }
 }
 
-/// Whether a request failed because a server's name is that of a private address.
+/// Returns whether a request failed because a server's name resolved to a private address.
 pub(super) fn is_private_name(error: &reqwest::Error) -> bool {
     let mut cause = std::error::Error::source(error);
     while let Some(error) = cause {
@@ -240,7 +240,7 @@ pub(super) fn is_private_name(error: &reqwest::Error) -> bool {
     false
 }
 
-/// An error and what it comes from, without the URL, which may hold a secret.
+/// Returns an error and its causes, without the URL, which may contain a secret.
 pub(super) fn causes(error: reqwest::Error) -> String {
     let error = error.without_url();
     let mut text = error.to_string();
@@ -256,7 +256,7 @@ pub(super) fn causes(error: reqwest::Error) -> String {
 mod tests {
     use super::*;
 
-    /// The first is what a name of a publisher's domain does that leads to this machine.
+    /// The first case is a name in a publisher's domain that leads to this machine.
     #[tokio::test]
     async fn a_name_that_a_server_gives_must_be_of_a_public_address() {
         let find = |named_by, proxy_host: Option<&str>| {

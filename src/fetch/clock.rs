@@ -1,4 +1,4 @@
-//! Time, as far as fetching depends on it, so that a test sets the hour and does not wait.
+//! Abstracts the time for fetching, so that tests set the clock and do not wait.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -6,19 +6,19 @@ use std::time::{Duration, Instant};
 
 use jiff::Timestamp;
 
-/// Time, as far as fetching depends on it; a test's clock does not wait.
+/// Clock for fetching; a test's clock does not wait.
 pub trait Clock: Send + Sync {
-    /// The date and time.
+    /// Returns the date and time.
     fn now(&self) -> Timestamp;
 
-    /// A time that never goes backwards.
+    /// Returns a monotonic time.
     fn instant(&self) -> Instant;
 
     /// Waits.
     fn sleep(&self, duration: Duration) -> Pin<Box<dyn Future<Output = ()> + Send + '_>>;
 }
 
-/// The machine's clock.
+/// The system's clock.
 #[derive(Debug, Clone, Copy)]
 pub struct SystemClock;
 

@@ -1,6 +1,6 @@
 //! Fetches one file into the snapshot store: from its publisher, a mirror, a path, the program
-//! itself, or a person who downloaded it. Only a whole file of the declared kind becomes a
-//! snapshot, and those that are stored stay as they are.
+//! itself, or a manual import. Only a complete file of the declared kind becomes a snapshot, and
+//! stored snapshots stay as they are.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -30,13 +30,13 @@ use pubdata_store::{
 /// A file younger than this may change again without a change of its date.
 const YOUNG: Duration = Duration::from_secs(2);
 
-/// The origin of files that persons give.
+/// Origin of manual imports.
 const BY_HAND: &str = "by hand";
 
 /// Bytes of a file on a mirror that are copied between two reports of progress.
 const PIECE: u64 = 16 << 20;
 
-/// From the stated change of a file to a fetch that certainly has it.
+/// Time from the stated change of a file until a fetch certainly includes it.
 const SETTLED_SECONDS: i64 = 24 * 3600;
 
 /// Fetches files into the snapshot store.
@@ -48,19 +48,19 @@ pub struct Fetcher {
     pub(super) sftp: Sftp,
 }
 
-/// Where a whole file came from and what was said of it there.
+/// Origin of a complete file and its metadata there.
 struct Arrival {
     origin: String,
     etag: Option<String>,
     last_modified: Option<String>,
     stamp: Option<FileStamp>,
     redirected_through: Vec<String>,
-    /// Name of the mirror; none of a publisher, a person or the program itself.
+    /// Name of the mirror; `None` for a publisher, a manual import or the program itself.
     mirror: Option<String>,
 }
 
 impl Fetcher {
-    /// Sets up fetching; asks nobody yet.
+    /// Sets up fetching without sending a request.
     ///
     /// # Errors
     /// `Config`, when a mirror is neither a folder nor a URL or the contact cannot be sent.
@@ -81,22 +81,22 @@ impl Fetcher {
         })
     }
 
-    /// The store that fetched files go to.
+    /// Returns the store for fetched files.
     pub fn snapshots(&self) -> &Snapshots {
         &self.snapshots
     }
 
-    /// Whether a mirror says that it holds samples. A mirror given by URL has been asked once a
-    /// fetch or [`Fetcher::prepare`] has ended well.
+    /// Returns whether a mirror declares that it holds samples. A mirror given by URL is known
+    /// after a successful fetch or [`Fetcher::prepare`].
     pub fn is_sample(&self) -> bool {
         self.mirrors.iter().any(Mirror::is_sample)
     }
 
-    /// Asks the mirrors given by URL for their names and whether they hold samples. Fetching does
-    /// this by itself.
+    /// Requests the names of mirrors given by URL, and whether they hold samples. Fetching does
+    /// this automatically.
     ///
     /// # Errors
-    /// `Fetch`, when a mirror does not answer; `Config`, when its description is not valid.
+    /// `Fetch`, when a mirror does not answer; `Config`, when its description is invalid.
     pub async fn prepare(&self) -> Result<()> {
         for mirror in &self.mirrors {
             let MirrorLocation::Url(base) = &mirror.location else {
@@ -111,14 +111,14 @@ impl Fetcher {
         Ok(())
     }
 
-    /// Fetches one file. Nothing becomes a snapshot that is not whole and of the declared kind;
-    /// whatever happens, snapshots that are already stored stay as they are.
+    /// Fetches one file. Only a complete file of the declared kind becomes a snapshot; stored
+    /// snapshots stay as they are in any case.
     ///
     /// # Errors
-    /// `Fetch`, when no usable file came; `Config`, for a URL that cannot be asked; `Store`, when
-    /// our own files fail; `Busy`, when another process is fetching the same file.
+    /// `Fetch`, when no usable file came; `Config`, when the URL is not supported; `Store`, when
+    /// local files fail; `Busy`, when another process is fetching the same file.
     pub async fn fetch(&self, request: &Request, progress: &dyn FetchProgress) -> Result<Outcome> {
-        // Boxed: what a transfer holds would otherwise be part of every future that waits for it.
+        // Boxed, so that the state of a transfer is not part of every future that awaits it.
         let outcome = Box::pin(self.fetch_file(request, progress)).await;
         progress.finished();
         outcome.context(|| format!("source `{}`", request.source_id))
@@ -183,7 +183,7 @@ impl Fetcher {
                 MirrorLocation::Url(base) => {
                     let to_send = mirror::mirror_url(base, &path)?;
                     let origin = to_send.to_string();
-                    // A mirror is no publisher: it gets no secret.
+                    // A mirror is not the publisher, so it gets no secret.
                     let address = Address {
                         url: to_send,
                         secrets: &url,
@@ -201,7 +201,7 @@ impl Fetcher {
         Ok(Outcome::Absent)
     }
 
-    /// The header of a source's secret, when that is configured.
+    /// Returns the header with a source's secret, if one is configured.
     pub(super) fn app_token(&self, request: &Request) -> Result<Option<(HeaderName, HeaderValue)>> {
         let Some(token) = &request.app_token else {
             return Ok(None);
@@ -240,8 +240,8 @@ impl Fetcher {
             return self.reuse(request, known);
         }
         let mut partial = self.partial(request, url).await?;
-        // A file that was reused is fetched to test what the document states, so nothing else that
-        // its server says is a condition.
+        // A reused file is fetched to verify the document's statement, so the request has no other
+        // conditions.
         let conditions = known
             .as_ref()
             .filter(|known| known.stated.is_none_or(|stated| stated.reused_runs == 0));
@@ -315,7 +315,7 @@ impl Fetcher {
                 Ok(Outcome::Absent)
             }
             Err(error) => {
-                // Bytes that came before the transfer broke stay for the next run.
+                // Bytes from before a broken transfer stay for the next run.
                 if partial.is_empty() {
                     partial.discard()?;
                 }
@@ -324,8 +324,8 @@ impl Fetcher {
         }
     }
 
-    /// Whether a service's answer is the file: some report errors with status 200, and pass by
-    /// themselves.
+    /// Checks whether a service's response is the file: some report errors with status 200, which
+    /// can be transient.
     fn check_answer(
         &self,
         partial: &Partial,
@@ -356,7 +356,7 @@ impl Fetcher {
         let unreadable = |error: std::io::Error| {
             Error::fetch(format!("cannot read {}: {error}", path.display()))
         };
-        // Before it is opened: a pipe would wait for somebody to write to it.
+        // Checked before opening: opening a pipe would wait for a writer.
         let before = match tokio::fs::metadata(&path).await {
             Err(error) if matches!(error.kind(), NotFound | NotADirectory) => {
                 return Ok(Outcome::Absent);
@@ -397,7 +397,7 @@ impl Fetcher {
         let mut file = open_file(&path).map_err(unreadable)?;
         loop {
             let total = before.len();
-            // Off the runtime's thread, so that files are copied and hashed side by side.
+            // Off the runtime's thread, so that files are copied and hashed in parallel.
             let copied;
             (copied, file, partial) = unblocked(move || copy_piece(file, partial, total))
                 .await
@@ -466,12 +466,12 @@ impl Fetcher {
         .await
     }
 
-    /// Takes a file that a person downloaded, as if it had come from the request's URL. The same
-    /// bytes again are nothing new, but for a new date.
+    /// Imports a file that the operator downloaded, as if it had come from the request's URL. Equal
+    /// bytes change only the date.
     ///
     /// # Errors
     /// `Config`, when the file cannot be read; `Fetch`, when it is not of the declared kind;
-    /// `Store`, when our own files fail.
+    /// `Store`, when local files fail.
     pub async fn import(&self, request: &Request, path: &Path) -> Result<Outcome> {
         let unreadable = |error: std::io::Error| {
             Error::config(format!("cannot read {}: {error}", path.display()))
@@ -514,7 +514,8 @@ impl Fetcher {
                 .filter(|date| **date != known.snapshot.source_date)
             {
                 known.snapshot.source_date.clone_from(date);
-                // Whoever says otherwise than the publisher's server answers for it.
+                // An operator who gives a different date than the publisher's server is responsible
+                // for it.
                 known.snapshot.obtained = Obtained::ByHand;
                 known.snapshot.mirror = None;
                 known = KnownUrl {
@@ -542,10 +543,7 @@ impl Fetcher {
             .context(|| path.display().to_string())
     }
 
-    /// Has an imported file stand for its URL again, after an older one came from there.
-    ///
-    /// # Errors
-    /// `Store`, when that cannot be written down.
+    /// Makes an imported file current again for its URL, after an older one was fetched from there.
     pub fn keep_imported(&self, snapshot: &Snapshot) -> Result<()> {
         let known = KnownUrl {
             snapshot: snapshot.clone(),
@@ -558,7 +556,7 @@ impl Fetcher {
         self.snapshots.remember(&known)
     }
 
-    /// Checks a whole file and makes it the URL's snapshot; refused bytes are deleted.
+    /// Checks a complete file and makes it the URL's snapshot; rejected bytes are deleted.
     async fn finish(
         &self,
         request: &Request,
@@ -585,8 +583,8 @@ impl Fetcher {
                 .clone()
                 .unwrap_or_else(|| utc_date(published.unwrap_or(now))),
             etag: arrival.etag.filter(|etag| etag.len() <= MOST_HEADER_BYTES),
-            // Nor is it a condition: a server that compares dates would call every later file
-            // unchanged.
+            // A future date is no condition either: a server that compares dates would report every
+            // later file as unchanged.
             last_modified: arrival
                 .last_modified
                 .filter(|date| in_the_future.is_none() && date.len() <= MOST_HEADER_BYTES),
@@ -612,8 +610,7 @@ impl Fetcher {
             .as_ref()
             .filter(|previous| previous.future_date.is_none() || published.is_none())
         {
-            // The same bytes under a new date are still the bytes of the first one, unless that one
-            // did not count.
+            // The same bytes under a new date keep the first date, unless that date was ignored.
             snapshot
                 .fetched_at
                 .clone_from(&previous.snapshot.fetched_at);
@@ -659,7 +656,7 @@ impl Fetcher {
         })
     }
 
-    /// The known snapshot, under the label the declaration has for it today.
+    /// Returns the known snapshot with its current label in the declaration.
     fn unchanged(&self, request: &Request, known: &KnownUrl) -> Result<Outcome> {
         let mut known = known.clone();
         let stated = known_change(
@@ -679,8 +676,9 @@ impl Fetcher {
         Ok(Outcome::Unchanged(known.snapshot))
     }
 
-    /// Whether the known file can be used without asking for it: the publisher's document states
-    /// the instant of the last fetch, nothing contradicted it, and no proof is due.
+    /// Returns whether the known file can be reused without a request. The publisher's document
+    /// must state the instant of the last fetch, nothing may contradict it, and no verification may
+    /// be due.
     fn is_reusable(&self, request: &Request, known: &KnownUrl) -> bool {
         let (Some(stated), Some(before)) = (request.stated, known.stated) else {
             return false;
@@ -720,9 +718,9 @@ impl Fetcher {
         Some(known)
     }
 
-    /// What is known of a URL from the place that is asked now. A date that did not count and has
-    /// come by now, as after a night under a clock that was put back, counts: the file is asked for
-    /// as if it were not known.
+    /// Returns the state of a URL if it comes from the current origin. If an ignored future date
+    /// has been reached, as after a run with a wrong clock, the file is requested as if it were
+    /// unknown.
     fn known_at(&self, origin: &str, request: &Request, url: &SecretUrl) -> Option<KnownUrl> {
         let today: Option<Date> = utc_date(self.settings.clock.now()).parse().ok();
         let has_come = |date: &String| {
@@ -765,7 +763,7 @@ impl Fetcher {
     }
 }
 
-/// Whether the publisher's document states the same instant as when the file was last fetched.
+/// Returns whether the publisher's document states the same instant as at the last fetch.
 fn is_as_stated(request: &Request, known: &KnownUrl) -> bool {
     known.stated.is_some_and(|before| {
         request
@@ -774,15 +772,14 @@ fn is_as_stated(request: &Request, known: &KnownUrl) -> bool {
     })
 }
 
-/// Whether the file was fetched so long after the stated change that its bytes have it: a portal
-/// may hand out an older export for some hours.
+/// Returns whether the file was fetched long enough after the stated change to include it. A portal
+/// may serve an older export for some hours.
 fn has_its_change(known: KnownChange) -> bool {
     known.fetched_seconds.saturating_sub(known.seconds) >= SETTLED_SECONDS
 }
 
-/// What to remember of the document's statement after the file was fetched. That its bytes
-/// contradicted the statement stays known until the instant moves, also over runs without a
-/// document.
+/// Returns what to store of the document's statement after a fetch. A contradiction stays known
+/// until the instant changes, also over runs without a document.
 fn known_change(
     request: &Request,
     now: Timestamp,
@@ -811,8 +808,8 @@ fn known_change(
     }))
 }
 
-/// Copies the next piece of a file; returns its length, 0 at the end. A file that has grown beyond
-/// `total` is not copied further.
+/// Copies the next piece of a file and returns its length, 0 at the end. Does not copy beyond
+/// `total` if the file has grown.
 fn copy_piece(file: File, mut partial: Partial, total: u64) -> Result<(u64, File, Partial)> {
     let left = total - partial.len();
     let copied = if left == 0 {
@@ -823,14 +820,14 @@ fn copy_piece(file: File, mut partial: Partial, total: u64) -> Result<(u64, File
     Ok((copied, file, partial))
 }
 
-/// Only this machine is asked without encryption.
+/// Rejects unencrypted URLs except to this machine.
 pub(super) fn check_scheme(url: &str) -> Result<()> {
     let parsed = Url::parse(url).map_err(|error| Error::config(format!("URL {url}: {error}")))?;
     match parsed.scheme() {
         "https" | "sftp" => Ok(()),
         "http" if parsed.host_str().is_some_and(is_loopback) => Ok(()),
         scheme => Err(
-            Error::config(format!("URL {url}: `{scheme}` is not fetched"))
+            Error::config(format!("URL {url}: `{scheme}` is not supported"))
                 .hint("use https://, sftp://, file:// or bundled:"),
         ),
     }
@@ -859,14 +856,13 @@ fn stamp_of(metadata: &std::fs::Metadata) -> FileStamp {
     }
 }
 
-/// Whether a file is old enough that its next change will show in its stamp.
+/// Returns whether a file is old enough that its next change will change its stamp.
 fn is_settled(stamp: FileStamp, now: Timestamp) -> bool {
     let newest = i128::from(stamp.modified_ns.max(stamp.changed_ns));
     newest + (YOUNG.as_nanos() as i128) < now.as_nanosecond()
 }
 
-/// Runs file work that may take long beside the network work; who hears of it is who hears of its
-/// caller.
+/// Runs long file work off the network threads, with the caller's log subscriber.
 async fn unblocked<T: Send + 'static>(
     work: impl FnOnce() -> Result<T> + Send + 'static,
 ) -> Result<T> {
@@ -875,7 +871,7 @@ async fn unblocked<T: Send + 'static>(
         .await
         .unwrap_or_else(|_| {
             Err(Error::fetch(
-                "what was sent stopped the program with a defect",
+                "reading the server's response failed with a defect",
             ))
         })
 }

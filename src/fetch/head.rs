@@ -1,5 +1,5 @@
-//! Asks for a part of a file, to see what a publisher has; nothing of it is stored. Whatever a
-//! publisher answers, a refusal included, is a result and no error.
+//! Requests a part of a file to see what a publisher has, without storing it. Every response of a
+//! publisher, including a refusal, is a result and not an error.
 
 use std::io::{Read, Seek, SeekFrom};
 use std::path::Path;
@@ -22,23 +22,23 @@ use pubdata_core::provenance::is_future_date;
 use pubdata_store::open_file;
 
 impl Fetcher {
-    /// Whether something stands in for the publishers.
+    /// Returns whether mirrors replace the publishers.
     pub fn has_mirror(&self) -> bool {
         !self.mirrors.is_empty()
     }
 
-    /// Says that there is no file, or page, at an address: of the mirrors where they stand in, else
-    /// of the publisher.
+    /// Returns a message that a file or page does not exist on the mirrors, or without mirrors on
+    /// the publisher's server.
     pub fn absence(&self, url: &str, what: &str) -> String {
         mirror::absence(&self.settings.mirrors, url, what)
     }
 
-    /// Asks for a part of a file, at the pace of every request. A server that sends the whole file
-    /// is hung up on when the part is there.
+    /// Requests a part of a file within the rate limits. Closes the connection when a server sends
+    /// more than the part.
     ///
     /// # Errors
-    /// `Config`, for a URL that cannot be asked; `Fetch`, when a mirror does not answer. What a
-    /// publisher answers is no error.
+    /// `Config`, when the URL is not supported; `Fetch`, when a mirror does not answer. A
+    /// publisher's response is never an error.
     pub async fn head(&self, request: &Request, piece: Piece) -> Result<Head> {
         let mut head = self.ask_for_piece(request, piece).await?;
         if let Head::Found { dated, .. } = &mut head {
@@ -127,7 +127,7 @@ impl Fetcher {
                 Ok(head) => return head,
                 Err((status, failure)) => (status, failure),
             };
-            // What passes by itself has no way out but to ask again.
+            // The only hint for a transient failure is to try again.
             let is_lasting = matches!(failure.1, Failure::Final(_));
             if let Err(error) = retries.after(failure.1, &url.recorded).await {
                 let hint = error.way_out().filter(|_| is_lasting).map(str::to_owned);
@@ -182,7 +182,7 @@ impl Fetcher {
 }
 
 impl super::http::Http {
-    /// Asks once. A failure comes with the status, where there is one.
+    /// Sends one request. A failure comes with the status, if the server sent one.
     async fn piece(
         &self,
         address: &Address<'_>,
@@ -263,8 +263,8 @@ impl super::http::Http {
         let dated = text_of(headers, LAST_MODIFIED)
             .and_then(|date| http_date(&date))
             .map(utc_date);
-        // Who sends the whole file is heard out no further than the first bytes: what is asked for
-        // elsewhere in it is not there.
+        // A server that sends the whole file is read no further than the first bytes, which cannot
+        // contain a part that begins elsewhere.
         let wanted = usize::try_from(piece.length()).unwrap_or(usize::MAX);
         let mut bytes = Vec::new();
         let mut is_ended = false;
@@ -300,7 +300,7 @@ impl super::http::Http {
     }
 }
 
-/// First byte and size of the file of `bytes 5-9/10`.
+/// Parses first byte and file size of `bytes 5-9/10`.
 pub(super) fn range_of(range: &str) -> Option<(u64, Option<u64>)> {
     let (bounds, total) = range.strip_prefix("bytes ")?.split_once('/')?;
     Some((bounds.split_once('-')?.0.parse().ok()?, total.parse().ok()))
@@ -309,7 +309,7 @@ pub(super) fn range_of(range: &str) -> Option<(u64, Option<u64>)> {
 fn read_piece(path: &Path, piece: Piece) -> Result<Head> {
     let unreadable =
         |error: std::io::Error| Error::fetch(format!("cannot read {}: {error}", path.display()));
-    // Before it is opened: a pipe would wait for somebody to write to it.
+    // Checked before opening: opening a pipe would wait for a writer.
     let metadata = match std::fs::metadata(path) {
         Err(error)
             if matches!(

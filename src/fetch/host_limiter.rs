@@ -1,5 +1,5 @@
-//! Keeps to the pace of each host: so many transfers at a time, so many requests per second.
-//! Requests to this machine do not wait, unless a rate is set for it.
+//! Limits concurrent transfers and requests per second for each host. Requests to this machine are
+//! not limited unless a rate is set for it.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -9,7 +9,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use super::{Clock, FetchSettings, MAX_REQUESTS_PER_SECOND};
 
-/// Keeps to a number of transfers and of requests per second for each host.
+/// Limits of transfers and requests per second for each host.
 pub(super) struct HostLimiter {
     hosts: Mutex<HashMap<String, Arc<Host>>>,
     requests_per_second: f64,
@@ -20,7 +20,7 @@ pub(super) struct HostLimiter {
 
 struct Host {
     transfers: Arc<Semaphore>,
-    /// Time between two requests; nothing when the host is not limited.
+    /// Interval between two requests; `None` without a limit.
     interval: Option<Duration>,
     next_request: Mutex<Option<Instant>>,
 }
@@ -36,7 +36,7 @@ impl HostLimiter {
         }
     }
 
-    /// Waits for a free transfer of the host. Held until the transfer ends.
+    /// Waits for a free transfer slot of the host, which is held until the transfer ends.
     pub(super) async fn transfer(&self, host: &str) -> OwnedSemaphorePermit {
         let transfers = Arc::clone(&self.host(host).transfers);
         transfers
@@ -86,7 +86,7 @@ impl HostLimiter {
     }
 }
 
-/// Whether a host name means this machine.
+/// Returns whether a host name means this machine.
 pub(super) fn is_loopback(host: &str) -> bool {
     let address = host.trim_start_matches('[').trim_end_matches(']');
     host == "localhost"

@@ -1,5 +1,6 @@
-//! One try to download a file over HTTP: resumes what broke off, asks whether the file has changed,
-//! and judges the answer. Conditions are sent only to the place that gave them.
+//! Makes one attempt to download a file over HTTP: resumes a broken transfer, asks whether the file
+//! has changed, and evaluates the response. Conditions are sent only to the origin that supplied
+//! them.
 
 use reqwest::header::{
     CONTENT_ENCODING, CONTENT_RANGE, CONTENT_TYPE, ETAG, HeaderMap, HeaderValue, IF_MODIFIED_SINCE,
@@ -20,23 +21,23 @@ use super::{FetchProgress, FetchSettings};
 use pubdata_core::error::Error;
 use pubdata_store::{KnownUrl, Partial, PartialOf};
 
-/// Downloads over HTTP, one try at a time.
+/// HTTP downloads, one attempt at a time.
 pub(super) struct Http {
     pub(super) client: HttpClient,
 }
 
-/// What is asked for.
+/// The file to request.
 pub(super) struct Target<'a> {
-    /// The place asked, without secrets.
+    /// Origin of the request, without secrets.
     pub(super) origin: String,
     pub(super) address: Address<'a>,
     pub(super) max_bytes: u64,
     pub(super) is_page: bool,
-    /// What is known of the same place.
+    /// The known state of the same origin.
     pub(super) known: Option<&'a KnownUrl>,
 }
 
-/// What a server said.
+/// Result of an attempt.
 pub(super) enum Answer<'a> {
     /// The whole file is in the partial download.
     Whole,
@@ -45,6 +46,8 @@ pub(super) enum Answer<'a> {
 }
 
 impl Http {
+    /// Creates the downloader without sending a request.
+    ///
     /// # Errors
     /// As for [`HttpClient::new`].
     pub(super) fn new(settings: FetchSettings) -> Result<Self, Error> {
@@ -53,7 +56,7 @@ impl Http {
         })
     }
 
-    /// Asks once and takes what comes; bytes that came before the connection broke stay in the
+    /// Sends one request and writes the response; bytes from before a broken connection stay in the
     /// partial download.
     pub(super) async fn attempt<'a>(
         &self,
@@ -73,8 +76,8 @@ impl Http {
             .filter(|of| of.origin == target.origin && !partial.is_empty() && !of.is_decoded);
         let resumed = resumed.and_then(|of| Some((of.clone(), strong_validator(of)?)));
         let begins_at = partial.len();
-        // Conditions mean something at the place that gave them, and are sent to no other on the
-        // way there.
+        // Conditions are valid only at the origin that supplied them and are not sent to redirects
+        // on the way there.
         let headers = |way: &[String]| {
             let mut headers = HeaderMap::new();
             if let Some((_, validator)) = resumed
@@ -227,7 +230,7 @@ impl Http {
         let encoding = text_of(headers, CONTENT_ENCODING).unwrap_or_default();
         let coding = Coding::parse(&encoding).map_err(|encoding| {
             Error::fetch(format!(
-                "the server sent the file with content encoding {}, which was not asked for",
+                "the server sent the file with content encoding {}, which was not requested",
                 redacted(encoding)
             ))
         })?;
@@ -257,7 +260,10 @@ impl Http {
             ));
         }
         if coding.is_some() {
-            return Err(restarted(partial, "the server packed the rest of the file"));
+            return Err(restarted(
+                partial,
+                "the server compressed the rest of the file",
+            ));
         }
         match total_if_range_fits(&range, partial.len(), of.total_bytes) {
             Some(total_bytes) => {
@@ -267,7 +273,7 @@ impl Http {
                 return Err(restarted(
                     partial,
                     &format!(
-                        "the server sent another range than the one asked for (`{}`)",
+                        "the server sent another range than the requested one (`{}`)",
                         redacted(&range)
                     ),
                 ));
@@ -296,7 +302,7 @@ impl Http {
             StatusCode::FORBIDDEN | StatusCode::UNAUTHORIZED
                 if self.client.settings.contact.is_none() =>
             {
-                "publishers refuse clients that do not say who they are: set PUBDATA_CONTACT to an e-mail address"
+                "publishers refuse anonymous clients: set PUBDATA_CONTACT to an e-mail address"
             }
             StatusCode::FORBIDDEN | StatusCode::UNAUTHORIZED => {
                 "the publisher refuses this client or network, perhaps for a while; run again later, or fetch through --mirror"
@@ -310,14 +316,14 @@ impl Http {
 enum Judgement<'a> {
     Absent,
     NotModified(&'a KnownUrl),
-    /// The body is the whole file, packed on its way or not.
+    /// The body is the whole file, compressed or not.
     Beginning(Option<Coding>),
-    /// The body is what is missing of the partial download.
+    /// The body is the missing rest of the partial download.
     Rest,
 }
 
-/// Whether nothing but the end of the connection tells where a body ends. A last chunk, and the
-/// last frame of HTTP/2, are looked for by the client.
+/// Returns whether a body ends only with the connection. The client itself checks the last chunk
+/// and the last frame of HTTP/2.
 fn ends_with_the_connection(response: &Response) -> bool {
     let is_chunked = text_of(response.headers(), TRANSFER_ENCODING)
         .is_some_and(|coding| coding.to_ascii_lowercase().contains("chunked"));
@@ -332,7 +338,7 @@ pub(super) fn key_error(secrets: &SecretUrl) -> Error {
     }
 }
 
-/// What can stand in `If-Range`: a weak ETag cannot.
+/// Returns the validator for `If-Range`, which must not be a weak ETag.
 fn strong_validator(of: &PartialOf) -> Option<String> {
     of.etag
         .clone()
@@ -340,8 +346,9 @@ fn strong_validator(of: &PartialOf) -> Option<String> {
         .or_else(|| of.last_modified.clone())
 }
 
-/// The size of the file of which `bytes 5-9/10` are bytes from the given one on, as far as it is
-/// known: `*` tells none. None where they are other bytes, or of another file.
+/// Parses a `Content-Range` such as `bytes 5-9/10`. Returns the size of the file, or `Some(None)`
+/// for an unknown size (`*`). Returns `None` if the range does not begin at `start` or belongs to a
+/// file of another size.
 fn total_if_range_fits(range: &str, start: u64, known: Option<u64>) -> Option<Option<u64>> {
     let (bounds, total) = range.strip_prefix("bytes ")?.split_once('/')?;
     let (first, last) = bounds.split_once('-')?;

@@ -1,6 +1,6 @@
-//! Turns a publisher's URL into a snapshot: conditional, resumable, polite downloads from
-//! `https://`, `sftp://`, a mirror or a `file://` path, checked before they are accepted. The only
-//! user of the network clients. Does not look into archives and knows no agency.
+//! Turns a publisher's URL into a snapshot: conditional, resumable, rate-limited downloads from
+//! `https://`, `sftp://`, a mirror or a `file://` path, checked before they are accepted. No other
+//! crate uses the network clients. Does not read archives and has no code for single agencies.
 
 mod body;
 mod check;
@@ -58,128 +58,127 @@ pub struct Request {
     pub source_id: String,
     /// The values of the URL template's variables.
     pub keys: BTreeMap<String, String>,
-    /// `https://`, `sftp://`, `file://` or `bundled:`; `http://` to this machine only. May hold
+    /// `https://`, `sftp://`, `file://` or `bundled:`; `http://` to this machine only. May contain
     /// `{env:NAME}` as the value of a query parameter.
     pub url: String,
     /// The publisher's own label for the bytes.
     pub source_version: String,
-    /// The publisher's own date, as bundled files and portals' lists have one; without it, the date
-    /// that comes with the bytes or the day they were first fetched.
+    /// The publisher's own date, as bundled files and portals' catalogues have one. Without it, the
+    /// date sent with the bytes or the day of the first fetch.
     pub source_date: Option<String>,
     pub is_archive: bool,
     pub is_json: bool,
-    /// Whether it is a web page, which no other file is believed to be.
+    /// True if a web page is expected; otherwise a web page is rejected.
     pub is_page: bool,
-    /// A smaller file is refused, unless it comes from a mirror of samples.
+    /// Minimum size of the file, not applied to mirrors of samples.
     pub min_bytes: u64,
-    /// A larger file is refused while it is still being read.
+    /// Maximum size of the file, checked while it is being read.
     pub max_bytes: u64,
     /// The bytes of a `bundled:` URL.
     pub bundled: Option<Vec<u8>>,
-    /// Hosts that the publisher's server may send on to, besides those of its own domain: `host` or
-    /// `*.host`.
+    /// Hosts that the publisher's server may redirect to, besides those of its own domain: `host`
+    /// or `*.host`.
     pub redirects: Vec<String>,
-    /// A secret that the publisher takes in a header, sent when it is configured.
+    /// A secret that the publisher accepts in a header, sent if it is configured.
     pub app_token: Option<AppToken>,
-    /// What the publisher says elsewhere of the file's last change.
+    /// The file's last change according to another document of the publisher.
     pub stated: Option<StatedChange>,
 }
 
-/// What a publisher's document says of a file's last change: while the instant stays the same, the
+/// A file's last change according to a publisher's document. While the instant stays the same, the
 /// known file is reused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct StatedChange {
     /// Seconds since 1970-01-01.
     pub seconds: i64,
-    /// The file is fetched in every n-th run all the same, which proves that the document is right.
+    /// Fetches the file anyway in every n-th run, to verify the document.
     pub whole_every: u32,
 }
 
-/// What a fetch found. Failures are errors of kind `Fetch`; the last good snapshot stays in place
-/// then.
+/// Result of a fetch. Failures are errors of kind `Fetch`, and keep the last good snapshot.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Outcome {
-    /// Bytes that this URL did not have before.
+    /// New bytes for this URL.
     New(Snapshot),
     /// The bytes that are already known.
     Unchanged(Snapshot),
-    /// The known bytes; the file was not asked for, because the publisher's document says that it
+    /// The known bytes. The file was not requested, because the publisher's document states that it
     /// did not change.
     Reused(Snapshot),
-    /// The publisher says that there is no such file (404, 410), or no mirror has it.
+    /// The publisher reports that the file does not exist (404, 410), or no mirror has it.
     Absent,
-    /// The URL needs a secret that is not configured; nothing was asked.
+    /// The URL needs a secret that is not configured; no request was sent.
     NotConfigured {
         /// The environment variable that would hold it.
         variable: String,
     },
 }
 
-/// How to fetch. The defaults suit the publishers; tests replace the clock and say where names
-/// lead.
+/// Settings of fetching. The defaults suit the publishers; tests replace the clock and resolve
+/// names.
 #[derive(Clone)]
 pub struct FetchSettings {
-    /// Folders or URLs that stand in for all publishers; the first that has a file wins, and no
-    /// publisher is asked.
+    /// Folders or URLs that replace all publishers. The first that has a file wins, and no
+    /// publisher is contacted.
     pub mirrors: Vec<String>,
-    /// Who to write to, sent in the `User-Agent` as publishers ask.
+    /// The operator's address, sent in the `User-Agent` as publishers require.
     pub contact: Option<String>,
     /// Reads a secret by its environment variable's name.
     pub secret: fn(&str) -> Option<String>,
     /// Requests per second to one host; never more than [`MAX_REQUESTS_PER_SECOND`]. This machine
     /// is not limited.
     pub requests_per_second: f64,
-    /// Requests per second by host name, where they differ; limits this machine too when it is
-    /// named.
+    /// Requests per second by host name, overriding `requests_per_second`; limits this machine too
+    /// if it is named.
     pub host_requests_per_second: BTreeMap<String, f64>,
-    /// Transfers from one host at a time.
+    /// Maximum number of concurrent transfers from one host.
     pub transfers_per_host: usize,
-    /// Tries per file, the first included.
+    /// Maximum number of attempts per file, the first included.
     pub tries: u32,
-    /// Wait before the second try; doubles with each further one, up to `longest_wait`.
+    /// Wait before the second attempt; doubles with each further one, up to `longest_wait`.
     pub first_wait: Duration,
     pub longest_wait: Duration,
-    /// For how long a file is asked for that the publisher is still making.
+    /// How long to wait for a file that the publisher is still generating.
     pub patience: Patience,
-    /// Longest `Retry-After` that is waited for; a server that asks for more is left alone until
-    /// the next run.
+    /// Longest `Retry-After` to wait for; a longer one ends the fetch for this run.
     pub longest_retry_after: Duration,
     pub connect_timeout: Duration,
-    /// Longest silence of a server.
+    /// Maximum time without a byte from the server.
     pub read_timeout: Duration,
-    /// Longest duration of one try.
+    /// Maximum duration of one attempt.
     pub total_timeout: Duration,
-    /// Longest duration of all requests for the files of one pipeline in a run, tries and waits
-    /// included.
+    /// Maximum duration of all requests for the files of one pipeline in a run, including repeated
+    /// attempts and waits.
     pub pipeline_deadline: Duration,
-    /// The way out of a closed network.
+    /// The proxy of a closed network.
     pub proxy: ProxySettings,
-    /// Certificates of authorities (PEM) that are trusted besides those of the system.
+    /// Certificates of authorities (PEM) that are trusted in addition to those of the system.
     pub ca_file: Option<PathBuf>,
-    /// Where names lead in tests, whose publishers are on this machine. Names that stand here may
-    /// lead there; all others are looked up.
+    /// Addresses of host names in tests, whose publishers are on this machine. These names may have
+    /// private addresses; all others are resolved by the system.
     pub resolve: BTreeMap<String, SocketAddr>,
     pub clock: Arc<dyn Clock>,
-    /// Whether files are asked for whatever publishers' documents say of them.
+    /// True if files are requested regardless of publishers' documents.
     pub asks_all: bool,
     /// Logins of the sources whose URLs are `sftp://`, by source.
     pub sftp: BTreeMap<String, SftpLogin>,
 }
 
-/// How a file is waited for that the publisher makes when it is asked for (202). Apart from the
-/// tries: nothing has failed.
+/// Limits for waiting for a file that the publisher generates on request (202). They are separate
+/// from the attempts, because nothing has failed.
 #[derive(Debug, Clone, Copy)]
 pub struct Patience {
-    /// Requests for the file, the first included.
+    /// Maximum number of requests for the file, the first included.
     pub requests: u32,
-    /// Wait before the second request where the server does not say; doubles up to `longest_wait`.
+    /// Wait before the second request if the server does not name one; doubles up to
+    /// `longest_wait`.
     pub first_wait: Duration,
     pub longest_wait: Duration,
-    /// All waits together.
+    /// Maximum sum of all waits.
     pub total: Duration,
 }
 
-/// No host is asked more often, whatever the settings say: the SEC's published limit, and no
+/// Upper bound of the rate for any host, whatever the settings: the SEC's published limit. No other
 /// publisher allows more.
 pub const MAX_REQUESTS_PER_SECOND: f64 = 10.0;
 
@@ -217,12 +216,12 @@ impl Default for FetchSettings {
 }
 
 impl FetchSettings {
-    /// Whether nothing but folders of this machine stands in for the publishers.
+    /// Returns whether at least one mirror is set and all are folders of this machine.
     pub fn asks_folders_only(&self) -> bool {
         !self.mirrors.is_empty() && !self.mirrors.iter().any(|mirror| is_url(mirror))
     }
 
-    /// The mirrors that are folders of this machine.
+    /// Iterates over the mirrors that are folders of this machine.
     pub fn mirror_folders(&self) -> impl Iterator<Item = &Path> {
         self.mirrors
             .iter()
@@ -231,15 +230,15 @@ impl FetchSettings {
     }
 }
 
-/// The URL as it is recorded: without the query parameters that hold a secret.
+/// Returns the URL in its recorded form, without the query parameters that hold a secret.
 ///
 /// # Errors
-/// `Config`, when a secret stands anywhere but as the whole value of a query parameter.
+/// `Config`, when a secret is anywhere but the whole value of a query parameter.
 pub fn recorded_url(url: &str) -> pubdata_core::error::Result<String> {
     secret::SecretUrl::parse(url).map(|url| url.recorded)
 }
 
-/// What `fuzz/` reaches that is no part of the library.
+/// Functions for `fuzz/` that are not part of the library.
 #[cfg(fuzzing)]
 #[doc(hidden)]
 pub mod fuzzing {
@@ -249,17 +248,17 @@ pub mod fuzzing {
 
     pub use super::body::fuzzing::unpack;
 
-    /// How long a server asks to be left alone.
+    /// Parses the delay of a `Retry-After` header.
     pub fn retry_after(text: &str, now: Timestamp) -> Option<Duration> {
         super::retry::retry_after(text, now)
     }
 
-    /// The time of an HTTP date.
+    /// Parses an HTTP date.
     pub fn http_date(text: &str) -> Option<Timestamp> {
         super::http_date(text)
     }
 
-    /// First byte and size of the file of a `Content-Range`.
+    /// Parses first byte and file size of a `Content-Range`.
     pub fn content_range(text: &str) -> Option<(u64, Option<u64>)> {
         super::head::range_of(text)
     }

@@ -1,13 +1,14 @@
-//! Finds the addresses that a web page or a JSON document links to, on its own host only.
+//! Finds the addresses that a web page or a JSON document links to on its own host.
 
 use reqwest::Url;
 use serde_json::Value;
 
-/// Longest link that is an address: those of files stand in snapshots.
+/// Maximum length of a link, because snapshots record the links of files.
 const MOST_LINK_BYTES: usize = 8 << 10;
 
-/// The addresses a web page links to on its own host, in the order of the page, each once. A JSON
-/// document links to what its texts say are addresses, whatever type its publisher gives it.
+/// Returns the addresses on a web page's own host that it links to, in page order without
+/// duplicates. The links of a JSON document, whatever its content type, are its texts that are
+/// addresses.
 pub fn links(page_url: &str, page: &str) -> Vec<String> {
     let Ok(base) = Url::parse(page_url) else {
         return Vec::new();
@@ -34,7 +35,7 @@ pub fn links(page_url: &str, page: &str) -> Vec<String> {
     found
 }
 
-/// The texts of a JSON document that are whole addresses.
+/// Visits the texts of a JSON document that are whole addresses.
 fn addresses(document: &Value, add: &mut impl FnMut(&str)) {
     match document {
         Value::String(text) if text.starts_with("https://") || text.starts_with("http://") => {
@@ -46,9 +47,9 @@ fn addresses(document: &Value, add: &mut impl FnMut(&str)) {
     }
 }
 
-/// The `href` attributes of a page.
+/// Visits the `href` attributes of a page.
 fn references(page: &str, add: &mut impl FnMut(&str)) {
-    // Letters of ASCII only, so that places in one text are places in the other.
+    // Changes ASCII letters only, so that offsets are the same in both texts.
     let lower = page.to_ascii_lowercase();
     for (place, _) in lower.match_indices("href") {
         let Some(value) = page[place + 4..]

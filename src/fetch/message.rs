@@ -1,5 +1,5 @@
-//! Tells an address of the operator's own choice something: a message by POST, or by GET that a run
-//! has ended. What it answers is not read beyond its status.
+//! Notifies an address of the operator's own choice: a message by POST, or the end of a run by GET.
+//! Reads only the status of the response.
 
 use std::time::Duration;
 
@@ -11,17 +11,17 @@ use super::client::{Clients, NamedBy, causes};
 use super::host_limiter::is_loopback;
 use pubdata_core::error::{Error, Result};
 
-/// How long an address may take to answer.
+/// Time limit of one request.
 const TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Tries, the first included: a heartbeat that is lost wakes somebody.
+/// Maximum attempts, the first included: a lost heartbeat would raise a false alarm.
 const TRIES: u32 = 3;
 
-/// A longer message is not sent.
+/// Maximum size of a message.
 const MOST_BYTES: usize = 1 << 20;
 
-/// An address of the operator's own choice, asked over one connection. It may hold a secret:
-/// failures name its host alone.
+/// An address of the operator's own choice, used over one connection. It may contain a secret, so
+/// failures name only its host.
 pub struct Address {
     url: Url,
     host: String,
@@ -30,11 +30,13 @@ pub struct Address {
 }
 
 impl Address {
+    /// Creates the client of an address without sending a request.
+    ///
     /// # Errors
     /// `Config`, when the address is neither `https://` nor on this machine.
     pub fn new(settings: FetchSettings, address: &str) -> Result<Self> {
         let not_one = |reason: &str| {
-            Error::config(format!("the address to tell {reason}"))
+            Error::config(format!("the address for notifications {reason}"))
                 .hint("write https://, or http:// on this machine")
         };
         let url = Url::parse(address).map_err(|_| not_one("is no address"))?;
@@ -57,10 +59,10 @@ impl Address {
         })
     }
 
-    /// Sends JSON by POST; nothing to send is a GET. Redirects are not followed.
+    /// Sends JSON by POST, or without JSON a GET request. Redirects are not followed.
     ///
     /// # Errors
-    /// `Config`, when the message is too long; `Fetch`, when there is no answer or one that is not
+    /// `Config`, when the message is too long; `Fetch`, when no response comes or its status is not
     /// 2xx.
     pub async fn send(&self, json: Option<&[u8]>) -> Result<()> {
         let Self { url, host, .. } = self;
@@ -86,7 +88,7 @@ impl Address {
                     format!("{host} answered {}", answer.status()),
                     answer.status().is_server_error() || answer.status().as_u16() == 429,
                 ),
-                Err(error) => (format!("no answer of {host}: {}", causes(error)), true),
+                Err(error) => (format!("no answer from {host}: {}", causes(error)), true),
             };
             if tried == TRIES || !is_worth_another_try {
                 return Err(Error::fetch(failure));

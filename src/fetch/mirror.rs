@@ -1,5 +1,5 @@
-//! What a mirror is, and the name of a publisher's file on it, made from the file's URL. A URL
-//! whose name could lead out of the mirror's folder is refused.
+//! Resolves the name of a publisher's file on a mirror from the file's URL. Rejects a URL whose
+//! name could lead out of the mirror's folder.
 
 use std::path::{Path, PathBuf};
 
@@ -11,19 +11,19 @@ use super::secret::SecretUrl;
 use pubdata_core::error::{Error, Result};
 use pubdata_store::{open_file, read_at_most};
 
-/// The file that says what a mirror is; without it a mirror holds whole files.
+/// The file that describes a mirror; without it a mirror holds complete files.
 pub(super) const MIRROR_FILE: &str = ".pubdata-mirror";
 
-/// Characters of a mirror's name that are kept.
+/// Maximum number of characters of a mirror's name.
 const MOST_NAME_CHARACTERS: usize = 200;
 
-/// Largest such file.
+/// Maximum size of a mirror's description.
 pub(super) const MOST_MIRROR_FILE_BYTES: u64 = 1 << 16;
 
-/// A folder, or the URL of one, that holds publishers' files under names made from their URLs.
+/// A folder, or the URL of one, that holds publishers' files under names derived from their URLs.
 pub(super) struct Mirror {
     pub(super) location: MirrorLocation,
-    /// What it says of itself; for a URL, once that was asked.
+    /// Its description of itself; for a URL, set by the first request.
     pub(super) described: OnceCell<MirrorFile>,
 }
 
@@ -35,10 +35,10 @@ pub(super) enum MirrorLocation {
 /// Content of a `.pubdata-mirror` file.
 #[derive(Debug, Default, Deserialize)]
 pub(super) struct MirrorFile {
-    /// Whether the mirror holds samples.
+    /// True if the mirror holds samples.
     #[serde(default)]
     pub(super) sample: bool,
-    /// What provenance calls the mirror.
+    /// Name of the mirror in provenance.
     name: Option<String>,
 }
 
@@ -46,8 +46,8 @@ impl Mirror {
     /// Opens a mirror by its folder, `file://` URL or `http(s)://` URL.
     ///
     /// # Errors
-    /// `Config`, when it is neither a folder nor a URL, or when its `.pubdata-mirror` file is not
-    /// valid.
+    /// `Config`, when it is neither a folder nor a URL, or when its `.pubdata-mirror` file is
+    /// invalid.
     pub(super) fn open(text: &str) -> Result<Self> {
         if is_url(text) {
             let url = Url::parse(&format!("{}/", text.trim_end_matches('/')))
@@ -104,8 +104,8 @@ impl Mirror {
             .is_some_and(|described| described.sample)
     }
 
-    /// Returns what provenance calls the mirror: the name it gives itself, or the last part of its
-    /// place. The whole place is this machine's business.
+    /// Returns the mirror's name in provenance: the name it gives itself, or the last segment of
+    /// its location. The whole location is private to this machine.
     pub(super) fn name(&self) -> String {
         let own = self
             .described
@@ -129,9 +129,9 @@ impl Mirror {
     }
 }
 
-/// Says that there is no file, or page, at a publisher's address. Where mirrors stand in for the
-/// publishers no publisher was asked: then it names them, and the name that the file would have
-/// there.
+/// Returns a message that a file or page does not exist at a publisher's address. If mirrors
+/// replace the publishers, no publisher was contacted, so the message names the mirrors and the
+/// file's name on them.
 pub fn absence(mirrors: &[String], url: &str, what: &str) -> String {
     let path = SecretUrl::parse(url).and_then(|url| mirror_path(&url.recorded));
     match (path, mirrors) {
@@ -144,15 +144,15 @@ pub fn absence(mirrors: &[String], url: &str, what: &str) -> String {
     }
 }
 
-/// Whether a mirror is a server's, no folder.
+/// Returns whether a mirror is on a server, and not a folder.
 pub(super) fn is_url(mirror: &str) -> bool {
     mirror.starts_with("http://") || mirror.starts_with("https://")
 }
 
-/// The place of a publisher's file below a mirror's folder.
+/// Returns the path of a publisher's file below a mirror's folder.
 ///
 /// # Errors
-/// `Fetch`, when a link leads out of the folder: what lies there is not the mirror's to publish.
+/// `Fetch`, when a link leads out of the folder: the mirror may not publish what is there.
 pub(super) fn file_in(folder: &Path, path: &str) -> Result<PathBuf> {
     let place = folder.join(path);
     match place.canonicalize() {
@@ -163,19 +163,19 @@ pub(super) fn file_in(folder: &Path, path: &str) -> Result<PathBuf> {
                 end.display()
             );
             Err(Error::fetch(message).hint(
-                "put the file itself there, or name the folder that has it as a mirror of its own",
+                "put the file itself there, or name the folder that has it as a separate mirror",
             ))
         }
-        // What is not there is found to be absent.
+        // A missing file is detected when it is opened.
         _ => Ok(place),
     }
 }
 
 impl MirrorFile {
-    /// Reads the content of a `.pubdata-mirror` file.
+    /// Parses the content of a `.pubdata-mirror` file.
     ///
     /// # Errors
-    /// `Config`, when it is not valid.
+    /// `Config`, when it is invalid.
     pub(super) fn parse(content: &str, mirror: &str) -> Result<Self> {
         toml::from_str(content).map_err(|error| {
             Error::config(format!(
@@ -186,9 +186,9 @@ impl MirrorFile {
     }
 }
 
-/// The name of a URL's file on a mirror, below the mirror's folder: `host/path`, with `@` for the
-/// `?` of a query, `%2F` for a `/` in it and `index.html` for a path that ends in `/`.
-/// Percent-encoding is kept as it stands in the URL.
+/// Returns the name of a URL's file on a mirror, relative to the mirror's folder: `host/path`, with
+/// `@` for the `?` of a query, `%2F` for a `/` in it and `index.html` for a path that ends in `/`.
+/// Percent-encoding is kept as it is in the URL.
 ///
 /// # Errors
 /// `Config`, for a URL that has no such name: not `http(s)://` or `sftp://`, no host, `.` or `..`
@@ -238,14 +238,14 @@ pub fn mirror_path(url: &str) -> Result<String> {
     Ok(format!("{host}/{segments}{index}{query}"))
 }
 
-/// The place of a mirror's file under the mirror's URL: the file's name as a URL path, so that any
-/// server of the folder finds it.
+/// Returns the URL of a mirror's file: the file's name as a URL path, so that any server of the
+/// folder finds it.
 pub(super) fn mirror_url(base: &Url, path: &str) -> Result<Url> {
     let text = format!("{base}{}", path.replace('%', "%25"));
     Url::parse(&text).map_err(|error| Error::config(format!("mirror URL {text}: {error}")))
 }
 
-/// The path of a `file://` URL.
+/// Returns the path of a `file://` URL.
 pub(super) fn file_url_path(url: &str) -> Result<PathBuf> {
     let path = Url::parse(url).ok().and_then(|url| url.to_file_path().ok());
     path.ok_or_else(|| {
@@ -254,7 +254,7 @@ pub(super) fn file_url_path(url: &str) -> Result<PathBuf> {
     })
 }
 
-/// How a file of this machine is named as an origin.
+/// Returns the origin that names a file of this machine.
 pub(super) fn origin_of(path: &Path) -> String {
     format!("file://{}", path.display())
 }

@@ -1,51 +1,50 @@
-//! A part of a file, and what was said when it was asked for.
+//! Defines a byte range of a file and the response to a request for it.
 
-/// Which bytes of a file are asked for.
+/// Which bytes of a file are requested.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Piece {
-    /// So many from the first on.
+    /// This many from the first byte.
     Start(u64),
-    /// The last so many.
+    /// This many up to the last byte.
     End(u64),
-    /// From a place on, so many.
+    /// Offset and number of bytes.
     At(u64, u64),
 }
 
-/// What was said when a part of a file was asked for. Nothing of it is stored.
+/// Response to a request for a part of a file. Nothing of it is stored.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Head {
     Found {
-        /// None of a file on this machine.
+        /// `None` for a file on this machine.
         status: Option<u16>,
         content_type: Option<String>,
-        /// Size of the whole file, where it is known.
+        /// Size of the whole file, if known.
         total_bytes: Option<u64>,
-        /// The publisher's date of the file, `YYYY-MM-DD`, where it says one.
+        /// The publisher's date of the file, `YYYY-MM-DD`, if the response has one.
         dated: Option<String>,
-        /// Where the bytes begin.
+        /// Offset of the first byte.
         start: u64,
         bytes: Vec<u8>,
     },
-    /// There is no such file.
+    /// The file does not exist.
     Absent { status: Option<u16> },
-    /// The server sends on to an address that is not followed.
+    /// The server redirects to an address that is not followed.
     Moved { status: u16, location: String },
-    /// The server does not serve this program, or not this request, or is not known to be the
-    /// publisher's.
+    /// The server does not serve this program, or not this request, or its host key is not known.
     Refused {
         status: Option<u16>,
         message: String,
         hint: Option<String>,
     },
-    /// No answer, or one that says to come back later.
+    /// No response, or one that asks to come back later.
     Unreachable {
         status: Option<u16>,
         message: String,
         hint: Option<String>,
     },
-    /// The URL needs a secret that is not configured; nothing was asked.
+    /// The URL needs a secret that is not configured; no request was sent.
     NotConfigured { variable: String },
-    /// A setting or an address cannot be used; nothing was asked.
+    /// A setting or an address is not usable; no request was sent.
     Unusable {
         message: String,
         hint: Option<String>,
@@ -53,14 +52,14 @@ pub enum Head {
 }
 
 impl Head {
-    /// Whether the bytes are the whole file.
+    /// Returns whether the bytes are the whole file.
     pub fn is_whole(&self) -> bool {
         matches!(self, Self::Found { total_bytes: Some(total), start: 0, bytes, .. } if bytes.len() as u64 == *total)
     }
 }
 
 impl Piece {
-    /// The value of a `Range` header.
+    /// Returns the value of a `Range` header.
     pub(super) fn range(self) -> String {
         match self {
             Self::Start(length) => format!("bytes=0-{}", length.saturating_sub(1)),
@@ -71,7 +70,7 @@ impl Piece {
         }
     }
 
-    /// First byte and length in a file of a size.
+    /// Returns first byte and length within a file of size `total`.
     pub(super) fn within(self, total: u64) -> (u64, u64) {
         let start = match self {
             Self::Start(_) => 0,

@@ -1,18 +1,18 @@
-//! How a fetch tells whoever watches what has come. Several fetches may tell the same one at once.
+//! Reports the progress of fetches. Several fetches may report to one observer at once.
 
-/// Told how a fetch goes on. Called from several fetches at once when one value is shared.
+/// Observer of fetches. Several fetches call it concurrently if they share one value.
 pub trait FetchProgress: Send + Sync {
-    /// A transfer starts; again when it is tried again. `url` holds no secret.
+    /// A transfer starts; called again for each attempt. `url` contains no secret.
     fn started(&self, url: &str, total_bytes: Option<u64>);
 
-    /// So many bytes more are there; a resumed transfer first reports those of before.
+    /// This many bytes more have arrived; a resumed transfer first reports those from before.
     fn advanced(&self, bytes: u64);
 
-    /// The fetch ended, well or not.
+    /// The fetch ended, with or without success.
     fn finished(&self);
 }
 
-/// Tells nobody.
+/// Ignores all progress.
 #[derive(Debug, Clone, Copy)]
 pub struct NoProgress;
 

@@ -1,5 +1,5 @@
-//! Which addresses a server may send on to: those of its own registrable domain and the hosts that
-//! the source names, encrypted, and never this machine or a private network.
+//! Decides which redirects are followed: to the server's own registrable domain and the hosts that
+//! the source names. They must be encrypted, and never lead to this machine or a private network.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
@@ -8,25 +8,25 @@ use reqwest::Url;
 /// Redirects followed for one file.
 pub(super) const MOST_REDIRECTS: usize = 5;
 
-/// How far the server of an address may send on.
+/// Permitted redirect targets of a server.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Reach<'a> {
     /// A publisher: its registrable domain and the hosts that the source names.
     Domain(&'a [String]),
-    /// A mirror that a person named: no further than itself.
+    /// A mirror that the operator named: only itself.
     Mirror,
 }
 
-/// Why a redirect is not followed, as the end of a sentence, and what to do about it.
+/// Why a redirect is not followed, as the end of a sentence, and a hint.
 pub(super) type Refusal = (&'static str, &'static str);
 
 const MOVED: &str =
     "open the URL in a browser, and if the file has moved, change its URL in the declaration";
 const ELSEWHERE: &str = "open the URL in a browser; if the publisher keeps the file there, name the host in the source's `redirects`, else change its URL";
-pub(super) const MISUSED: &str = "no publisher keeps a file there: the server, or something on the way to it, is not what it should be";
+pub(super) const MISUSED: &str = "no publisher keeps a file there: the server, or a system between it and this machine, may be compromised";
 
-/// Returns the address that a server sends on to, when it may be asked. `first` is what the
-/// declaration or the command line names.
+/// Returns the target of a redirect, if it may be followed. `first` is the address in the
+/// declaration or on the command line.
 pub(super) fn follow(
     first: &Url,
     reach: Reach<'_>,
@@ -69,8 +69,8 @@ pub(super) fn follow(
     }
 }
 
-/// Whether a publisher's file may be at an address: encrypted, and in the registrable domain of a
-/// declared address or on a host that the source names.
+/// Returns whether a publisher's file may be at an address. It must be encrypted, and in the
+/// registrable domain of a declared address or on a host that the source names.
 pub fn is_within_reach(declared: &str, named: &[String], url: &str) -> bool {
     let (Ok(declared), Ok(url)) = (Url::parse(declared), Url::parse(url)) else {
         return false;
@@ -84,14 +84,14 @@ pub fn is_within_reach(declared: &str, named: &[String], url: &str) -> bool {
     is_own || (url.scheme() == "https" && !is_private_host(host) && is_allowed())
 }
 
-/// An address without its query, which may be a signature.
+/// Returns an address without its query, which may be a signature.
 pub(super) fn without_query(url: &Url) -> String {
     let mut url = url.clone();
     url.set_query(None);
     url.into()
 }
 
-/// Whether two hosts belong to one registrable domain, such as `sf.gov`; addresses in numbers
+/// Returns whether two hosts belong to one registrable domain, such as `sf.gov`; numeric addresses
 /// belong to none.
 fn is_same_domain(first: &str, other: &str) -> bool {
     let domain = |host: &str| {
@@ -103,7 +103,7 @@ fn is_same_domain(first: &str, other: &str) -> bool {
     domain(first).is_some_and(|first| Some(first) == domain(other))
 }
 
-/// Whether a host is the one of a pattern, or for `*.host` below it.
+/// Returns whether a host equals a pattern, or for `*.host` is below it.
 fn is_named(pattern: &str, host: &str) -> bool {
     let pattern = pattern.to_ascii_lowercase();
     pattern.strip_prefix('*').map_or(pattern == host, |ending| {
@@ -111,8 +111,8 @@ fn is_named(pattern: &str, host: &str) -> bool {
     })
 }
 
-/// Whether a host is this machine or a private address by its name alone. Other names are looked at
-/// when they have been resolved.
+/// Returns whether a host is this machine or a private address by its name alone. Other names are
+/// checked when they have been resolved.
 pub(super) fn is_private_host(host: &str) -> bool {
     let name = host.trim_end_matches('.');
     name == "localhost" || name.ends_with(".localhost") || address_of(host).is_some_and(is_private)
@@ -125,8 +125,8 @@ fn address_of(host: &str) -> Option<IpAddr> {
         .ok()
 }
 
-/// Whether an address is no public one: this machine, a private network, a link, a provider's inner
-/// network, a group.
+/// Returns whether an address is not public: this machine, a private network, link-local, a
+/// provider's internal network, or multicast.
 pub(super) fn is_private(address: IpAddr) -> bool {
     match address {
         IpAddr::V4(address) => is_private_v4(address),

@@ -1,6 +1,6 @@
-//! Decides whether and when a file is asked for again after a failure, and reads the dates in HTTP
-//! headers. A file that the publisher is still making is no failure, and is waited for by rules of
-//! its own.
+//! Decides whether and when to retry after a failure, and parses the dates in HTTP headers. A file
+//! that the publisher is still generating is not a failure; separate limits apply to waiting for
+//! it.
 
 use std::time::Duration;
 
@@ -12,19 +12,19 @@ use super::FetchSettings;
 use pubdata_core::error::{Error, Result};
 use pubdata_core::provenance::is_future_date;
 
-/// Between two requests for a file that is being made.
+/// Minimum interval between two requests for a file that is being generated.
 const SHORTEST_WAIT: Duration = Duration::from_secs(1);
 
-/// How a try failed.
+/// Result of a failed attempt.
 pub(super) enum Failure {
-    /// Another try will not help.
+    /// Another attempt will not help.
     Final(Error),
-    /// Another try may help, after the time the server asked for if it did.
+    /// Another attempt may help, after the time that the server asked for, if any.
     Again {
         error: Error,
         after: Option<Duration>,
     },
-    /// Nothing failed: the publisher is making the file, and may have said when to ask again.
+    /// Nothing failed: the publisher is generating the file, and may have named a time to retry.
     Making { after: Option<Duration> },
 }
 
@@ -40,11 +40,11 @@ impl From<Error> for Failure {
     }
 }
 
-/// Counts the tries of one fetch.
+/// Counts the attempts of one fetch.
 pub(super) struct RetryPolicy<'a> {
     settings: &'a FetchSettings,
     failures: u32,
-    /// Requests answered by saying that the file is being made, and the time waited for it.
+    /// Number of responses that the file is being generated, and the time waited for it.
     while_made: (u32, Duration),
 }
 
@@ -57,10 +57,10 @@ impl<'a> RetryPolicy<'a> {
         }
     }
 
-    /// Waits for the next try.
+    /// Waits for the next attempt.
     ///
     /// # Errors
-    /// The failure, when there is no next try.
+    /// The failure, when there is no further attempt.
     pub(super) async fn after(&mut self, failure: Failure, origin: &str) -> Result<()> {
         let (error, after) = match failure {
             Failure::Final(error) => return Err(error),
@@ -71,7 +71,7 @@ impl<'a> RetryPolicy<'a> {
         let longest = self.settings.longest_retry_after;
         if let Some(after) = after.filter(|after| *after > longest) {
             let message = format!(
-                "{error}, and asks to be left alone for {} s, longer than the {} s that are waited",
+                "{error}, and asks to wait {} s, longer than the maximum of {} s",
                 after.as_secs(),
                 longest.as_secs()
             );
@@ -104,7 +104,7 @@ impl<'a> RetryPolicy<'a> {
 }
 
 impl RetryPolicy<'_> {
-    /// Waits until a file that is being made may be there.
+    /// Waits before requesting a file again that is being generated.
     async fn while_made(&mut self, after: Option<Duration>, origin: &str) -> Result<()> {
         let patience = self.settings.patience;
         let (requests, waited) = (self.while_made.0 + 1, self.while_made.1);
@@ -112,9 +112,9 @@ impl RetryPolicy<'_> {
             .first_wait
             .saturating_mul(1_u32.checked_shl(requests - 1).unwrap_or(u32::MAX))
             .min(patience.longest_wait);
-        // A server that says "at once" is not asked without end in one second.
+        // A server that asks for no delay is not requested without end within one second.
         let wait = after.unwrap_or(growing).max(SHORTEST_WAIT);
-        // A server may ask for more seconds than there are.
+        // A server may ask for more seconds than the type holds.
         if requests >= patience.requests || waited.saturating_add(wait) > patience.total {
             let message = format!(
                 "the publisher is still making the file after {requests} requests in {} s (202 Accepted)",
@@ -136,8 +136,8 @@ impl RetryPolicy<'_> {
     }
 }
 
-/// The wait before the next try: a random time between half of and the whole exponential backoff,
-/// so that many clients do not come back at once. `failures` counts from 1.
+/// Returns the wait before the next attempt: a random time between half of and the whole
+/// exponential backoff, so that many clients do not return at once. `failures` counts from 1.
 pub(super) fn backoff(first_wait: Duration, longest_wait: Duration, failures: u32) -> Duration {
     let whole = first_wait
         .saturating_mul(
@@ -146,12 +146,12 @@ pub(super) fn backoff(first_wait: Duration, longest_wait: Duration, failures: u3
                 .unwrap_or(u32::MAX),
         )
         .min(longest_wait);
-    // Without random numbers there is still a backoff.
+    // Without random numbers the backoff still applies.
     let random = getrandom::u32().unwrap_or(u32::MAX / 2);
     whole / 2 + (whole / 2).mul_f64(f64::from(random) / f64::from(u32::MAX))
 }
 
-/// Reads a `Retry-After` header: seconds, or an HTTP date.
+/// Parses a `Retry-After` header: seconds, or an HTTP date.
 pub(super) fn retry_after(text: &str, now: Timestamp) -> Option<Duration> {
     let text = text.trim();
     if let Ok(seconds) = text.parse::<u64>() {
@@ -161,12 +161,12 @@ pub(super) fn retry_after(text: &str, now: Timestamp) -> Option<Duration> {
     Some(Duration::try_from(at.duration_since(now)).unwrap_or(Duration::ZERO))
 }
 
-/// Reads an HTTP date such as `Sun, 06 Nov 1994 08:49:37 GMT`.
+/// Parses an HTTP date such as `Sun, 06 Nov 1994 08:49:37 GMT`.
 pub fn http_date(text: &str) -> Option<Timestamp> {
     DateTimeParser::new().parse_timestamp(text.trim()).ok()
 }
 
-/// The day of a time in UTC, `YYYY-MM-DD`.
+/// Formats the UTC day of a time, `YYYY-MM-DD`.
 pub(super) fn utc_date(at: Timestamp) -> String {
     utc_day(at).to_string()
 }
@@ -175,7 +175,7 @@ fn utc_day(at: Timestamp) -> Date {
     at.to_zoned(jiff::tz::TimeZone::UTC).date()
 }
 
-/// Whether a time that a publisher states for a file is no time that a file can have now.
+/// Returns whether a time that a publisher states for a file is in the future.
 pub(super) fn is_in_the_future(stated: Timestamp, now: Timestamp) -> bool {
     is_future_date(utc_day(stated), utc_day(now))
 }

@@ -1,26 +1,26 @@
-//! A URL in its two forms: as recorded and logged, without its secrets, and as sent. Texts from
-//! outside are cleared of the secrets before they are shown.
+//! Keeps a URL in two forms: as recorded and logged, without its secrets, and as sent. Redacts the
+//! secrets in texts from servers before they are shown.
 
 use pubdata_core::error::{Error, Result};
 
-/// A URL in its two forms: as recorded and logged, and as sent.
+/// A URL in two forms: as recorded and logged, and as sent.
 #[derive(Clone, PartialEq, Eq)]
 pub(super) struct SecretUrl {
     /// Without the query parameters that hold a secret.
     pub(super) recorded: String,
     /// The URL as declared, with `{env:NAME}`.
     declared: String,
-    /// The environment variables its secrets come from.
+    /// The environment variables of its secrets.
     pub(super) variables: Vec<String>,
     /// The environment variable of a secret that is sent in a header.
     in_header: Option<String>,
 }
 
 impl SecretUrl {
-    /// Splits a declared URL.
+    /// Parses a declared URL.
     ///
     /// # Errors
-    /// `Config`, when `{env:NAME}` stands anywhere but as the whole value of a query parameter.
+    /// `Config`, when `{env:NAME}` is anywhere but the whole value of a query parameter.
     pub(super) fn parse(declared: &str) -> Result<Self> {
         let declared = declared
             .split_once('#')
@@ -56,7 +56,7 @@ impl SecretUrl {
         })
     }
 
-    /// Knows a secret that is sent in a header with the URL.
+    /// Adds a secret that is sent in a header with the URL.
     pub(super) fn with_header(self, variable: Option<String>) -> Self {
         Self {
             in_header: variable,
@@ -64,7 +64,7 @@ impl SecretUrl {
         }
     }
 
-    /// Puts the secrets in. The result is for the wire only.
+    /// Inserts the secrets. The result must only be sent, never shown.
     pub(super) fn to_send(&self, secret: fn(&str) -> Option<String>) -> String {
         let put = |url: String, variable: &String| {
             let value = secret(variable).unwrap_or_default();
@@ -73,7 +73,7 @@ impl SecretUrl {
         self.variables.iter().fold(self.declared.clone(), put)
     }
 
-    /// Whether one of the secrets stands in a text, in any form.
+    /// Returns whether a text contains one of the secrets in any form.
     pub(super) fn is_in(&self, text: &str, secret: fn(&str) -> Option<String>) -> bool {
         let values = self
             .variables
@@ -86,8 +86,8 @@ impl SecretUrl {
             .any(|value| text.contains(&value))
     }
 
-    /// Makes a text that came from outside fit to show: without the URL's secrets and control
-    /// characters, at most 200 characters.
+    /// Makes a server's text safe to show: without the URL's secrets and control characters, at
+    /// most 200 characters.
     pub(super) fn redacted(&self, text: &str, secret: fn(&str) -> Option<String>) -> String {
         let mut text = text.to_owned();
         for variable in self.variables.iter().chain(&self.in_header) {

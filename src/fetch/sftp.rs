@@ -1,6 +1,6 @@
-//! One try to download a file over SFTP, many pieces asked for ahead, resumed where it broke off. A
-//! server is logged in to once for all its files, and a file that changed while it came is fetched
-//! anew.
+//! Makes one attempt to download a file over SFTP, with many pieces requested ahead, resuming a
+//! broken transfer. One login per server is shared by all its files. A file that changed during the
+//! transfer is fetched again.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -26,16 +26,16 @@ use pubdata_core::error::Error;
 use pubdata_core::pipeline::SftpLogin;
 use pubdata_store::{FileStamp, Partial, PartialOf};
 
-/// The largest piece that every server hands out at once (draft-ietf-secsh-filexfer-02, 6.4).
+/// The largest piece that every server sends at once (draft-ietf-secsh-filexfer-02, 6.4).
 const PIECE: u64 = 32 << 10;
 
-/// Pieces asked for ahead, as OpenSSH's own client does.
+/// Pieces requested ahead, as in OpenSSH's own client.
 const PIECES_AHEAD: usize = 64;
 
-/// A server's file changes within a second without a change of its time.
+/// A server's file can change within a second without a change of its time.
 const YOUNG_SECONDS: i64 = 2;
 
-/// Downloads over SFTP, one try at a time. A server is logged in to once for all its files.
+/// SFTP downloads, one attempt at a time. One login per server is shared by all its files.
 pub(super) struct Sftp {
     settings: FetchSettings,
     limiter: HostLimiter,
@@ -43,7 +43,7 @@ pub(super) struct Sftp {
     connections: Mutex<HashMap<String, Arc<ConnectionSlot>>>,
 }
 
-/// A connection, or where one is being made.
+/// A connection, or a slot in which one is being opened.
 type ConnectionSlot = tokio::sync::Mutex<Option<Arc<Connection>>>;
 
 impl Sftp {
@@ -55,7 +55,7 @@ impl Sftp {
         }
     }
 
-    /// The environment variable that a source's login needs and that is not set.
+    /// Returns the environment variable that a source's login needs and that is not set.
     pub(super) fn missing_variable(&self, source_id: &str) -> Option<&str> {
         let variable = self.settings.sftp.get(source_id)?.variable()?;
         (self.settings.secret)(variable)
@@ -63,8 +63,8 @@ impl Sftp {
             .then_some(variable)
     }
 
-    /// Asks once and takes what comes; bytes that came before the connection broke stay in the
-    /// partial download.
+    /// Requests the file once and writes what arrives; bytes from before a broken connection stay
+    /// in the partial download.
     pub(super) async fn attempt<'a>(
         &self,
         source_id: &str,
@@ -88,7 +88,7 @@ impl Sftp {
         answer
     }
 
-    /// Asks once for a part of a file.
+    /// Requests a part of a file once.
     pub(super) async fn piece(
         &self,
         source_id: &str,
@@ -108,7 +108,7 @@ impl Sftp {
         answer
     }
 
-    /// The connection to a file's server, when its turn has come.
+    /// Returns the connection to a file's server, after waiting for the rate limits.
     async fn reach(
         &self,
         source_id: &str,
@@ -169,7 +169,7 @@ fn took_too_long(limit: Duration) -> Failure {
     )))
 }
 
-/// What a server's file shows of a change, when it is old enough that its next change will show.
+/// Returns the file's stamp if it is old enough that its next change will change the stamp.
 pub(super) fn stamp(of: &PartialOf, now: Timestamp) -> Option<FileStamp> {
     let modified = of.last_modified.as_deref().and_then(http_date)?;
     let stamp = FileStamp {
@@ -194,7 +194,7 @@ async fn read_file<'a>(
     if size_bytes > target.max_bytes {
         return Err(check::too_large(size_bytes, target.max_bytes).into());
     }
-    // Whether its time is old enough was asked when it was fetched.
+    // The age of its time was checked when it was fetched.
     let as_known = stamp(&of, Timestamp::MAX);
     if let Some(known) = target
         .known
@@ -221,7 +221,7 @@ async fn read_file<'a>(
         progress,
     )
     .await;
-    // The server closes it when the connection ends, if not now.
+    // Otherwise the server closes it when the connection ends.
     let _ = session.close(&handle.handle).await;
     taken?;
     if look(session, &path, target).await?.as_ref() != Some(&of) {
@@ -261,7 +261,7 @@ async fn read_piece(
         .buffered(PIECES_AHEAD)
         .collect()
         .await;
-    // The server closes it when the connection ends, if not now.
+    // Otherwise the server closes it when the connection ends.
     let _ = session.close(&handle.handle).await;
     let mut bytes = Vec::new();
     for piece in pieces {
@@ -282,7 +282,7 @@ async fn read_piece(
     })
 }
 
-/// Which file the server has there now.
+/// Returns the metadata of the file that the server has now.
 async fn look(
     session: &RawSftpSession,
     path: &str,
@@ -293,15 +293,21 @@ async fn look(
         Err(SftpError::Status(status)) if status.status_code == StatusCode::NoSuchFile => {
             return Ok(None);
         }
-        Err(error) => return Err(broken(error, target, "the file cannot be looked at")),
+        Err(error) => {
+            return Err(broken(
+                error,
+                target,
+                "the file's attributes cannot be read",
+            ));
+        }
     };
     if attributes.permissions.is_some() && attributes.is_dir() {
-        return Err(Error::fetch("there is a folder in place of the file")
+        return Err(Error::fetch("the path is a folder")
             .hint(check::NOT_THE_FILE_HINT)
             .into());
     }
     if attributes.size.is_none() {
-        return Err(Error::fetch("the server does not say how long the file is")
+        return Err(Error::fetch("the server does not report the file's size")
             .hint(check::NOT_THE_FILE_HINT)
             .into());
     }
@@ -318,7 +324,7 @@ async fn look(
     }))
 }
 
-/// Takes what is missing of a file, many pieces at a time, in order.
+/// Downloads the missing rest of a file, many pieces at a time, in order.
 async fn take(
     session: &RawSftpSession,
     handle: &str,
@@ -350,7 +356,7 @@ async fn take(
     Ok(())
 }
 
-/// A piece of a file; shorter than asked for only where the file ends.
+/// Downloads a piece of a file, which is shorter than requested only at the end of the file.
 async fn take_piece(
     session: &RawSftpSession,
     handle: &str,
@@ -389,8 +395,8 @@ fn broken(error: SftpError, target: &Target<'_>, what: &str) -> Failure {
     }
 }
 
-/// The path that a server is asked for: below the folder that the login begins in, or from the root
-/// when it begins with `//`.
+/// Returns the path on the server: relative to the login's folder, or from the root if it begins
+/// with `//`.
 fn path_of(url: &Url) -> Result<String, Error> {
     let path = url.path().strip_prefix('/').unwrap_or(url.path());
     let path = percent_encoding::percent_decode_str(path)

@@ -1,5 +1,4 @@
-//! Logs in to an SFTP server, once its host key shows that it is the known one. No password is sent
-//! to any other.
+//! Logs in to an SFTP server after verifying its host key. No other server gets the password.
 
 use std::borrow::Cow;
 use std::future::Future;
@@ -17,7 +16,7 @@ use super::retry::Failure;
 use pubdata_core::error::Error;
 use pubdata_core::pipeline::{SftpLogin, variable_of};
 
-/// A server of which files are asked, and by whom.
+/// An SFTP server and the login of a source.
 #[derive(Clone, Copy)]
 pub(super) struct Server<'a> {
     pub(super) host: &'a str,
@@ -26,7 +25,7 @@ pub(super) struct Server<'a> {
     pub(super) login: &'a SftpLogin,
 }
 
-/// A connection that is logged in, with its SFTP session.
+/// A logged-in connection with its SFTP session.
 pub(super) struct Connection {
     ssh: Handle<Guard>,
     pub(super) session: RawSftpSession,
@@ -38,8 +37,7 @@ impl Connection {
     }
 }
 
-/// Connects, makes sure of the server and logs in. The password is sent to no server but the one
-/// that is known.
+/// Connects, verifies the server and logs in. Only the known server gets the password.
 pub(super) async fn connect(
     settings: &FetchSettings,
     server: Server<'_>,
@@ -81,7 +79,7 @@ pub(super) async fn connect(
             "{} refused the login of user `{}`",
             server.host, server.login.user
         ));
-        return Err(error.hint("check `sftp` in the declaration, or the variable it names, against what the publisher says about its login").into());
+        return Err(error.hint("check `sftp` in the declaration, or the variable it names, against the publisher's documentation").into());
     }
     let opened = async {
         let channel = ssh.channel_open_session().await?;
@@ -100,7 +98,7 @@ pub(super) async fn connect(
     Ok(Connection { ssh, session })
 }
 
-/// Whether the server takes the login.
+/// Returns whether the server accepts the login.
 async fn log_in(
     ssh: &mut Handle<Guard>,
     settings: &FetchSettings,
@@ -120,7 +118,7 @@ async fn log_in(
         (Some(password), _) => {
             let password = value(password);
             match ssh.authenticate_password(user, &password).await {
-                // Some servers take passwords as answers to questions only.
+                // Some servers accept passwords only as answers to prompts.
                 Ok(AuthResult::Failure {
                     remaining_methods, ..
                 }) if remaining_methods.contains(&MethodKind::KeyboardInteractive)
@@ -162,7 +160,7 @@ async fn answer_questions(
     let mut answer = ssh
         .authenticate_keyboard_interactive_start(user, None)
         .await?;
-    // A first question is for the password, the others are for nothing that a program knows.
+    // The first prompt is for the password; a program cannot answer others.
     for _ in 0..4 {
         answer = match answer {
             KeyboardInteractiveAuthResponse::Success => return Ok(true),
@@ -178,14 +176,14 @@ async fn answer_questions(
     Ok(false)
 }
 
-/// Lets a connection begin only with the server that is known.
+/// Accepts a connection only from the known server.
 struct Guard {
     host: String,
     source_id: String,
     expected: Option<String>,
 }
 
-/// Why a connection did not begin.
+/// Why a connection was refused.
 #[derive(Debug)]
 enum Refusal {
     Ssh(russh::Error),
@@ -225,11 +223,11 @@ fn stranger(guard: &Guard, offered: &str, algorithm: &str) -> Error {
     } = guard;
     let accept = format!("pubdata accept {source_id}:host_key={offered}");
     match expected {
-        None => Error::fetch(format!("{host} shows the host key {offered} ({algorithm}), which nobody has confirmed yet; nothing was sent to it"))
-            .hint(format!("compare the key with what the publisher says about it, or with what another network sees; then `{accept}`")),
+        None => Error::fetch(format!("{host} shows the host key {offered} ({algorithm}), which is not confirmed yet; no login was attempted"))
+            .hint(format!("compare the key with the publisher's documentation, or with the key seen from another network; then `{accept}`")),
         Some(expected) => {
-            Error::fetch(format!("{host} shows the host key {offered} ({algorithm}), and {expected} is the one it is known by; nothing was sent to it"))
-                .hint(format!("someone may stand in between; if the publisher says that its key is a new one, `{accept}`"))
+            Error::fetch(format!("{host} shows the host key {offered} ({algorithm}), but {expected} is the known one; no login was attempted"))
+                .hint(format!("the connection may be intercepted; if the publisher confirms that the key is new, `{accept}`"))
         }
     }
 }

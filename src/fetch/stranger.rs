@@ -1,5 +1,5 @@
-//! Asks a server that nobody trusts: by GET, at the pace of every host, followed nowhere else, and
-//! never for more bytes than its answer may have.
+//! Sends requests to an untrusted server: GET only, within the rate limits, without redirects, and
+//! with a bounded response size.
 
 use reqwest::header::{ACCEPT_ENCODING, HeaderName, HeaderValue, LOCATION, RETRY_AFTER};
 use reqwest::{StatusCode, Url};
@@ -13,25 +13,25 @@ use pubdata_core::error::{Error, Result};
 
 const API_KEY: HeaderName = HeaderName::from_static("x-api-key");
 
-/// How much of an answer is taken.
+/// How much of a response is read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Extent {
-    /// All of it, which has no more than so many bytes.
+    /// All of it, which must not exceed this many bytes.
     Whole(u64),
-    /// So many bytes of its beginning; then it is hung up on.
+    /// This many bytes of its beginning; then the connection is closed.
     Beginning(u64),
 }
 
-/// What a server said, whatever its status.
+/// A server's response, whatever its status.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Said {
     pub status: u16,
     pub bytes: Vec<u8>,
-    /// Whether the bytes are the whole answer.
+    /// True if the bytes are the whole response.
     pub is_whole: bool,
 }
 
-/// A server that is asked and not believed.
+/// Client of an untrusted server.
 pub struct Stranger {
     base: Url,
     key: Option<HeaderValue>,
@@ -41,8 +41,11 @@ pub struct Stranger {
 }
 
 impl Stranger {
+    /// Creates the client of a server without sending a request.
+    ///
     /// # Errors
-    /// `Config`, when the address is none of a server, or not encrypted, or the key cannot be sent.
+    /// `Config`, when the address is not that of a server, or not encrypted, or the key cannot be
+    /// sent.
     pub fn new(settings: FetchSettings, url: &str, key: Option<&str>) -> Result<Self> {
         let not_one = |reason: &str| {
             Error::config(format!("the address of the server {reason}"))
@@ -53,7 +56,7 @@ impl Stranger {
         match base.scheme() {
             "https" => {}
             "http" if is_loopback(host) => {}
-            // A key would be read, and an answer changed, on the way.
+            // Otherwise others could read the key, or change a response, in transit.
             _ => return Err(not_one("is not encrypted")),
         }
         if !base.username().is_empty()
@@ -82,16 +85,15 @@ impl Stranger {
         })
     }
 
-    /// The address, in the one form that it is known by.
+    /// Returns the address in its normalised form.
     pub fn url(&self) -> &str {
         self.base.as_str().trim_end_matches('/')
     }
 
-    /// Asks for a path. What passes by itself (429, 502, 503, 504, a broken transfer) is tried
-    /// again.
+    /// Requests a path. Retries transient failures (429, 502, 503, 504, a broken transfer).
     ///
     /// # Errors
-    /// `Fetch`, when there is no answer, it sends on, or it has more bytes than it may.
+    /// `Fetch`, when no response comes, or a redirect, or a response above the maximum size.
     pub async fn get(&self, path: &[&str], query: &[(&str, &str)], extent: Extent) -> Result<Said> {
         let mut url = self.base.clone();
         if let Ok(mut segments) = url.path_segments_mut() {
@@ -111,7 +113,7 @@ impl Stranger {
             tried.map_err(|error| {
                 Error::fetch(error.to_string())
                     .context(url.as_str())
-                    .hint("look at the address, and ask again later")
+                    .hint("check the address, and try again later")
             })?;
         }
     }
@@ -187,5 +189,5 @@ impl Stranger {
     }
 }
 
-/// What to think of an answer that no server of this program gives.
-const NOT_OF_THIS_API: &str = "no server of this API answers so: is it one?";
+/// Hint for a response that no server of this program sends.
+const NOT_OF_THIS_API: &str = "no server of this API sends such an answer: check the address";

@@ -1,5 +1,4 @@
-//! The way to an answer: asks an address, and those that servers send on to, as far as that is
-//! allowed.
+//! Sends a request and follows its redirects as far as that is allowed.
 
 use reqwest::header::{ACCEPT_ENCODING, HeaderMap, HeaderName, HeaderValue, LOCATION, RANGE};
 use reqwest::{Response, Url};
@@ -14,24 +13,23 @@ use super::retry::Failure;
 use super::secret::SecretUrl;
 use pubdata_core::error::{Error, want_of_files};
 
-/// Says that an API key is missing or wrong; the Census Data API sends it with a redirect to a
-/// page.
+/// Header of a missing or wrong API key; the Census Data API sends it with a redirect to a page.
 pub(super) const KEY_ERROR: HeaderName = HeaderName::from_static("x-datawebapi-keyerror");
 
-/// Longest header that is read as text: signed addresses have some thousand bytes.
+/// Maximum length of a header that is read as text: signed addresses have some thousand bytes.
 const MOST_TEXT_BYTES: usize = 8 << 10;
 
-/// Longest address without its query that a server may send on to.
+/// Maximum length of a redirect's target without its query.
 const MOST_PLACE_BYTES: usize = 2 << 10;
 
-/// Asks servers over HTTP, at the pace that each allows.
+/// HTTP client that keeps to the rate limit of each host.
 pub(super) struct HttpClient {
     pub(super) settings: FetchSettings,
     limiter: HostLimiter,
     clients: Clients,
 }
 
-/// An address to begin at.
+/// The first address of a request.
 pub(super) struct Address<'a> {
     pub(super) url: Url,
     pub(super) secrets: &'a SecretUrl,
@@ -40,15 +38,17 @@ pub(super) struct Address<'a> {
     pub(super) token: Option<(HeaderName, HeaderValue)>,
 }
 
-/// The answer at the end of the way to it.
+/// The response after the last redirect.
 pub(super) struct Reached {
     pub(super) response: Response,
-    /// The places that servers sent on to, without queries.
+    /// The redirect targets, without queries.
     pub(super) way: Vec<String>,
     pub(super) _transfer: OwnedSemaphorePermit,
 }
 
 impl HttpClient {
+    /// Creates the client without sending a request.
+    ///
     /// # Errors
     /// `Config`, when the contact cannot be sent in a header, or the proxy or the certificate
     /// authorities are not usable.
@@ -60,7 +60,7 @@ impl HttpClient {
         })
     }
 
-    /// Asks an address, and those that servers send on to, with the headers that belong to each.
+    /// Requests an address and follows redirects, with the headers that belong to each.
     pub(super) async fn send(
         &self,
         address: &Address<'_>,
@@ -72,8 +72,8 @@ impl HttpClient {
         }
     }
 
-    /// The same as far as it is allowed: with a refusal comes the answer that sends on to where
-    /// nobody is asked.
+    /// Does the same as far as it is allowed: a refusal comes with the redirect response that was
+    /// not followed.
     async fn reach(
         &self,
         address: &Address<'_>,
@@ -141,8 +141,8 @@ impl HttpClient {
         }
     }
 
-    /// Asks for a range of a file's bytes, wherever servers may send on to, and gives the answer as
-    /// it begins: perhaps a redirect that is not followed.
+    /// Requests a range of a file's bytes, following redirects. Returns the response without its
+    /// body, which may be a redirect that is not followed.
     pub(super) async fn send_for_piece(
         &self,
         address: &Address<'_>,
@@ -156,7 +156,7 @@ impl HttpClient {
             .0)
     }
 
-    /// The address that an answer sends on to, when it may be asked.
+    /// Returns the target of a redirect, if it may be followed.
     fn next(
         &self,
         address: &Address<'_>,
@@ -193,11 +193,11 @@ impl HttpClient {
         }
         if asked.contains(&next) {
             return Err(refuse(
-                "where it was asked already: the redirects lead round in a circle",
+                "which was requested already: the redirects form a loop",
                 check::NOT_THE_FILE_HINT,
             ));
         }
-        // It stands in the snapshot.
+        // The snapshot records it.
         if redirect::without_query(&next).len() > MOST_PLACE_BYTES {
             return Err(refuse(
                 "an address that is too long",
@@ -217,8 +217,7 @@ impl HttpClient {
     }
 }
 
-/// Whether an answer sends on to another address. The refusal of an API key does too, and is no
-/// redirect.
+/// Returns whether a response is a redirect. The refusal of an API key looks like one, but is not.
 fn is_redirect(response: &Response) -> bool {
     matches!(response.status().as_u16(), 301 | 302 | 303 | 307 | 308)
         && !response.headers().contains_key(KEY_ERROR)
@@ -229,13 +228,13 @@ fn not_answered(error: reqwest::Error) -> Failure {
         return error.into();
     }
     if is_private_name(&error) {
-        return Error::fetch("the server sent on to this machine or a private network")
+        return Error::fetch("the server redirected to this machine or a private network")
             .hint(redirect::MISUSED)
             .into();
     }
     let causes = causes(error);
     if causes.contains("invalid peer certificate") {
-        let hint = "a proxy that looks into connections has an authority of its own: give its certificate with --ca; otherwise the publisher must mend this";
+        let hint = "a proxy that inspects TLS connections has its own authority: give its certificate with --ca; otherwise the publisher must fix this";
         return Error::fetch(format!("the server's certificate is not trusted: {causes}"))
             .hint(hint)
             .into();
@@ -243,7 +242,7 @@ fn not_answered(error: reqwest::Error) -> Failure {
     Failure::again(Error::fetch(format!("no answer: {causes}")))
 }
 
-/// Says in a failure which server it was, when it is not the one that was asked first.
+/// Adds the server to a failure if it is not the one that was requested first.
 pub(super) fn at_end_of_way(failure: Failure, end: Option<&str>) -> Failure {
     match (end, failure) {
         (Some(end), Failure::Final(error)) => {
@@ -257,7 +256,7 @@ pub(super) fn at_end_of_way(failure: Failure, end: Option<&str>) -> Failure {
     }
 }
 
-/// A header as text; none where it is not there, no text, or longer than any that says something.
+/// Returns a header as text; `None` if it is missing, not text, or too long.
 pub(super) fn text_of(headers: &HeaderMap, name: HeaderName) -> Option<String> {
     headers
         .get(name)

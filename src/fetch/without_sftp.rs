@@ -1,5 +1,4 @@
-//! Stands in for `sftp.rs` in a program that is built without the feature `sftp`: every file behind
-//! `sftp://` is refused.
+//! Replaces `sftp.rs` in a program without the feature `sftp`: every `sftp://` URL is rejected.
 
 use jiff::Timestamp;
 

@@ -1,5 +1,5 @@
-//! Does what the plan says: has each task built and staged, publishes one release, writes the
-//! ledger. A bad source fails its own task; a fault of our disk or settings ends the run.
+//! Executes a plan: builds and stages each task, publishes one release, and writes the ledger. A
+//! bad source fails only its own task; an error of the local disk or settings ends the run.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Instant;
@@ -31,11 +31,11 @@ use pubdata_store::{
 };
 
 /// Runs the plan: fetches, builds what is stale, publishes one release, and writes the ledger.
-/// Needs a runtime with several threads: builds block.
+/// Needs a multi-threaded runtime, because builds block.
 ///
 /// # Errors
-/// `Busy`, when another run holds the lock or won the race for the channel; `Config` and `Store` as
-/// they come. A task that fails is not an error: the report says what became of it.
+/// `Busy` if another run holds the lock or moved the channel first; `Config` and `Store` as they
+/// occur. A failed task is not an error: the report has its outcome.
 pub async fn run(settings: &RunSettings, observer: &SharedObserver) -> Result<RunReport> {
     let _lock = settings.home.lock()?;
     let started_at = jiff::Timestamp::now();
@@ -52,7 +52,7 @@ pub async fn run(settings: &RunSettings, observer: &SharedObserver) -> Result<Ru
     written_down(settings, &run_id, started_at, result).await
 }
 
-/// Writes down what came of a run.
+/// Records the result of a run in the ledger.
 pub(crate) async fn written_down(
     settings: &RunSettings,
     run_id: &str,
@@ -78,7 +78,8 @@ pub(crate) async fn written_down(
         ),
         result,
     ) {
-        // What ended the run comes first; the same full disk keeps it out of the ledger.
+        // The error that ended the run takes precedence: the same full disk may also prevent the
+        // ledger entry.
         (Err(unwritten), Err(error)) => {
             tracing::warn!(error = %unwritten, "the run is not in the ledger");
             Err(error)
@@ -88,17 +89,16 @@ pub(crate) async fn written_down(
     }
 }
 
-/// What the ledger would say of a run that could not be written down.
+/// Returns the ledger entry for a run that could not be recorded.
 ///
 /// # Errors
-/// `Store`, when the system gives no random numbers.
+/// `Store` if the system's random number generator fails.
 pub async fn unwritten_run(settings: &RunSettings, error: &Error) -> Result<LedgerEntry> {
     let now = jiff::Timestamp::now();
     Ok(failed_entry(settings, &new_run_id(now)?, now, error).await)
 }
 
-/// Says since when what could not be renewed could not, and puts it beside the releases for those
-/// who serve them.
+/// Determines since when tasks are stale, and records it beside the releases for servers.
 async fn note_unrenewed(settings: &RunSettings, report: &mut RunReport) -> Result<()> {
     let mut runs = store::read_ledger(&settings.home)?;
     runs.reverse();
@@ -112,7 +112,7 @@ async fn note_unrenewed(settings: &RunSettings, report: &mut RunReport) -> Resul
     }
     let before = settings.releases.unrenewed(&settings.channel).await;
     let before = before
-        .inspect_err(|error| tracing::warn!(%error, "what could not be updated is reported anew"))
+        .inspect_err(|error| tracing::warn!(%error, "the earlier list of stale tasks is discarded"))
         .ok()
         .flatten();
     let mut tasks = before.map(|before| before.tasks).unwrap_or_default();
@@ -139,14 +139,14 @@ async fn note_unrenewed(settings: &RunSettings, report: &mut RunReport) -> Resul
         .await
 }
 
-/// What the home takes now; a disk that cannot say it holds up no run.
+/// Returns the current disk use of the home. A failure to measure it does not stop the run.
 fn disk_use(settings: &RunSettings) -> Option<DiskUse> {
     let told = store::disk_use(&settings.home);
     told.inspect_err(|error| tracing::warn!(%error, "the size of the home is not known"))
         .ok()
 }
 
-/// What the ledger keeps of a run that ended with an error.
+/// Returns the ledger entry of a run that ended with an error.
 async fn failed_entry(
     settings: &RunSettings,
     run_id: &str,
@@ -178,10 +178,10 @@ async fn failed_entry(
     }
 }
 
-/// How the build of a task comes about: here, or from what other machines have made of it.
+/// Builds a task: on this machine, or from the units that other machines built.
 pub(crate) type BuildTask<'b> = &'b dyn Fn(&PlannedTask, &TaskEntry) -> Result<BuiltTask>;
 
-/// Does what a plan says, and publishes what comes of it.
+/// Executes a plan and publishes the result.
 pub(crate) async fn carry_out(
     settings: &RunSettings,
     plan: &Plan,
@@ -215,8 +215,8 @@ pub(crate) async fn carry_out(
             &now,
         )
         .await;
-        // Looked at afterwards: what the channel is now it was when the release was composed. That
-        // it moved also explains what else failed.
+        // Checks afterwards that the channel still points at the release on which this one is
+        // based. A moved channel also explains other failures.
         settings
             .releases
             .refuse_moved(&settings.channel, plan.generation)
@@ -252,7 +252,7 @@ pub(crate) async fn carry_out(
     })
 }
 
-/// Says of each task since when what the release has of it is late.
+/// Adds to each report since when the task's data in the release is late.
 async fn tell_what_is_late(
     settings: &RunSettings,
     release_id: &ReleaseId,
@@ -260,7 +260,7 @@ async fn tell_what_is_late(
     reports: &mut [TaskReport],
 ) -> Result<()> {
     let mut manifest = settings.releases.manifest(release_id).await?;
-    // A release that stays as it was keeps the days of when it was made.
+    // An unchanged release keeps the due dates from when it was made.
     for task in plan
         .tasks
         .iter()
@@ -305,8 +305,8 @@ pub(crate) fn exit_code(reports: &[TaskReport]) -> ExitCode {
     reports.iter().map(code).max().unwrap_or(ExitCode::Ok)
 }
 
-/// Does what the plan says for all tasks: first for those whose files others read, which learn what
-/// was refused. Reports are in the order of the plan.
+/// Performs all tasks of a plan. Tasks whose files others read come first, so that their readers
+/// know which builds were refused. Reports are in the order of the plan.
 fn perform_all(
     settings: &RunSettings,
     plan: &Plan,
@@ -350,8 +350,7 @@ fn perform_all(
     Ok(reports.into_values().collect())
 }
 
-/// Does what the plan says for one task. A failed build is reported and the last good one carried
-/// on.
+/// Performs the plan for one task. If a build fails, reports it and keeps the last good one.
 fn perform(
     settings: &RunSettings,
     plan: &Plan,
@@ -412,8 +411,7 @@ fn perform(
                 }
                 None => {
                     report.outcome = "built";
-                    // Whatever a file makes of the program, decoding and writing included, ends
-                    // with its own task.
+                    // A panic in a build, including decoding and writing, fails only its own task.
                     caught(|| build(task, entry)).map(|built| {
                         report.subjects = built.subjects;
                         built.staged
@@ -441,8 +439,8 @@ fn perform(
                     );
                     return Ok((report, Some(Contribution::Built(staged))));
                 }
-                // Our own disk, settings and contracts fail every task alike; a source that is not
-                // what it should be fails its own.
+                // Errors of the local disk, settings and contracts affect every task and end the
+                // run. An error of a source fails only its own task.
                 Err(error)
                     if matches!(
                         error.kind(),
@@ -457,7 +455,7 @@ fn perform(
                 Err(error) => {
                     forget_unreadable(settings, entry, &error)?;
                     report.outcome = "blocked";
-                    // Whoever tells of a task names it first.
+                    // Callers put the task's name in front.
                     let text = error.to_string();
                     let text = text
                         .strip_prefix(&format!("{}: ", task.pipeline_id))
@@ -479,7 +477,7 @@ fn perform(
             .and_then(|current| current.tasks.get(&task.task_id)),
     )?);
     let reason = report.reasons.join("; ");
-    tracing::error!(target: "pubdata::told", reason, task.id = %task.task_id, "not renewed");
+    tracing::error!(target: "pubdata::told", reason, task.id = %task.task_id, "task not rebuilt");
     match publish::refusal_to_carry(
         plan.current.as_ref(),
         &settings.declarations.contracts,
@@ -493,14 +491,15 @@ fn perform(
     }
 }
 
-/// An archive that cannot be read may have been damaged on its way: the next run asks for it whole,
-/// not only whether it changed. Text with other columns than declared is as the publisher made it.
+/// Forces the next run to fetch unreadable archives in full instead of only checking for changes,
+/// because they may have been damaged in transit. Text with unexpected columns is what the
+/// publisher made and is not fetched again.
 fn forget_unreadable(settings: &RunSettings, entry: &TaskEntry, error: &Error) -> Result<()> {
     if error.kind() != ErrorKind::Format {
         return Ok(());
     }
     let snapshots = Snapshots::open(&settings.home)?;
-    // What a person gave cannot be asked for again.
+    // A manually imported file cannot be fetched again.
     let is_by_program = |snapshot: &&Snapshot| snapshot.obtained == Obtained::ByProgram;
     let is_archive = |snapshot: &&Snapshot| {
         settings
@@ -516,7 +515,7 @@ fn forget_unreadable(settings: &RunSettings, entry: &TaskEntry, error: &Error) -
         .try_for_each(|snapshot| snapshots.forget(snapshot))
 }
 
-/// Rows and findings of a staged build, from what its parts say.
+/// Adds the rows and issues of a staged build to the report, from its parts.
 fn count(staged: &StagedBuild, declaration: &Declaration, report: &mut TaskReport) {
     report.source_rows.clone_from(&staged.entry.source_rows);
     report.notes.extend(staged.notes.iter().cloned());

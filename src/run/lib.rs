@@ -1,6 +1,6 @@
-//! Decides what is stale and why, and does just that: fetch, build, validate, stage, and one commit
-//! at the end. One task per pipeline and partition; a task that fails never stops the others, its
-//! last good build is carried into the new release and marked stale.
+//! Decides what is stale and why, and does only that work: fetch, build, validate, stage, and one
+//! commit at the end. Each pipeline and partition is one task. A failed task never stops the
+//! others; the new release keeps its last good build and marks it stale.
 
 mod building;
 mod evidence;
@@ -18,7 +18,7 @@ mod settings;
 mod standing;
 mod toml_text;
 
-/// What `fuzz/` reaches that is no part of the library.
+/// Entry points for `fuzz/` that are not part of the library's interface.
 #[cfg(fuzzing)]
 #[doc(hidden)]
 pub mod fuzzing {

@@ -1,4 +1,4 @@
-//! Whoever listens to a run while it goes on: a bar on a terminal, lineage, a test.
+//! Defines the interface for observers of a run, such as a progress bar, lineage, or a test.
 
 use std::sync::Arc;
 
@@ -8,35 +8,35 @@ use crate::reporting::plan::Plan;
 use crate::reporting::report::TaskReport;
 use pubdata_fetch::FetchProgress;
 
-/// Told how a run goes on.
+/// Receives the events of a run.
 pub trait Observer: FetchProgress {
-    /// A run has begun, under its id.
+    /// Called when a run starts, with its id.
     fn begun(&self, run_id: &str, at: Timestamp) {
         let _ = (run_id, at);
     }
 
-    /// What is to be done is known.
+    /// Called when the plan is known.
     fn planned(&self, plan: &Plan) {
         let _ = plan;
     }
 
-    /// So many files are going to be asked for.
+    /// Called with the number of files before they are fetched.
     fn fetching(&self, files: usize);
 
-    /// A file is done, with a word on the outcome.
+    /// Called when a file is done, with its outcome.
     fn fetched(&self, url: &str, outcome: &str);
 
-    /// A task is being built.
+    /// Called when the build of a task starts.
     fn building(&self, task_id: &str);
 
-    /// So many of a task's shards or buckets are built.
+    /// Called with the number of shards or buckets of a task built so far.
     fn shard_built(&self, task_id: &str, done: usize, shards: usize) {
         let _ = (task_id, done, shards);
     }
 
-    /// A task is built, or why not.
+    /// Called when a task is built or has failed.
     fn built(&self, report: &TaskReport);
 }
 
-/// Shared by the tasks that report to it.
+/// An observer shared by all tasks.
 pub type SharedObserver = Arc<dyn Observer>;

@@ -1,5 +1,5 @@
-//! What a run works with: where it keeps what, what is declared, what the operator has chosen and
-//! what a person takes as it is; and the names by which tasks and releases are asked for.
+//! Settings of a run: its folders, the declarations, the operator's selection and acceptances. Also
+//! resolves the names that select tasks and releases.
 
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
@@ -13,10 +13,10 @@ use pubdata_core::pipeline::{Declaration, Declarations};
 use pubdata_fetch::FetchSettings;
 use pubdata_store::{Home, Manifest, Releases};
 
-/// The published table of records set aside.
+/// The published table of quarantined records.
 pub(crate) const QUARANTINE: &str = "pubdata.quarantine";
 
-/// What a run works with.
+/// Settings of a run.
 #[derive(Clone)]
 pub struct RunSettings {
     pub home: Home,
@@ -25,30 +25,29 @@ pub struct RunSettings {
     pub fetch: FetchSettings,
     /// The channel that is read and moved.
     pub channel: String,
-    /// Pipelines, datasets, families or tasks to work on; everything when empty.
+    /// Pipelines, datasets, families or tasks to work on; everything if empty.
     pub selectors: Vec<String>,
-    /// What runs when no selector is given, and what a night can do without.
+    /// The tasks that run if no selector is given, and those that may fail.
     pub chosen: Chosen,
-    /// Builds again even when nothing changed.
+    /// True if unchanged tasks are rebuilt too.
     pub is_forced: bool,
-    /// Uses the snapshots that are there and asks no publisher.
+    /// True if the local snapshots are used without asking any publisher.
     pub is_offline: bool,
-    /// What a person has looked at and takes as it is: `TASK:RULE`, or a source or dataset, of
-    /// which it is every loss.
+    /// Acceptances: `TASK:RULE`, or a source or dataset, for which every loss is accepted.
     pub accepted: Vec<String>,
-    /// Sources and pipelines whose layout, known from documentation, a person has confirmed.
+    /// Sources and pipelines whose documented layout an operator has confirmed.
     pub confirmed: Vec<String>,
-    /// Shown the parts that are built.
+    /// Receives the parts that are built.
     pub part_observer: Option<PartObserver>,
 }
 
-/// Accepted of a release that is made again: it was published.
+/// Accepts everything when a release is rebuilt, because it was already published.
 const EVERYTHING: &str = "*";
 
 impl RunSettings {
-    /// Those by which something published is made again with the declarations it was made with: it
-    /// had passed, or a person had taken it as it was. The declarations that these have are many,
-    /// and are not copied.
+    /// Returns the settings for rebuilding something published with its own declarations. Accepts
+    /// everything: the data passed its rules or was accepted then. Takes the declarations by value,
+    /// because copying them is expensive.
     pub(crate) fn making_again(&self, declarations: Declarations) -> Self {
         Self {
             home: self.home.clone(),
@@ -66,14 +65,14 @@ impl RunSettings {
         }
     }
 
-    /// The day of the run's clock, in UTC.
+    /// Returns the date of the run's clock, in UTC.
     pub(crate) fn today(&self) -> Date {
         self.fetch.clock.now().to_zoned(TimeZone::UTC).date()
     }
 
-    /// Whether a person has taken as it is what a rule says of one of these: a task, its pipeline,
-    /// a source or a dataset. A name without a rule is of a source or dataset, the last of the
-    /// names, and stands for its losses and for members that cannot be read.
+    /// Returns true if an operator has overridden a rule for one of the names: a task, its
+    /// pipeline, a source or a dataset. A name without a rule belongs to a source or dataset, the
+    /// last of the names. It covers that name's losses and unreadable members.
     pub(crate) fn waives(&self, names: &[&str], rule: &str) -> bool {
         let is_of_totals = [DRIFT, FLOOR, MEANING, QUARANTINED, WARNED].contains(&rule);
         self.accepted.iter().any(|accepted| {
@@ -91,7 +90,7 @@ impl RunSettings {
     }
 }
 
-/// By what a person may have named a task's dataset.
+/// Returns the names under which a task's dataset may be accepted.
 pub(crate) fn names<'n>(task_id: &'n str, dataset_id: &'n str) -> [&'n str; 3] {
     [
         task_id,
@@ -100,22 +99,21 @@ pub(crate) fn names<'n>(task_id: &'n str, dataset_id: &'n str) -> [&'n str; 3] {
     ]
 }
 
-/// What an operator has chosen. Each entry names a family, a pipeline, a dataset or a task, or
-/// begins names with `permit.*`.
+/// The operator's selection. Each entry is a family, pipeline, dataset or task, or a prefix such as
+/// `permit.*`.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(default)]
 pub struct Chosen {
-    /// What runs when nothing is named; everything when empty.
+    /// Names to run if no selector is given; everything if empty.
     pub pipelines: Vec<String>,
-    /// What does not, though it is among them.
+    /// Names excluded from `pipelines`.
     pub disabled: Vec<String>,
-    /// What a night can do without: that its files are missing or late is told and decides no exit
-    /// code.
+    /// Tasks that may fail: missing or late files are reported but do not affect the exit code.
     pub optional: Vec<String>,
 }
 
 impl Chosen {
-    /// Whether a task runs when nothing is named.
+    /// Returns true if a task runs when no selector is given.
     pub(crate) fn has(&self, declaration: &Declaration, task_id: &str) -> bool {
         let is_named = |names: &[String]| {
             names
@@ -125,7 +123,7 @@ impl Chosen {
         (self.pipelines.is_empty() || is_named(&self.pipelines)) && !is_named(&self.disabled)
     }
 
-    /// Whether a night can do without a task's files.
+    /// Returns true if a task's files may be missing.
     pub(crate) fn is_optional(&self, declaration: &Declaration, task_id: &str) -> bool {
         self.optional
             .iter()
@@ -133,8 +131,8 @@ impl Chosen {
     }
 }
 
-/// A selector names a family, a pipeline, a dataset or a task, or is the beginning of such names
-/// with a star behind it.
+/// Returns true if a selector matches a task. A selector is a family, pipeline, dataset or task, or
+/// a prefix of such names followed by a star.
 pub(crate) fn is_selected(selector: &str, declaration: &Declaration, task_id: &str) -> bool {
     let family = declaration
         .pipeline_id
@@ -150,18 +148,18 @@ pub(crate) fn is_selected(selector: &str, declaration: &Declaration, task_id: &s
     }
 }
 
-/// The release the channel points at.
+/// Returns the manifest of the release that the channel points at.
 ///
 /// # Errors
-/// `Config`, when nothing was published to it yet; `Store`, when it cannot be read.
+/// `Config` if the channel has no release yet; `Store` if it cannot be read.
 pub async fn current_manifest(settings: &RunSettings) -> Result<Manifest> {
     manifest_of(&settings.releases, &settings.channel, None).await
 }
 
-/// The manifest of a release; of the one that a channel points at, where none is named.
+/// Returns the manifest of a release, or of the channel's current release if none is given.
 ///
 /// # Errors
-/// `Config`, when nothing was published to the channel yet; `Store`, when it cannot be read.
+/// `Config` if the channel has no release yet; `Store` if it cannot be read.
 pub async fn manifest_of(
     releases: &Releases,
     channel: &str,

@@ -1,9 +1,9 @@
-//! Writes texts of publishers as TOML on one line, as a key or a value: a key has no other form,
-//! and a comment ends with its line.
+//! Writes publishers' texts as TOML on one line. A key has no other form, and a comment ends with
+//! its line.
 
 use std::fmt::Write;
 
-/// Returns a text as a basic string.
+/// Returns a text as a TOML basic string.
 pub(crate) fn quoted(text: &str) -> String {
     let mut quoted = String::from('"');
     for character in text.chars() {
@@ -24,7 +24,7 @@ pub(crate) fn quoted(text: &str) -> String {
 
 #[cfg(fuzzing)]
 pub mod fuzzing {
-    /// Returns a text as a basic string.
+    /// Returns a text as a TOML basic string.
     pub fn quoted(text: &str) -> String {
         crate::toml_text::quoted(text)
     }

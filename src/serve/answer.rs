@@ -1,5 +1,5 @@
-//! What answers are made of beside structs: values that are written in a form of their own, each
-//! with its JSON schema.
+//! Serializes the values of answers whose JSON form serde does not provide, each with its JSON
+//! schema.
 
 use std::borrow::Cow;
 use std::marker::PhantomData;
@@ -45,7 +45,8 @@ pub struct Fixed {
 
 impl Serialize for Fixed {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        // Of so few digits the shortest form has one decimal, which may be zero.
+        // Below this bound the shortest form of the float has exactly one decimal, which may be
+        // zero.
         const MOST: u64 = 1_000_000_000_000_000;
         match self.scale {
             0 => serializer.serialize_i64(self.units),
@@ -59,7 +60,7 @@ impl Serialize for Fixed {
     }
 }
 
-/// A number in the shortest form that reads back as the same; null when it is none.
+/// A float in the shortest form that reads back as the same value; null if it is not finite.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Float(pub f64);
 
@@ -131,7 +132,7 @@ pub struct Sha256(pub Digest);
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct ColumnValue<'a>(pub &'a serde_json::Value);
 
-/// The JSON text of a `T`, which is written as it is.
+/// JSON text of a `T`, written verbatim.
 #[derive(Debug, Clone)]
 pub struct Text<'a, T> {
     text: Cow<'a, str>,
@@ -139,7 +140,7 @@ pub struct Text<'a, T> {
 }
 
 impl<T> Text<'_, T> {
-    /// What is written, which must be a `T`.
+    /// Text written by `write`, which must produce a `T`.
     pub fn written(write: impl FnOnce(&mut Json)) -> Self {
         let mut json = Json::new();
         write(&mut json);
@@ -163,7 +164,7 @@ impl<T: Serialize> Text<'_, T> {
 }
 
 impl<'a, T> Text<'a, T> {
-    /// Of a text that was made before.
+    /// Wraps a text that already is the JSON of a `T`.
     pub fn made(text: &'a str) -> Self {
         Self {
             text: text.into(),
@@ -174,7 +175,7 @@ impl<'a, T> Text<'a, T> {
 
 impl<T> Serialize for Text<'_, T> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        // `RawValue` would be read through first.
+        // `RawValue` would parse the text first.
         serializer.serialize_bytes(self.text.as_bytes())
     }
 }
@@ -197,7 +198,7 @@ impl<T: JsonSchema> JsonSchema for Text<'_, T> {
     }
 }
 
-/// An object whose members' names are data, in this order.
+/// A JSON object whose member names are data, in this order.
 #[derive(Debug, Clone)]
 pub struct Members<K, V>(pub Vec<(K, V)>);
 

@@ -1,20 +1,20 @@
-//! Whom users may write to about what is served.
+//! Parses the operator's contact for questions about the published data.
 
 use std::sync::LazyLock;
 
 use regex::Regex;
 
-/// Whom to write to. DCAT-US wants an e-mail address; without one there is nobody.
+/// Name and e-mail address of the contact. DCAT-US requires the address.
 pub struct Contact<'a> {
     pub name: &'a str,
     pub address: &'a str,
 }
 
 impl<'a> Contact<'a> {
-    /// Reads `Data desk <desk@example.org>`, or the address alone.
+    /// Parses `Data desk <desk@example.org>`, or the address alone.
     pub fn of(text: &'a str) -> Option<Self> {
-        // The characters that the standard admits. What stands before others is not another,
-        // shorter address.
+        // The class lists the characters that DCAT-US allows. Any other character in front of the
+        // match makes the whole text invalid: the rest of it must not count as a shorter address.
         static ADDRESS: LazyLock<Regex> = LazyLock::new(|| {
             Regex::new(
                 r"(?:^|[\s<])([A-Za-z0-9_~!$&'*+=.-]+@[A-Za-z0-9_-]+(?:\.[A-Za-z0-9_-]+)+)>?\s*$",
@@ -60,7 +60,7 @@ mod tests {
             (read("call +1 555 0100"), read("desk@localhost"), read("")),
             (None, None, None)
         );
-        // Cut off at a character that the standard does not admit, they would be somebody else's.
+        // Cut at a character that DCAT-US does not allow, these would be the addresses of others.
         assert_eq!(
             (
                 read("Desk <a%b@example.org>"),

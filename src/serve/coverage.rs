@@ -1,5 +1,5 @@
-//! What is published: per dataset its vintages, counts, sources, dates, verdicts, and what is
-//! missing.
+//! Reports what is published: vintages, counts, sources, dates and verdicts of each dataset, and
+//! what is missing.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -37,14 +37,14 @@ use pubdata_core::contract::Contract;
 use pubdata_core::provenance::SourceRows;
 use pubdata_store::{DatasetEntry, TaskEntry};
 
-/// The parameters of both endpoints.
+/// Parameters of both endpoints.
 const PARAMETERS: &[Parameter] = &[format("datasets"), RELEASE, AS_OF];
 
 pub const GEOGRAPHIC: Endpoint = Endpoint {
     method: "GET",
     path: "/v1/geo-demographics/coverage",
     operation_id: "getGeographicCoverage",
-    summary: "What the geographic datasets cover",
+    summary: "Coverage of the geographic datasets",
     access: Access::Everyone,
     parameters: PARAMETERS,
     body: None,
@@ -57,7 +57,7 @@ pub const ALL: Endpoint = Endpoint {
     method: "GET",
     path: "/v1/coverage",
     operation_id: "getCoverage",
-    summary: "What all datasets cover",
+    summary: "Coverage of all datasets",
     access: Access::Everyone,
     parameters: PARAMETERS,
     body: None,
@@ -68,9 +68,9 @@ pub const ALL: Endpoint = Endpoint {
 
 #[derive(Serialize, JsonSchema)]
 struct CoverageReport<'a> {
-    /// The datasets of the release: all, or those of the family that the path names.
+    /// Datasets of the release: all, or those of the family in the path.
     datasets: Vec<DatasetCoverage<'a>>,
-    /// Datasets of the release's families of which it has no records.
+    /// Datasets of the release's families without any record in the release.
     without_records: Vec<WithoutRecords<'a>>,
 }
 
@@ -105,28 +105,28 @@ struct DatasetCoverage<'a> {
     geography_types: Vec<AreaCount>,
     #[serde(flatten)]
     counts: Counts<'a>,
-    /// What each list of permits or of licenses, each registry of businesses, and of `tax.state`
-    /// each state, holds and lacks; empty for other datasets.
+    /// Contents and gaps of each list of permits or licenses, each registry of businesses, and each
+    /// state of `tax.state`; empty for other datasets.
     lists: Vec<CoveredList<'a>>,
-    /// Areas and people that the whole dataset reaches.
+    /// Areas and people that the whole dataset covers.
     reach: Reach<'a>,
-    /// Builds whose layout was seen in records of the publisher, and builds whose layout is known
-    /// from documentation alone, with the people in their areas.
+    /// Builds whose layout was seen in the publisher's records, and builds whose layout is known
+    /// only from documentation, with the people in their areas.
     reach_by_layout: ReachByLayout,
     /// Publishers' labels of the files that the dataset was built from.
     source_versions: Vec<SourceVersion<'a>>,
-    /// What became of the rows of each source of the builds that made the dataset; each adds up to
-    /// `read`. Sources that are not read row by row are left out.
+    /// Outcome of the rows of each source of the dataset's builds; the outcomes of a source add up
+    /// to `read`. Omits sources that are not read row by row.
     source_rows: Vec<RowsOfSource<'a>>,
-    /// What is known of the publisher's words in each coded column of each build; empty for
-    /// datasets without such columns, and of builds of earlier versions.
+    /// Known words of the publisher in each coded column of each build. Empty for datasets without
+    /// such columns, and for builds of earlier versions.
     words: Vec<KnownWords<'a>>,
-    /// What needs attention about the sources of the builds, until a person has: `new_column` (the
-    /// publisher added one, and nothing of it is published), `empty_column`, `column_turned_empty`,
-    /// `file_missing` (one of several files did not come: the one of before stays in use, or there
-    /// is none), `optional_file_missing`, `unconfirmed_layout` (known from documentation alone),
-    /// `unknown_words` (more of a column's texts have no known meaning than the list's declaration
-    /// allows), `meaning_lost` (so many that answers say so).
+    /// Findings about the sources of the builds that an operator has to resolve. `new_column`: the
+    /// publisher added a column, which is not published. `empty_column`, `column_turned_empty`.
+    /// `file_missing`: one of several files did not arrive, and the previous one stays in use if it
+    /// exists. `optional_file_missing`. `unconfirmed_layout`: known only from documentation.
+    /// `unknown_words`: more of a column's texts have no known meaning than the declaration allows.
+    /// `meaning_lost`: so many texts are unknown that answers carry a notice.
     findings: Vec<SourceFinding<'a>>,
     /// Date of the newest source file, YYYY-MM-DD; null if no file has a date.
     source_date: Option<String>,
@@ -136,19 +136,19 @@ struct DatasetCoverage<'a> {
     /// Data that fail are not published.
     #[schemars(extend("enum" = ["passed", "passed_with_warnings"]))]
     validation_status: &'static str,
-    /// True when the last try to renew a part failed and its last good build is served.
+    /// True if the last attempt to renew a part failed and its last good build is served.
     is_stale: bool,
     /// Known limits of the dataset, in words.
     not_covered: &'a [String],
-    /// Parts of the dataset that are built on their own, such as a vintage or a city.
+    /// Parts of the dataset that are built separately, such as a vintage or a city.
     partitions: Vec<Partition<'a>>,
-    /// Registrants of the archive of facts by what became of them; only for that archive.
+    /// Number of registrants by outcome; only for the archive of facts.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "BTreeMap<&str, u64>")]
     outcomes: Option<BTreeMap<&'a str, u64>>,
     /// Age of the dataset's newest source file against the publisher's cadence.
     freshness: Freshness,
-    /// What needs attention, the worst of it.
+    /// Most serious condition of the dataset.
     state: DatasetState,
 }
 
@@ -177,24 +177,24 @@ struct RowsOfSource<'a> {
     source_id: &'a str,
     /// Number of rows read from the source's files, without those that the declaration ignores.
     read: u64,
-    /// Rows that a published record begins with.
+    /// Number of rows that start a published record.
     records: u64,
-    /// Rows that say more about a record which begins with another row.
+    /// Number of rows that add to a record started by another row.
     merged: u64,
     /// Number of rows that are not published because they break a rule.
     quarantined: u64,
-    /// Rows of which nothing is published, by reason: `replaced`, `repeated`, `unused`, or the code
-    /// of a finding.
+    /// Number of rows that are not published, by reason: `replaced`, `repeated`, `unused`, or the
+    /// code of a finding.
     left_out: BTreeMap<String, u64>,
 }
 
-/// Answers `GET /v1/coverage`: every dataset.
+/// Answers `GET /v1/coverage` with every dataset.
 pub fn all(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
     json.value(&covered(call, |_| true));
     Ok(Meta::default())
 }
 
-/// Answers `GET geo-demographics/coverage`: the datasets of this family.
+/// Answers `GET geo-demographics/coverage` with the datasets of this family.
 pub fn geographic(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
     json.value(&covered(call, |dataset_id| dataset_id.starts_with("geo.")));
     let mut meta = Meta::default();
@@ -223,7 +223,7 @@ fn covered<'a>(call: &'a Call<'_>, is_wanted: impl Fn(&str) -> bool) -> Coverage
     }
 }
 
-/// The datasets of the release's families of which it has no records.
+/// Returns the contracts of the release's families that have no records in the release.
 fn without_records<'a>(call: &Call<'a>) -> impl Iterator<Item = &'a Contract> {
     let datasets = &call.release.manifest.datasets;
     let family = |dataset_id: &str| dataset_id.split('.').next().unwrap_or_default().to_owned();
@@ -282,8 +282,7 @@ impl<'a> DatasetCoverage<'a> {
     }
 }
 
-/// Kinds of areas of a dataset and how many there are, in the newest vintage where there are
-/// several.
+/// Counts the areas of a dataset by kind, in the newest vintage if the dataset has several.
 fn area_counts(geo: &Geo<'_>, dataset_id: &str) -> Vec<AreaCount> {
     let counted = match dataset_id {
         "geo.zcta_metric" => geo.zcta_metrics.last().map(|table| ("zcta", table.areas())),
@@ -304,7 +303,7 @@ fn area_counts(geo: &Geo<'_>, dataset_id: &str) -> Vec<AreaCount> {
         .collect()
 }
 
-/// The lists of a dataset whose lists differ in what they hold and whom they reach.
+/// Returns the lists of a dataset that consists of lists with different contents and reach.
 fn covered_lists<'a>(
     call: &'a Call<'_>,
     dataset_id: &str,
@@ -332,8 +331,7 @@ fn covered_lists<'a>(
     .unwrap_or_default()
 }
 
-/// The states whose rates are all known where they apply, of the dataset that says so; none of
-/// others.
+/// Returns the states with complete rates. Only the dataset of states has such a set.
 fn whole_states<'a>(release: &'a Release, dataset_id: &str) -> Option<BTreeSet<&'a str>> {
     (dataset_id == STATES).then(|| TaxTables::of(release).whole_states().collect())
 }
@@ -353,7 +351,7 @@ fn source_versions<'a>(tasks: &[&'a TaskEntry]) -> Vec<SourceVersion<'a>> {
         .collect()
 }
 
-/// What became of the rows of each source, over the builds of a dataset.
+/// Sums the outcomes of the rows of each source over the builds of a dataset.
 fn source_rows<'a>(tasks: &[&'a TaskEntry]) -> Vec<RowsOfSource<'a>> {
     let mut by_source: BTreeMap<&str, SourceRows> = BTreeMap::new();
     for (source_id, rows) in tasks.iter().flat_map(|task| &task.source_rows) {

@@ -1,5 +1,4 @@
-//! What is said of a dataset wherever datasets are told: whose it is, how much of it there is, what
-//! needs attention, and its partitions.
+//! Summarises a dataset: publisher and licence, row counts, findings, and partitions.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -15,11 +14,11 @@ use crate::release::freshness::source_date;
 use pubdata_core::contract::Contract;
 use pubdata_store::{DatasetEntry, Manifest, Part, TaskEntry};
 
-/// Partition column of surveys, and how many years each is of.
+/// Partition column of surveys, and the number of years that each survey covers.
 const VINTAGE_YEAR: &str = "vintage_year";
 const YEARS_OF_SURVEY: i32 = 5;
 
-// Whose data a dataset's are.
+// Publisher and licence of a dataset.
 #[derive(Serialize, JsonSchema)]
 pub struct Origin {
     /// Publisher of the source files; several are joined with `; `.
@@ -31,7 +30,7 @@ pub struct Origin {
 }
 
 impl Origin {
-    /// Of the builds of a dataset.
+    /// Collects the distinct values over the builds of a dataset.
     pub fn of(tasks: &[&TaskEntry]) -> Self {
         let distinct = |value: fn(&TaskEntry) -> &str| {
             tasks
@@ -49,12 +48,12 @@ impl Origin {
         }
     }
 
-    /// Each of the publishers or homepages by itself.
+    /// Splits joined publishers or homepages.
     pub fn each(joined: &str) -> BTreeSet<&str> {
         joined.split("; ").filter(|one| !one.is_empty()).collect()
     }
 
-    /// What to write beside what is made of the data.
+    /// Returns the credit line for products made from the data.
     pub fn credit(&self) -> String {
         format!(
             "Source: {} ({}). Licence: {}.",
@@ -63,13 +62,13 @@ impl Origin {
     }
 }
 
-/// The licences of the builds of a dataset, each once: one may be of several sentences, and is not
-/// taken apart.
+/// Returns the distinct licences of a dataset's builds. A licence may have several sentences and is
+/// not split.
 pub fn licences<'a>(tasks: &[&'a TaskEntry]) -> BTreeSet<&'a str> {
     tasks.iter().map(|task| task.licence.as_str()).collect()
 }
 
-/// What to write where a dataset is named as a source.
+/// Returns the citation of a dataset.
 pub fn citation(
     manifest: &Manifest,
     dataset_id: &str,
@@ -93,16 +92,16 @@ pub fn citation(
     )
 }
 
-/// What people call a dataset; of one that this program has no contract of, its id.
+/// Returns the title of a dataset, or its id if this program has no contract for it.
 pub fn title<'a>(dataset_id: &'a str, contract: Option<&'a Contract>) -> &'a str {
     contract.map_or(dataset_id, |contract| &contract.title)
 }
 
-/// What a dataset is, in sentences: what a row of it is, what a reader might look for in vain, and
-/// whether it is of samples.
+/// Describes a dataset in sentences: the meaning of a row, the known limits, and whether the
+/// release is built from samples.
 pub fn description(manifest: &Manifest, dataset_id: &str, contract: Option<&Contract>) -> String {
     let mut said = contract.map_or_else(
-        || format!("Table {dataset_id}, of which this server has no contract."),
+        || format!("Table {dataset_id}. This server has no contract for it."),
         |contract| contract.grain.clone(),
     );
     if let Some(contract) = contract.filter(|contract| !contract.not_covered.is_empty()) {
@@ -115,9 +114,9 @@ pub fn description(manifest: &Manifest, dataset_id: &str, contract: Option<&Cont
     said
 }
 
-/// The first and the last day that a dataset's partitions are about, where they name years.
+/// Returns the first and last day that a dataset's partitions cover, if they name years.
 pub fn period(dataset: &DatasetEntry) -> Option<(String, String)> {
-    // A survey's years are named by the last of them.
+    // A survey is named after its last year.
     let years = dataset
         .parts
         .iter()
@@ -129,7 +128,7 @@ pub fn period(dataset: &DatasetEntry) -> Option<(String, String)> {
     ))
 }
 
-/// The builds that a dataset's parts are of, each once.
+/// Returns the distinct builds of a dataset's parts.
 pub fn tasks_of<'a>(manifest: &'a Manifest, dataset: &DatasetEntry) -> Vec<&'a TaskEntry> {
     let tasks: BTreeSet<&str> = dataset
         .parts
@@ -142,7 +141,7 @@ pub fn tasks_of<'a>(manifest: &'a Manifest, dataset: &DatasetEntry) -> Vec<&'a T
         .collect()
 }
 
-/// What validation said of a dataset: none that failed is published.
+/// Returns the result of validation. A dataset that failed is never published.
 pub fn verdict(dataset: &DatasetEntry) -> &'static str {
     let has_warnings = dataset
         .parts
@@ -155,16 +154,16 @@ pub fn verdict(dataset: &DatasetEntry) -> &'static str {
     }
 }
 
-// Rows of a dataset, and what validation said of them.
+// Row counts of a dataset, and the results of validation.
 #[derive(Serialize, JsonSchema)]
 pub struct Counts<'a> {
     /// Number of records in the dataset.
     rows: u64,
     /// Number of records that broke a rule and are not published with the dataset.
     quarantined_rows: u64,
-    /// Records set aside, by rule.
+    /// Number of quarantined records, by rule.
     quarantined: BTreeMap<String, u64>,
-    /// Records published with a warning, by code.
+    /// Number of records published with a warning, by code.
     warnings: BTreeMap<&'a str, u64>,
 }
 
@@ -196,11 +195,11 @@ pub struct SourceFinding<'a> {
     source_id: &'a str,
     /// Stable code of the finding, such as `new_column`.
     code: &'a str,
-    /// What was found in the source, in words.
+    /// Description of the finding, in words.
     detail: String,
 }
 
-/// What is to be seen to about the sources of a dataset, each once.
+/// Returns the distinct findings about the sources of a dataset.
 pub fn findings<'a>(call: &Call<'_>, tasks: &[&'a TaskEntry]) -> Vec<SourceFinding<'a>> {
     let findings: BTreeSet<_> = tasks.iter().flat_map(|task| &task.findings).collect();
     let told = findings.into_iter().map(|finding| SourceFinding {
@@ -211,7 +210,7 @@ pub fn findings<'a>(call: &Call<'_>, tasks: &[&'a TaskEntry]) -> Vec<SourceFindi
     told.collect()
 }
 
-/// What validation said of totals that did not block, of all parts, each once.
+/// Returns the distinct notes of validation about totals that did not block a part.
 pub fn notes<'a>(call: &Call<'_>, parts: impl IntoIterator<Item = &'a Part>) -> BTreeSet<String> {
     parts
         .into_iter()
@@ -220,12 +219,13 @@ pub fn notes<'a>(call: &Call<'_>, parts: impl IntoIterator<Item = &'a Part>) -> 
         .collect()
 }
 
-/// The day on which a release was published.
+/// Returns the day on which a release was published.
 pub fn day_of(manifest: &Manifest) -> &str {
     manifest.published_at.get(..10).unwrap_or_default()
 }
 
-/// Date of the newest file that the parts were built from. Parts of one build have the same files.
+/// Returns the date of the newest file that the parts were built from. Parts of one build share
+/// their files.
 pub fn newest_date<'a>(
     manifest: &Manifest,
     parts: impl IntoIterator<Item = &'a Part>,
@@ -241,8 +241,8 @@ pub fn newest_date<'a>(
         .map(|date| date.to_string())
 }
 
-/// Folders with their parts. Buckets only spread a dataset over files and say nothing about what is
-/// covered: they count as one.
+/// Groups the parts of a dataset by partition. Buckets only spread a dataset over files and do not
+/// describe coverage, so they are ignored.
 fn partitions(dataset: &DatasetEntry) -> BTreeMap<BTreeMap<&str, &str>, Vec<&Part>> {
     let mut partitions: BTreeMap<BTreeMap<&str, &str>, Vec<&Part>> = BTreeMap::new();
     for part in &dataset.parts {
@@ -272,19 +272,19 @@ pub struct Partition<'a> {
     /// Time of the partition's newest build, RFC 3339 UTC; null if the release does not describe
     /// it.
     built_at: Option<&'a str>,
-    /// What the layout of the sources is known from: a file of the publisher, or documents only;
-    /// null for builds that do not say.
+    /// Evidence of the sources' layout: a file of the publisher, or documentation only; null for
+    /// builds without this statement.
     #[schemars(extend("enum" = ["file", "documented", "confirmed", null]))]
     layout_evidence: Option<String>,
-    /// What the layout of each source is known from, and when that was last seen.
+    /// Evidence of the layout of each source, and the month in which it was last seen.
     evidence: Vec<Evidence<'a>>,
-    /// The day since which the publisher's next edition is late by its calendar; null on time,
-    /// where no calendar is known, and of partitions that are not the newest.
+    /// Day since which the publisher's next edition is late by its calendar. Null if it is on time,
+    /// if no calendar is known, and for all partitions but the newest.
     #[schemars(with = "Option<answer::Date>")]
     late_since: Option<Date>,
     /// True if the last attempt to renew the partition failed and its last good build is served.
     is_stale: bool,
-    /// Why the renewal failed; null if it did not.
+    /// Reason of the failed renewal; null if the renewal did not fail.
     stale_reason: Option<String>,
     /// Findings about totals that did not block the build.
     #[schemars(with = "Vec<String>")]
@@ -296,7 +296,7 @@ pub struct Partition<'a> {
 struct Evidence<'a> {
     /// Identifier of the source.
     source_id: &'a str,
-    /// What the layout is known from: a `file` of the publisher, an `excerpt` of its records, or
+    /// Evidence of the layout: a `file` of the publisher, an `excerpt` of its records, or
     /// `documented` in its documentation only.
     #[schemars(with = "&str", extend("enum" = ["file", "excerpt", "documented"]))]
     kind: Option<String>,
@@ -304,7 +304,7 @@ struct Evidence<'a> {
     seen: &'a str,
 }
 
-/// A dataset's folders: how much is in each, how fresh it is, and what it was made from.
+/// Returns the partitions of a dataset with their size, freshness and evidence.
 pub fn described_partitions<'a>(
     call: &'a Call<'_>,
     dataset: &'a DatasetEntry,
@@ -335,7 +335,7 @@ impl<'a> Partition<'a> {
                 .sum(),
             source_date: newest_date(manifest, parts.iter().copied()),
             built_at: tasks.values().map(|task| task.built_at.as_str()).max(),
-            // The weakest where builds differ: `documented` comes before `file`.
+            // The weakest evidence if builds differ: `documented` sorts before `file`.
             layout_evidence: tasks
                 .values()
                 .filter_map(|task| word(task.layout_evidence))
@@ -359,7 +359,7 @@ impl<'a> Partition<'a> {
     }
 }
 
-/// The word for one of several things, of a type that has no name here.
+/// Returns the serialized name of an enum variant whose type is not imported here.
 fn word(of: impl Serialize) -> Option<String> {
     serde_json::to_value(of).ok()?.as_str().map(str::to_owned)
 }

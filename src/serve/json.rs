@@ -1,5 +1,5 @@
-//! Writes JSON straight into a buffer: no tree in between, decimals as exact text. Commas are
-//! placed by looking at the last byte, which is never inside a string when a value begins.
+//! Writes JSON straight into a buffer, without a tree, and decimals as exact text. The last byte of
+//! the buffer decides whether a comma is due: it is never inside a string when a value begins.
 
 use std::io::{self, Write};
 
@@ -12,20 +12,20 @@ pub struct Json {
 }
 
 impl Json {
-    /// An empty text with room for a typical answer.
+    /// Creates an empty text with the capacity of a typical answer.
     pub fn new() -> Self {
         Self {
             buffer: Vec::with_capacity(8 * 1024),
         }
     }
 
-    /// The finished text.
+    /// Returns the finished text.
     pub fn into_bytes(self) -> Vec<u8> {
         self.buffer
     }
 
-    /// Writes the name of an object's next member; a value must follow. Names are plain words of
-    /// ours, so that nothing is escaped.
+    /// Writes the name of an object's next member; a value must follow. Names are plain identifiers
+    /// of this program and are not escaped.
     pub fn key(&mut self, name: &str) -> &mut Self {
         debug_assert!(is_plain(name.as_bytes()), "{name}");
         self.separate();
@@ -43,7 +43,7 @@ impl Json {
         self.buffer.push(b'}');
     }
 
-    /// Writes pieces in which nothing is to be escaped, such as keys of records, as one string.
+    /// Writes pieces that need no escaping, such as keys of records, as one string.
     pub fn plain(&mut self, pieces: &[&str]) {
         debug_assert!(
             pieces.iter().all(|piece| is_plain(piece.as_bytes())),
@@ -57,8 +57,8 @@ impl Json {
         self.buffer.push(b'"');
     }
 
-    /// Writes a number in the shortest form that reads back as the same number; null when it is
-    /// none.
+    /// Writes a float in the shortest form that reads back as the same value; null if it is not
+    /// finite.
     pub fn float(&mut self, value: f64) {
         if !value.is_finite() {
             return self.null();
@@ -84,7 +84,7 @@ impl Json {
         self.digits(magnitude, scale);
     }
 
-    /// Writes a decimal number of many digits: `unscaled` units of 10^-`scale`, exactly and without
+    /// Writes a 128-bit decimal number of `unscaled` units of 10^-`scale`, exactly and without
     /// trailing zeros.
     pub fn wide_decimal(&mut self, mut unscaled: i128, mut scale: u8) {
         while scale > 0 && unscaled % 10 == 0 {
@@ -97,8 +97,8 @@ impl Json {
         }
     }
 
-    /// Writes a number that no machine word holds; figures of this size are rare, so that this is
-    /// plain rather than quick.
+    /// Writes a number that does not fit into 64 bits. Such figures are rare, so the code favours
+    /// simplicity over speed.
     fn wide_digits(&mut self, unscaled: i128, scale: u8) {
         self.separate();
         let digits = format!(
@@ -114,8 +114,8 @@ impl Json {
         self.print(format_args!("{sign}{whole}{point}{fraction}"));
     }
 
-    /// Writes digits with a point before the last `scale` of them, last digit first and then turned
-    /// round.
+    /// Writes digits with a point before the last `scale` of them. Writes the last digit first,
+    /// then reverses the digits.
     fn digits(&mut self, mut magnitude: u64, scale: u8) {
         let start = self.buffer.len();
         let mut written = 0;
@@ -141,7 +141,7 @@ impl Json {
         self.buffer.extend_from_slice(value.as_bytes());
     }
 
-    /// Writes anything that serde can write; bytes are text that already is JSON.
+    /// Writes a value with serde. Bytes are written as text that already is JSON.
     pub fn value(&mut self, value: &impl serde::Serialize) {
         self.separate();
         let mut serializer = serde_json::Serializer::with_formatter(&mut self.buffer, AsWritten);
@@ -176,7 +176,7 @@ impl Json {
     }
 }
 
-/// Writes what serde serializes in the form of the other methods of [`Json`].
+/// Formats what serde serializes like the other methods of [`Json`].
 struct AsWritten;
 
 impl Formatter for AsWritten {
@@ -208,12 +208,12 @@ impl Formatter for AsWritten {
     }
 }
 
-/// Whether a text needs no escaping. Looks at eight bytes at a time: most texts are short.
+/// Reports whether a text needs no escaping. Reads eight bytes at a time: most texts are short.
 fn is_plain(bytes: &[u8]) -> bool {
     const ONES: u64 = 0x0101_0101_0101_0101;
     const HIGH_BITS: u64 = ONES << 7;
-    // Of bytes without their high bit, the lowest of those below `than` loses it; bytes beyond
-    // ASCII have it and need no escape.
+    // Finds the lowest byte below `than` by the bit that it borrows. Bytes beyond ASCII have the
+    // high bit set and need no escape.
     let below = |word: u64, than: u64| word.wrapping_sub(ONES * than) & !word & HIGH_BITS;
     let escapes = |word: &[u8; 8]| {
         let word = u64::from_ne_bytes(*word);
@@ -221,7 +221,7 @@ fn is_plain(bytes: &[u8]) -> bool {
             | below(word ^ (ONES * u64::from(b'"')), 1)
             | below(word ^ (ONES * u64::from(b'\\')), 1)
     };
-    // The last eight are looked at once more with what is left over.
+    // The last chunk overlaps the chunk before it if the length is no multiple of eight.
     match (
         bytes.last_chunk(),
         bytes.first_chunk::<4>(),
@@ -246,19 +246,18 @@ fn needs_escape(byte: u8) -> bool {
     (byte < 0x20) | (byte == b'"') | (byte == b'\\')
 }
 
-/// A number as millionths, where it is the one nearest to so many of them, as degrees and shares
-/// are. With at most fifteen digits no shorter number is nearer to it, so that these digits are the
-/// shortest form.
+/// Returns a number in millionths if it is the float nearest to them, as degrees and shares are.
+/// With at most fifteen digits no shorter number is nearer, so these digits are the shortest form.
 fn millionths(value: f64) -> Option<i64> {
     const MOST: f64 = 1e15;
     let scaled = (value * 1e6).round();
     let millionths = scaled as i64;
-    // By their bits: zero has a sign.
+    // Compares bits, because zero has a sign.
     (scaled.abs() < MOST && (millionths as f64 / 1e6).to_bits() == value.to_bits())
         .then_some(millionths)
 }
 
-/// Whether a decimal loses its trailing zeros.
+/// Selects whether a decimal loses its trailing zeros.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Trim {
     Keep,

@@ -1,6 +1,6 @@
-//! Serves the `/v1` API over HTTP from one release in memory, read-only. Requests are answered from
-//! the release that was current when they came; a new one is loaded beside it and swapped in. Knows
-//! releases, keys and contracts; never fetches, decodes or builds.
+//! Serves the `/v1` API over HTTP from one release in memory, read-only. A request is answered from
+//! the release that was current when it arrived; a new release is loaded next to it and then
+//! swapped in. This crate knows releases, keys and contracts. It never fetches, decodes or builds.
 
 mod admin;
 mod answer;
@@ -47,7 +47,7 @@ pub use server::Server;
 pub use settings::{HandedOut, Limits, LimitsServer, Pages, ServeSettings, TlsFiles, WhenAway};
 pub use tracer::Tracer;
 
-/// What `fuzz/` reaches that is no part of the library.
+/// Entry points for `fuzz/` that are not part of the public API.
 #[cfg(fuzzing)]
 #[doc(hidden)]
 pub mod fuzzing {
@@ -58,7 +58,7 @@ pub mod fuzzing {
 
     const CONNECTION: &str = "c0";
 
-    /// What the stream says to a message, as far as that does not depend on a release.
+    /// Returns the stream's replies to a message, as far as they do not depend on a release.
     pub fn answer_to_message(text: &str) -> Vec<String> {
         match ClientFrame::read(text) {
             Ok(ClientFrame::Auth(auth)) => vec![frames::error(
@@ -94,7 +94,7 @@ pub mod fuzzing {
         }
     }
 
-    /// The address that lines of `X-Forwarded-For` name behind so many proxies.
+    /// Returns the client address in lines of `X-Forwarded-For` behind `trusted_hops` proxies.
     pub fn address_behind(lines: &[&[u8]], trusted_hops: usize) -> Option<String> {
         let mut headers = axum::http::HeaderMap::new();
         for value in lines
@@ -106,7 +106,7 @@ pub mod fuzzing {
         super::http::peer::forwarded(&headers, trusted_hops).map(super::http::peer::name)
     }
 
-    /// A cursor, and what is read of it again.
+    /// Writes a cursor, and reads its sort key back.
     pub fn cursor_and_back(
         release: &ReleaseId,
         filters: &str,
@@ -117,7 +117,7 @@ pub mod fuzzing {
         (written, read)
     }
 
-    /// The release and the sort key of any text.
+    /// Reads the release and the sort key of any text.
     pub fn read_cursor(text: &str, release: &ReleaseId, filters: &str) -> (bool, Option<String>) {
         (
             cursor::release_of(text).is_ok(),

@@ -1,5 +1,5 @@
-//! How many records of each list have a text of the publisher in a coded column whose meaning is
-//! not known, and in which lists so many that the column's meaning is lost.
+//! Counts the records of each list whose coded columns have a publisher's text of unknown meaning.
+//! Reports the lists that lose a column's meaning because too many texts are unknown.
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
@@ -10,13 +10,13 @@ use serde::Serialize;
 use crate::answer::Float;
 use pubdata_store::{DatasetEntry, Manifest, WordCounts};
 
-/// Texts without a known meaning that are told of a column.
+/// Maximum number of unknown texts reported per column.
 const MOST_WORDS: usize = 10;
 
-/// Lists that a notice names.
+/// Maximum number of lists named by a notice.
 const MOST_LISTS: usize = 5;
 
-/// Decimals of a share: ten thousandths.
+/// Shares are cut off after four decimals.
 const SHARE_STEPS: f64 = 10_000.0;
 
 #[derive(Serialize, JsonSchema)]
@@ -25,17 +25,17 @@ pub struct KnownWords<'a> {
     task_id: &'a str,
     /// The coded column, such as `status`.
     column: &'a str,
-    /// Records in which the publisher has a text for it.
+    /// Number of records that have a publisher's text for the column.
     rows: u64,
-    /// Those whose text has no known meaning: there the column is `unknown` or null, and
-    /// `unknown_values` of the record has the text.
+    /// Number of records whose text has no known meaning. In these records the column is `unknown`
+    /// or null, and `unknown_values` has the text.
     unknown_rows: u64,
     /// Share of the records whose text is known, 0 to 1, cut off after four decimals.
     known_share: Float,
-    /// Whether so few are known (less than 75 %, unless the list's declaration says otherwise) that
-    /// answers from the list say so with the notice `MEANING_LOST`.
+    /// True if so few texts are known that answers from the list carry the notice `MEANING_LOST`.
+    /// The limit is 75 %, unless the list's declaration sets another.
     is_meaning_lost: bool,
-    /// At most ten of the texts without a known meaning, the commonest first.
+    /// At most ten of the texts without a known meaning, the most frequent first.
     commonest_unknown: Vec<UnknownWord>,
 }
 
@@ -48,7 +48,7 @@ struct UnknownWord {
     rows: u64,
 }
 
-/// What is known of the words of a dataset's coded columns: for each build and column.
+/// Returns the known words of a dataset's coded columns, by build and column.
 pub fn known_words<'a>(
     manifest: &'a Manifest,
     dataset_id: &str,
@@ -80,20 +80,18 @@ pub fn known_words<'a>(
     dataset.words().into_iter().map(of_column).collect()
 }
 
-/// Where an answer was looked for: its datasets, and the jurisdictions and states that it says it
-/// searched.
+/// Scope of a search: its datasets, and the jurisdictions and states that the answer names.
 pub struct Searched<'a> {
     pub datasets: &'a [Cow<'static, str>],
     pub jurisdictions: &'a [String],
     pub states: &'a [String],
 }
 
-/// Says of which lists that an answer was made from the meaning of a column is lost; none where it
-/// is of none.
+/// Returns a notice that names the searched lists in which the meaning of a column is lost, if any.
 pub fn lost(searched: &Searched<'_>, manifest: &Manifest) -> Option<String> {
     if searched.jurisdictions.is_empty() && searched.states.is_empty() {
-        // An answer about other things than lists, or about all of them: `/v1/coverage` has what is
-        // lost.
+        // The answer is not about lists, or about all of them; `/v1/coverage` reports the lost
+        // columns.
         return None;
     }
     let lost = manifest
@@ -135,7 +133,7 @@ pub fn lost(searched: &Searched<'_>, manifest: &Manifest) -> Option<String> {
             told.push(format!("and {others} more lists, which `/v1/coverage` names"));
         }
         format!(
-            "The publisher's words for these columns are not known for many records: {}. In these records the column is `unknown` or null, and a search by \
+            "Many records have a publisher's word without a known meaning in these columns: {}. In these records the column is `unknown` or null, and a search by \
              the column does not find them; the field with the publisher's own text has it.",
             told.join("; ")
         )
@@ -143,7 +141,7 @@ pub fn lost(searched: &Searched<'_>, manifest: &Manifest) -> Option<String> {
 }
 
 impl Searched<'_> {
-    /// Whether records of a build were among those that were looked at.
+    /// Reports whether the search covered records of a build.
     fn has(&self, task_id: &str, dataset: &DatasetEntry) -> bool {
         let parts = || dataset.parts.iter().filter(|part| part.task_id == task_id);
         let values = |key: &str| {

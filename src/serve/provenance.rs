@@ -1,7 +1,7 @@
-//! Answers `GET /v1/provenance/{record_id}`: the chain from a record to the publisher's bytes.
-//! Record, part, release, the run and channel that published it, then for each source cell the
-//! snapshot, archive member and byte range. Where it is asked for, the bytes themselves with the
-//! way to fetch the same ones, and what comes of making the record again from them.
+//! Answers `GET /v1/provenance/{record_id}`: the chain from a record to the publisher's bytes. The
+//! chain has the record, its part, release, run and channel. For each source cell it has the
+//! snapshot, archive member and byte range. On request it adds the bytes, commands that fetch the
+//! same bytes, and the result of building the record again from them.
 
 use std::sync::Arc;
 
@@ -41,9 +41,9 @@ pub const ENDPOINT: Endpoint = Endpoint {
 
 query! {
     pub struct Parameters<'a> {
-        /// Comma list. `bytes`: the publisher's bytes, and how to fetch the same ones; of lists
-        /// that may tell of persons, what is published of them. `replay`: what comes of making the
-        /// record again from its bytes.
+        /// Comma list. `bytes`: the publisher's bytes, and commands that fetch the same bytes; for
+        /// lists that may contain personal data, only what is published of them. `replay`: the
+        /// result of building the record again from its bytes.
         include: Vec<&'a str> = Kind::Word(&["bytes", "replay"]),
         ..RELEASE, ..AS_OF,
     }
@@ -55,16 +55,16 @@ struct Chain<'a> {
     record: ChainRecord<'a>,
     /// How the figure was computed from the publisher's figures; null if it is the publisher's own.
     formula: Option<String>,
-    /// How columns of the record come from the source where the source states something like them,
-    /// such as `fy` beside `fiscal_year`; empty if there are none.
+    /// Rules for columns of the record that the source states in a similar form, such as `fy` for
+    /// `fiscal_year`; empty if the record has none.
     derivations: Vec<Derivation<'a>>,
-    /// The Parquet file that has the record.
+    /// Parquet file that contains the record.
     part: ChainPart<'a>,
-    /// The build that made the file.
+    /// Build that made the file.
     build: Build<'a>,
-    /// The release that published the file.
+    /// Release that published the file.
     release: ChainRelease<'a>,
-    /// The publisher's bytes that the record was made from.
+    /// Publisher's bytes that the record was made from.
     sources: Vec<Source<'a>>,
     /// Result of rebuilding the record from its source bytes; only with `include=replay`.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -151,9 +151,8 @@ struct Source<'a> {
     snapshot: File<'a>,
     /// Name of the file in the archive; null if the snapshot is not an archive.
     member: Option<&'a str>,
-    /// Digest of the member's bytes, where pointers carry it: members that did not change are
-    /// carried over from archive to archive. By BLAKE3 (`b3sum`), or SHA-256 where no name stands
-    /// before the digits.
+    /// Digest of the member's bytes, for pointers that carry one: unchanged members are reused from
+    /// archive to archive. Uses BLAKE3 (`b3sum`), or SHA-256 if the digits have no prefix.
     #[schemars(with = "Option<&str>", extend("pattern" = "^(blake3:)?[0-9a-f]{64}$"))]
     member_digest: Option<Digest>,
     /// First byte, in the member or file after decompression.
@@ -164,9 +163,9 @@ struct Source<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "ShownBytes")]
     bytes: Option<&'a ShownBytes>,
-    /// With `include=bytes`: what fetches the same bytes from the publisher, as long as the file is
-    /// the same there. Empty where the file is not fetched by HTTP, came from a mirror, or a person
-    /// gave it.
+    /// Commands that fetch the same bytes from the publisher while its file is unchanged; only with
+    /// `include=bytes`. Empty if the file is not fetched by HTTP, came from a mirror, or was
+    /// imported manually.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Vec<String>")]
     commands: Option<Vec<String>>,
@@ -187,23 +186,23 @@ struct File<'a> {
     /// Time at which these bytes were first fetched, RFC 3339 UTC; null if the release does not
     /// list the file.
     fetched_at: Option<&'a str>,
-    /// Who asked the publisher for the file: the program, or a person who gave it to the program.
+    /// How the file was obtained: fetched by the program, or imported manually.
     #[schemars(extend("enum" = ["by program", "by hand", null]))]
     obtained: Option<&'static str>,
-    /// Name of the mirror that the bytes came from in place of the publisher; null if they came
-    /// from the publisher, or a person imported them.
+    /// Name of the mirror that the bytes came from instead of the publisher; null if they came from
+    /// the publisher, or were imported manually.
     mirror: Option<&'a str>,
-    /// The places that the publisher's server sent on to from `url`, in order, without queries; the
-    /// last gave the bytes. Empty when `url` itself did.
+    /// URLs that the publisher's server redirected to from `url`, in order, without queries; the
+    /// last gave the bytes. Empty if it did not redirect.
     redirected_through: &'a [String],
     /// Size of the file in bytes; null if the release does not list the file.
     size_bytes: Option<u64>,
 }
 
-/// What is told of the publishers' files, as far as it was asked for.
+/// Requested views of the publishers' files.
 #[derive(Default)]
 struct Told {
-    /// One for each pointer.
+    /// One entry for each pointer.
     bytes: Option<Arc<Vec<ShownBytes>>>,
     replay: Option<Arc<ToldReplay>>,
 }
@@ -238,7 +237,7 @@ async fn trace(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
             .iter()
             .map(|_| ShownBytes::nothing(Shown::Unavailable, NO_TRACER))
             .collect();
-        // A file that is not there may come.
+        // A missing file may arrive later.
         let is_kept = |_: &Vec<ShownBytes>| false;
         look(
             call,
@@ -271,20 +270,20 @@ async fn trace(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
         datasets: vec![dataset_id.to_owned().into()],
         ..Meta::default()
     };
-    // Another server of the same store may have the files, and this one tomorrow.
+    // Another server of the same store may have the files, and this server may get them later.
     meta.is_momentary = told.replay.as_ref().is_some_and(|replay| !is_final(replay))
         || told.bytes.as_ref().is_some_and(|bytes| !is_seen(bytes));
     json.value(&chain(call, &id, part, &record, &told));
     Ok(meta)
 }
 
-/// Said by a server that nobody gave a tracer.
-const NO_TRACER: &str = "this server does not look at the publishers' files";
+/// Message of a server without a tracer.
+const NO_TRACER: &str = "this server has no access to the publishers' files";
 
 type Look<T> =
     for<'a> fn(&'a dyn Tracer, FoundRecord<'a>) -> BoxFuture<'a, pubdata_core::error::Result<T>>;
 
-/// Has a record's files looked at, or says with `nothing` that this server cannot.
+/// Runs the tracer on a record's files, or returns `nothing` if this server has no tracer.
 async fn look<T: Send + Sync + 'static>(
     call: &Call<'_>,
     work: &Arc<SharedWork<T>>,
@@ -311,12 +310,13 @@ async fn look<T: Send + Sync + 'static>(
     work.done(&call.client.id, subject, is_kept, made).await
 }
 
-/// Whether a record will always come out so: what differs may be a damaged file, which is mended.
+/// Reports whether the result of a replay is final. A mismatch may come from a damaged file, which
+/// can be repaired.
 fn is_final(replay: &ToldReplay) -> bool {
     matches!(replay.verdict, Some(Replay::Match | Replay::NotPossible))
 }
 
-/// Whether all bytes could be looked at.
+/// Reports whether all bytes were available.
 fn is_seen(bytes: &[ShownBytes]) -> bool {
     bytes.iter().all(|bytes| bytes.shown != Shown::Unavailable)
 }
@@ -380,8 +380,8 @@ fn chain<'a>(
     }
 }
 
-/// How a figure was computed that the publisher does not state: the contract's words with the
-/// record's variables in them.
+/// Describes how a figure was computed that the publisher does not state: the contract's formula
+/// with the record's variables.
 fn formula(call: &Call<'_>, id: &RecordId, columns: &Map<String, Value>) -> Option<String> {
     let is_derived = columns
         .get("is_derived")
@@ -417,8 +417,8 @@ impl<'a> Source<'a> {
                 .filter(|input| input.source_id == pointer.source_id)
         };
         let exact = of_source().find(|input| input.sha256 == pointer.snapshot);
-        // A pointer into an archive may carry the member's own digest: then the archive of this
-        // release holds that member.
+        // A pointer into an archive may carry the member's own digest. In that case the archive of
+        // this release holds that member.
         let snapshot = exact.or_else(|| of_source().find(|_| pointer.member.is_some()));
         Self {
             source_id: &pointer.source_id,
@@ -451,8 +451,8 @@ impl<'a> Source<'a> {
     }
 }
 
-/// What fetches the same bytes from the publisher, as long as the file is the same there. None of
-/// what is not fetched by HTTP, was given by a person, or came from a mirror.
+/// Returns commands that fetch the same bytes from the publisher while its file is unchanged. Empty
+/// if the file is not fetched by HTTP, was imported manually, or came from a mirror.
 fn commands(snapshot: &Snapshot, pointer: &SourcePointer) -> Vec<String> {
     let SourcePointer {
         offset,
@@ -473,7 +473,7 @@ fn commands(snapshot: &Snapshot, pointer: &SourcePointer) -> Vec<String> {
             (offset + length).saturating_sub(1)
         )],
         Some(member) => {
-            // `unzip` takes names for patterns.
+            // `unzip` treats names as patterns.
             let name: String = member
                 .chars()
                 .flat_map(|character| {
@@ -495,7 +495,7 @@ fn commands(snapshot: &Snapshot, pointer: &SourcePointer) -> Vec<String> {
     }
 }
 
-/// A word of a command line.
+/// Quotes a text as one word of a shell command.
 fn quoted(text: &str) -> String {
     format!("'{}'", text.replace('\'', "'\\''"))
 }

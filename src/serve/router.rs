@@ -1,5 +1,5 @@
-//! Answers every path: those of the route table at once, pages and the stream's socket by an axum
-//! router beside them.
+//! Routes every request: paths of the route table directly, pages and the stream's socket through
+//! an axum router.
 
 use std::convert::Infallible;
 use std::sync::Arc;
@@ -36,7 +36,7 @@ use super::server::Server;
 use super::stream;
 
 impl Server {
-    /// What answers requests, for a server or a test.
+    /// Returns the service that answers requests, for a server or a test.
     pub fn api(self: &Arc<Self>) -> Api {
         Api(Arc::new(Inner {
             paths: self.paths.clone(),
@@ -47,7 +47,7 @@ impl Server {
     }
 }
 
-/// Answers requests.
+/// Service that answers requests.
 #[derive(Clone)]
 pub struct Api(Arc<Inner>);
 
@@ -102,7 +102,8 @@ where
     }
 }
 
-/// The length that axum tells of what has no body is not the one that the answer would have.
+/// Removes the length that axum sets for responses without a body: it is not the length of the
+/// answer to `GET`.
 fn without_false_length(mut response: Response) -> Response {
     if is_bodiless(response.status()) {
         response.headers_mut().remove(header::CONTENT_LENGTH);
@@ -110,7 +111,8 @@ fn without_false_length(mut response: Response) -> Response {
     response
 }
 
-/// The answer, or where it refuses a browser without a key, a page that says what the address is.
+/// Returns the answer. A browser that is refused for lack of a key gets a page that explains the
+/// address.
 async fn explained<F: Future<Output = Response>>(
     pages: Arc<Pages>,
     request: Request,
@@ -129,7 +131,7 @@ async fn explained<F: Future<Output = Response>>(
     page.unwrap_or(response)
 }
 
-/// An answer in a coding that the request accepts, where it accepts any.
+/// Compresses an answer if the request accepts a coding.
 async fn compressed<F: Future<Output = Response>>(
     request: Request,
     answer: impl FnOnce(Request) -> F,
@@ -137,13 +139,13 @@ async fn compressed<F: Future<Output = Response>>(
     if !request.headers().contains_key(header::ACCEPT_ENCODING) {
         return answer(request).await;
     }
-    // A service may be called again, which this one is not.
+    // A service can be called several times, but this one is called once.
     let mut answer = Some(answer);
     let once = service_fn(move |request| {
         let answer = answer.take().expect("called once");
         async move { Ok::<_, Infallible>(answer(request).await) }
     });
-    // What is counted where it is made is as large as it is, and ranges of it are asked for.
+    // Counted responses keep their size: clients request ranges of them.
     let is_packed = |_, _, _: &HeaderMap, extensions: &axum::http::Extensions| {
         extensions.get::<Counted>().is_none()
     };
@@ -157,7 +159,7 @@ async fn compressed<F: Future<Output = Response>>(
     }
 }
 
-/// Everything that is not in the route table.
+/// Builds the router for every path that is not in the route table.
 fn pages(server: &Arc<Server>) -> Router {
     let settings = &server.service.settings;
     let admitted = || from_fn_with_state(server.service.clone(), admitted);
@@ -207,7 +209,7 @@ fn pages(server: &Arc<Server>) -> Router {
         .merge(pages.layer(guarded(pays)))
 }
 
-/// Refuses a client without a token where no endpoint does.
+/// Rejects a client that exceeded its rate limit on paths without an endpoint.
 async fn admitted(
     State(service): State<Arc<service::Service>>,
     Extension(metered): Extension<Metered>,
@@ -226,7 +228,7 @@ async fn admitted(
     )
 }
 
-/// Refuses a request under the name of another host.
+/// Rejects a request that names another host.
 async fn own_host(
     State(service): State<Arc<service::Service>>,
     request: Request,
@@ -246,7 +248,7 @@ async fn own_host(
     }
 }
 
-/// Where a code is explained; the text of the path is not believed.
+/// Returns the page that explains a problem code. Text from the path is not copied into the URL.
 fn problem_page(code: &str) -> String {
     let known = CODES.iter().find(|entry| entry.name == code);
     format!(
@@ -261,7 +263,7 @@ async fn upgrade(State(server): State<Arc<Server>>, request: Request) -> Respons
     stream::upgrade(server.stream.clone(), request).await
 }
 
-/// The router of the metrics address.
+/// Builds the router of the metrics address.
 pub fn metrics_router(server: &Arc<Server>) -> Router {
     let router = Router::new()
         .route("/metrics", get(metrics))
@@ -301,14 +303,14 @@ async fn no_route(
     )
 }
 
-/// Refuses a method that the path does not have; the router adds `Allow`.
+/// Rejects a method that the path does not have; the router adds `Allow`.
 async fn wrong_method(
     State(server): State<Arc<Server>>,
     Extension(request_id): Extension<RequestId>,
     request: Request,
 ) -> Response {
     let detail = format!(
-        "{} is not a method of this path; `Allow` has those that are",
+        "{} is not a method of this path; `Allow` lists its methods",
         shown(request.method().as_str())
     );
     problem_response(
@@ -327,14 +329,14 @@ async fn asyncapi_document(State(server): State<Arc<Server>>, headers: HeaderMap
     server.asyncapi.answer(&headers).await
 }
 
-/// A file of the channel's log.
+/// Serves a file of the channel's log.
 async fn log_file(
     State(server): State<Arc<Server>>,
     Extension(metered): Extension<Metered>,
     Extension(request_id): Extension<RequestId>,
     file: Path<String>,
 ) -> Response {
-    // The store is asked, which may take long.
+    // The request may wait for the store.
     let answered = match server.service.run(&metered.client) {
         Ok(_running) => receipts::log_answer(&server.service, &file).await,
         Err(problem) => Err(problem),
@@ -364,7 +366,8 @@ async fn ready(State(server): State<Arc<Server>>) -> Response {
     }
 }
 
-/// The numbers, for whoever asks on this machine: what a proxy has passed on comes from elsewhere.
+/// Serves the metrics to clients on this machine. A request that a proxy forwarded comes from
+/// elsewhere.
 async fn metrics_on_main(
     State(server): State<Arc<Server>>,
     Extension(request_id): Extension<RequestId>,
@@ -390,7 +393,7 @@ async fn metrics(State(server): State<Arc<Server>>) -> Response {
         numbers,
         server.stream.numbers(),
     );
-    // Files of the home are looked at.
+    // Reading files of the home blocks.
     let reader = server.clone();
     let readings = tokio::task::spawn_blocking(move || {
         reader.readings(release.as_ref().map(|release| &release.manifest))

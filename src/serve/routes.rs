@@ -1,6 +1,6 @@
-//! The route table: with the router the only place that names families. Paths, parameters and
-//! access are declared where each endpoint is; the router, the strict reading of parameters and the
-//! OpenAPI document follow from it.
+//! Declares the route table. Only this module and the router name families. Each endpoint declares
+//! its paths, parameters and access; the router, strict parameter parsing and the OpenAPI document
+//! derive from them.
 
 use serde_json::Value;
 
@@ -15,11 +15,11 @@ use super::{
 };
 use pubdata_core::contract::Contracts;
 
-/// Endpoints about all datasets.
+/// Endpoints that concern all datasets.
 static OF_ALL: Family = Family {
     tag: Tag {
         name: "Coverage and provenance",
-        description: "What is published, how fresh and how complete it is, and the way from a record back to the publisher's bytes.",
+        description: "Contents, freshness and completeness of the published data, and the chain from a record to the publisher's bytes.",
     },
     load: place::LOAD,
     endpoints: &[
@@ -46,8 +46,8 @@ static OF_ALL: Family = Family {
     ],
 };
 
-/// All families. The first is loaded before the others, which are given what it keeps of a release;
-/// these side by side.
+/// All families. The first is loaded before the others, which receive what it keeps of a release;
+/// the others load in parallel.
 pub static FAMILIES: [&Family; 11] = [
     &OF_ALL,
     &bulk::FAMILY,
@@ -62,20 +62,20 @@ pub static FAMILIES: [&Family; 11] = [
     &admin::FAMILY,
 ];
 
-/// Every endpoint.
+/// Returns every endpoint.
 pub fn endpoints() -> impl Iterator<Item = &'static Endpoint> {
     FAMILIES.iter().flat_map(|family| family.endpoints)
 }
 
-/// What is read of a release when it is loaded.
+/// Returns the loaders that read a release.
 pub fn loads() -> Vec<Load> {
     FAMILIES.iter().map(|family| family.load).collect()
 }
 
-/// Where code is shown to ask when nothing else is said.
+/// Server URL of code examples if no public URL is set.
 pub const DEFAULT_URL: &str = "http://127.0.0.1:8080";
 
-/// The OpenAPI document.
+/// Builds the OpenAPI document.
 pub fn openapi_document(contracts: &Contracts, public_url: Option<&str>) -> Value {
     openapi::document(
         &FAMILIES,
@@ -85,7 +85,7 @@ pub fn openapi_document(contracts: &Contracts, public_url: Option<&str>) -> Valu
     )
 }
 
-/// The AsyncAPI document of the stream.
+/// Builds the AsyncAPI document of the stream.
 pub fn asyncapi_document(contracts: &Contracts, public_url: Option<&str>) -> Value {
     asyncapi::document(
         contracts,

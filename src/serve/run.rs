@@ -1,5 +1,5 @@
-//! Runs the server until it is told to stop: follows the channel and the event log, and stops
-//! without cutting answers short.
+//! Runs the server until a signal stops it: follows the channel and the event log, and finishes
+//! requests in progress.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -20,21 +20,20 @@ use pubdata_core::contract::Contracts;
 use pubdata_core::error::{Error, Result};
 use pubdata_store::Replica;
 
-/// Connections of the address of `/metrics`.
+/// Maximum number of connections to the address of `/metrics`.
 const METRICS_CONNECTIONS: usize = 64;
-/// Descriptors for all but connections: parts that are read, the log, the connections of
-/// `/metrics`, those that are about to close.
+/// File descriptors that are not API connections: parts being read, the log, connections of
+/// `/metrics`, and connections about to close.
 const OTHER_DESCRIPTORS: usize = 256;
-/// Without them nothing can be answered.
+/// Minimum number of other descriptors; with fewer the server cannot answer.
 const LEAST_OTHER_DESCRIPTORS: usize = 32;
 const LEAST_CONNECTIONS: usize = 8;
 
-/// Serves until the process is told to stop (SIGTERM or ctrl-c), then lets requests in progress
-/// finish.
+/// Serves until the process receives SIGTERM or ctrl-c, then lets requests in progress finish.
 ///
 /// # Errors
-/// `Config`, when a setting is wrong; `Store`, when an address, the certificate, the keys or the
-/// store cannot be used.
+/// `Config` if a setting is wrong; `Store` if an address, the certificate, the keys or the store
+/// cannot be used.
 pub async fn serve(mut settings: ServeSettings, contracts: Contracts) -> Result<()> {
     fit_connections(&mut settings.limits)?;
     let server = Server::new(settings, contracts, Arc::new(Timestamp::now))?;
@@ -45,7 +44,7 @@ pub async fn serve(mut settings: ServeSettings, contracts: Contracts) -> Result<
         .filter(|contact| Contact::of(contact).is_none())
     {
         tracing::warn!(
-            "the catalog names nobody to write to: `{contact}`, given as --contact or PUBDATA_CONTACT, does not end with an e-mail address that DCAT-US admits"
+            "the catalog has no contact: `{contact}` (--contact or PUBDATA_CONTACT) does not end with an e-mail address that DCAT-US allows"
         );
     }
     let listener = listen::bind(settings.bind)?;
@@ -78,7 +77,7 @@ pub async fn serve(mut settings: ServeSettings, contracts: Contracts) -> Result<
         &server.service.home,
         server.service.catalog.releases().store(),
     )?;
-    // Before anybody asks: the keys of a store are those of this server.
+    // Runs before the first request, because this server's keys come from the store.
     let replica = match replica {
         Some(mut replica) => {
             tell_of_replica(&mut String::new(), replica.refresh(Timestamp::now()).await);
@@ -92,7 +91,7 @@ pub async fn serve(mut settings: ServeSettings, contracts: Contracts) -> Result<
         tracing::error!("the event log cannot be read: {error}");
     }
     let tail = tokio::spawn(stream::tail(server.stream.clone()));
-    // Until the last request is answered.
+    // Metrics stay available until the last request is answered.
     let metrics_stop = watch::Sender::new(false);
     let metrics_server = metrics.map(|(address, listener)| {
         tracing::info!("metrics on http://{address}/metrics");
@@ -115,7 +114,7 @@ pub async fn serve(mut settings: ServeSettings, contracts: Contracts) -> Result<
     );
     tokio::spawn(stop_on_signal(server.clone(), stop));
     let outcome = answering.await;
-    // Sockets are no requests: the server above does not wait for them.
+    // WebSocket connections are not requests: the server above does not wait for them.
     let _ = tokio::time::timeout(settings.drain_limit, server.stream.sockets.drained()).await;
     follower.abort();
     tail.abort();
@@ -129,8 +128,8 @@ pub async fn serve(mut settings: ServeSettings, contracts: Contracts) -> Result<
     outcome
 }
 
-/// Raises this process' limit of open files to a number, or as far as the system allows, and
-/// returns the limit that holds now.
+/// Raises this process's limit of open files to `wanted`, or as far as the system allows. Returns
+/// the limit in effect.
 fn raise_open_files_limit(wanted: u64) -> u64 {
     let before = getrlimit(Resource::Nofile);
     let current = before.current.unwrap_or(u64::MAX);
@@ -148,8 +147,8 @@ fn raise_open_files_limit(wanted: u64) -> u64 {
     .map_or(current, |()| raised)
 }
 
-/// Raises the number of descriptors that the system gives this process, and has no more connections
-/// than they are enough for.
+/// Raises the limit of file descriptors, and reduces the number of connections to what the limit
+/// allows.
 fn fit_connections(limits: &mut Limits) -> Result<()> {
     let wanted = limits.connections + OTHER_DESCRIPTORS;
     let given = usize::try_from(raise_open_files_limit(wanted as u64)).unwrap_or(usize::MAX);
@@ -162,11 +161,11 @@ fn fit_connections(limits: &mut Limits) -> Result<()> {
             .clamp(LEAST_OTHER_DESCRIPTORS, OTHER_DESCRIPTORS)
             .min(given);
     if fitting < LEAST_CONNECTIONS {
-        return Err(Error::config(format!("the system lets this process have {given} files and connections open, which is not enough to serve"))
+        return Err(Error::config(format!("the system limits this process to {given} open files and connections, which is not enough to serve"))
             .hint("raise the limit: `ulimit -n 8192`, or `LimitNOFILE=8192` in the service's unit"));
     }
     tracing::warn!(
-        "the system lets this process have {given} files and connections open: {fitting} connections instead of {}; `LimitNOFILE={wanted}` is enough for all",
+        "the system limits this process to {given} open files and connections: {fitting} connections instead of {}; `LimitNOFILE={wanted}` is enough for all",
         limits.connections
     );
     limits.connections = fitting;
@@ -174,9 +173,9 @@ fn fit_connections(limits: &mut Limits) -> Result<()> {
     Ok(())
 }
 
-/// Bounds what gives way to nobody by the connections: sockets may have half of them and requests
-/// that are worked on a quarter, so that one can always be closed for a newcomer, such as one that
-/// asks for the server's health.
+/// Bounds sockets and running requests, which cannot be evicted, by the number of connections.
+/// Sockets get half of them and running requests a quarter. A connection can then always be closed
+/// for a new client, such as a health check.
 fn share_out(limits: &mut Limits) {
     limits.stream_sockets = limits.stream_sockets.min(limits.connections / 2);
     limits.simultaneous_requests = limits
@@ -187,11 +186,11 @@ fn share_out(limits: &mut Limits) {
         .min((limits.connections / 8).max(1));
 }
 
-/// Makes what the API is described by before somebody asks for it.
+/// Builds the OpenAPI document before the first request for it.
 async fn describe(server: Arc<Server>) {
     let making = tokio::task::spawn_blocking(move || _ = server.openapi());
     if let Err(error) = making.await {
-        tracing::error!("the document of the API cannot be made: {error}");
+        tracing::error!("cannot build the OpenAPI document: {error}");
     }
 }
 
@@ -222,11 +221,11 @@ async fn follow_channel(service: Arc<Service>) {
                 let text = format!("{error}; {way_out}");
                 if text != last_failure {
                     let what_stays = if service.catalog.current().is_some() {
-                        "the present release stays"
+                        "the current release stays in use"
                     } else {
                         "no release is served"
                     };
-                    tracing::error!("the channel cannot be followed, {what_stays}: {text}");
+                    tracing::error!("cannot follow the channel ({what_stays}): {text}");
                 }
                 last_failure = text;
                 continue;
@@ -236,10 +235,10 @@ async fn follow_channel(service: Arc<Service>) {
     }
 }
 
-/// How often keys and event log of a store are asked for.
+/// Interval at which keys and event log of a store are polled.
 const LOOK_AT_STORE: Duration = Duration::from_secs(1);
 
-/// Copies what machines share for as long as the server runs.
+/// Copies shared keys and events from the store for as long as the server runs.
 async fn follow_store(mut replica: Replica) {
     let mut interval = tokio::time::interval(LOOK_AT_STORE);
     interval.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
@@ -250,7 +249,7 @@ async fn follow_store(mut replica: Replica) {
     }
 }
 
-/// Says once what keeps keys or events of the store from here.
+/// Logs a failure to follow the store, once per distinct failure.
 fn tell_of_replica(last_failure: &mut String, outcome: Result<()>) {
     let failure = outcome
         .err()
@@ -258,7 +257,7 @@ fn tell_of_replica(last_failure: &mut String, outcome: Result<()>) {
         .unwrap_or_default();
     if !failure.is_empty() && failure != *last_failure {
         tracing::error!(
-            "keys and events of the store cannot be followed, those that are known stay: {failure}"
+            "cannot follow keys and events of the store; known keys and events stay in use: {failure}"
         );
     }
     *last_failure = failure;

@@ -1,4 +1,4 @@
-//! The server as a whole: what its routes share.
+//! Holds the state that all routes share.
 
 use std::sync::{Arc, OnceLock};
 
@@ -19,7 +19,7 @@ use pubdata_core::ids::ReleaseId;
 use pubdata_store::monitor::{OfRelease, Readings, Watch};
 use pubdata_store::{Home, Manifest};
 
-/// Everything that routes share.
+/// State that all routes share.
 pub struct Server {
     pub(super) service: Arc<Service>,
     pub(super) stream: Arc<Stream>,
@@ -28,15 +28,12 @@ pub struct Server {
     pub(super) asyncapi: Arc<Document>,
     pub(super) paths: Arc<Paths>,
     pub(super) pages: Arc<Pages>,
-    /// What the ledger of the home says, where it has one.
+    /// Reader of the home's ledger, if the home has one.
     pub(super) watch: Watch,
 }
 
 impl Server {
     /// Prepares a server; no release is loaded yet.
-    ///
-    /// # Errors
-    /// `Config`, when a setting is wrong; `Store`, when home or keys cannot be read.
     pub fn new(settings: ServeSettings, contracts: Contracts, clock: Clock) -> Result<Arc<Self>> {
         let asyncapi = asyncapi::document(&contracts, &settings.limits, &settings.own_url());
         let service = Arc::new(Service::new(settings, contracts, clock, routes::loads())?);
@@ -69,28 +66,28 @@ impl Server {
         }))
     }
 
-    /// What the API is described by. It takes some hundredths of a second to make, for which no
-    /// release has to wait.
+    /// Returns the OpenAPI document. Building it takes some hundredths of a second, so no release
+    /// waits for it.
     pub(super) fn openapi(&self) -> &Arc<Document> {
         self.openapi
             .get_or_init(|| Arc::new(json_document(&self.described)))
     }
 
-    /// Follows the channel: loads and swaps in its release when it has moved.
+    /// Follows the channel: loads its release and swaps it in if the channel has moved.
     ///
     /// # Errors
-    /// `Store`, when channel or release cannot be read; what is served stays.
+    /// `Store` if the channel or the release cannot be read; the current release stays in use.
     pub async fn refresh(&self) -> Result<Option<ReleaseId>> {
         self.service.refresh().await
     }
 
-    /// The numbers of the home and of the release that is served; none where the ledger cannot be
+    /// Returns the metrics of the home and of the served release, or `None` if the ledger cannot be
     /// read. Blocks.
     pub(super) fn readings(&self, manifest: Option<&Manifest>) -> Option<Readings> {
         let history = self
             .watch
             .history()
-            .inspect_err(|error| tracing::warn!(%error, "no numbers of the runs"))
+            .inspect_err(|error| tracing::warn!(%error, "cannot read the metrics of the runs"))
             .ok()?;
         let today = self.service.today();
         let release = manifest.map(|manifest| {
@@ -111,11 +108,11 @@ impl Server {
         ))
     }
 
-    /// Takes what the follower has added to the event log, as the server does by itself several
+    /// Reads what the follower has added to the event log. A running server calls this several
     /// times a second.
     ///
     /// # Errors
-    /// `Store`, when the log cannot be read; what is known of it stays.
+    /// `Store` if the log cannot be read; events read before stay available.
     pub async fn follow_log(&self) -> Result<()> {
         self.stream.look().await
     }

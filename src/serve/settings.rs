@@ -1,5 +1,5 @@
-//! How the server runs and what it allows at most, with defaults. Settings that would send keys in
-//! the open are refused.
+//! Defines the server's settings and limits with their defaults. Rejects settings that would send
+//! keys in plain text.
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
@@ -10,64 +10,65 @@ use crate::tracer::Tracer;
 use pubdata_core::error::{Error, Result};
 use pubdata_store::Plans;
 
-/// How the server runs. Everything but the home and the plans has a default.
+/// Settings of the server. Everything but the home and the plans has a default.
 #[derive(Debug, Clone)]
 pub struct ServeSettings {
     pub home: PathBuf,
-    /// Where releases lie when not in the home: `s3://bucket/prefix`.
+    /// URL of releases that are not in the home: `s3://bucket/prefix`.
     pub store_url: Option<String>,
-    /// Buckets that several servers share; without them each server counts by itself.
+    /// Shared rate limits of several servers; without them each server counts separately.
     pub shared_limits: Option<LimitsServer>,
     pub plans: Plans,
-    /// What looks at the publishers' files; none says so where they are asked for.
+    /// Reader of the publishers' files; without it, answers that need the files say that it is
+    /// missing.
     pub tracer: Option<Arc<dyn Tracer>>,
-    /// Whether publishers' files are handed out.
+    /// Access to the publishers' files.
     pub snapshots: HandedOut,
     pub channel: String,
     pub bind: SocketAddr,
     pub tls: Option<TlsFiles>,
-    /// A proxy in front ends TLS and sets `X-Forwarded-For`: plain HTTP may then be bound to any
-    /// address.
+    /// True if a proxy terminates TLS and sets `X-Forwarded-For`: plain HTTP may then be bound to
+    /// any address.
     pub is_behind_proxy: bool,
-    /// How many proxies, one behind the other, may be believed about where a request comes from.
+    /// Number of chained proxies whose `X-Forwarded-For` entries are trusted.
     pub trusted_hops: usize,
-    /// Address of `/metrics`; none serves it on the main address when that is loopback and no proxy
-    /// stands in front.
+    /// Address of `/metrics`. `None` serves it on the main address if that is loopback and has no
+    /// proxy.
     pub metrics_bind: Option<SocketAddr>,
-    /// Address that callers use, such as `https://data.example.org`; none makes links relative.
+    /// Address that callers use, such as `https://data.example.org`; `None` makes links relative.
     pub public_url: Option<String>,
-    /// Whom to write to about what is served: an e-mail address, after a name or alone.
+    /// Contact for questions about the data: an e-mail address, after a name or alone.
     pub contact: Option<String>,
-    /// Web origins that scripts may call from; `*` is any.
+    /// Web origins that scripts may call from; `*` means any.
     pub cors_origins: Vec<String>,
-    /// Who may see the pages.
+    /// Access to the HTML pages.
     pub pages: Pages,
-    /// A folder with templates of the operator's own.
+    /// Folder with the operator's own templates.
     pub templates: Option<PathBuf>,
-    /// How often the channel is looked at.
+    /// Interval at which the channel is polled.
     pub poll_interval: Duration,
-    /// How long requests in progress may take when the server stops.
+    /// Time that requests in progress may take when the server stops.
     pub drain_limit: Duration,
     pub limits: Limits,
 }
 
-/// Who may see the pages.
+/// Access to the HTML pages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Pages {
-    /// Everyone: what keys for people's data open, without one.
+    /// Everyone, including data that the API serves only with a key.
     Public,
     /// Holders of a key.
     Keyed,
-    /// Nobody.
+    /// The pages are disabled.
     Off,
 }
 
-/// Which of the publishers' files are handed out.
+/// Access to the publishers' files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum HandedOut {
-    /// None.
+    /// No file is served.
     Off,
-    /// Those that may be shown as they are, to keys; others to administrators.
+    /// Open files are served to keys, other files to administrators.
     Public,
 }
 
@@ -78,7 +79,7 @@ pub struct TlsFiles {
     pub key: PathBuf,
 }
 
-/// Bounds on what one request, and all together, may take.
+/// Limits on one request, and on all requests together.
 #[derive(Debug, Clone, Copy)]
 pub struct Limits {
     pub url_bytes: usize,
@@ -87,57 +88,57 @@ pub struct Limits {
     pub body_bytes: usize,
     pub request_time: Duration,
     pub simultaneous_requests: usize,
-    /// Of those, the requests of one key, or of one address without a key.
+    /// Requests of one key, or of one address without a key; part of `simultaneous_requests`.
     pub requests_of_client: usize,
-    /// The most rows of a whole list.
+    /// Maximum number of rows in a whole list.
     pub rows_of_list: usize,
-    /// Open connections; fewer where the system gives fewer descriptors.
+    /// Open connections; fewer if the system provides fewer descriptors.
     pub connections: usize,
-    /// Of those, connections from one address: not from this machine, and not behind a proxy, which
-    /// stands for all.
+    /// Connections from one address. Does not apply to this machine, or behind a proxy, which has
+    /// one address for all clients.
     pub connections_of_address: usize,
-    /// How long a client may take to shake hands, and to send the head of a request.
+    /// Time that a client may take for the TLS handshake, and for the head of a request.
     pub head_time: Duration,
-    /// How long a client may take nothing of what it is sent.
+    /// Time for which a client may accept no bytes of the response.
     pub write_time: Duration,
-    /// Bytes of answers that clients have not taken yet, and those of one client.
+    /// Bytes of responses that clients have not accepted yet: of all clients, and of one.
     pub bytes_in_flight: usize,
     pub bytes_in_flight_of_client: usize,
-    /// Answers that are smaller are not counted there: the bound on connections bounds them.
+    /// Smaller responses are not counted in these bytes: the limit on connections bounds them.
     pub least_counted_bytes: usize,
-    /// Bound on the earlier releases kept in memory for `release` and `as_of`, all together; the
-    /// last one asked for is kept in any case.
+    /// Limit on the earlier releases kept in memory for `release` and `as_of`, all together. The
+    /// last requested release is always kept.
     pub retained_bytes: usize,
-    /// Bound on the parts kept in memory of datasets that are too large to be kept as a whole, all
+    /// Limit on the cached parts of datasets that are too large to keep whole in memory, for all
     /// releases together.
     pub part_cache_bytes: usize,
-    /// How long one who asks for the bytes of a record, or to make it again, waits for it.
+    /// Time that a request waits for the bytes of a record, or for its replay.
     pub trace_time: Duration,
-    /// Bound on the parts of a bucket that are kept on disk.
+    /// Limit on the parts of a bucket that are kept on disk.
     pub disk_cache_bytes: u64,
-    /// Parts of which the decoded rows take as much are read from copies on disk, mapped into
-    /// memory. What is made of parts is kept in files where these have an eighth of it.
+    /// A part whose decoded rows take at least this many bytes is read from a memory-mapped copy on
+    /// disk. Structures derived from parts are kept in files from an eighth of this size.
     pub least_copied_bytes: usize,
     /// Sockets of the stream, of all clients together.
     pub stream_sockets: usize,
-    /// Memory of the events that can be sent again; beyond, the oldest go first.
+    /// Memory for events that can be sent again; beyond this limit the oldest are dropped first.
     pub stream_bytes: usize,
-    /// Events that may wait for a socket, and how long more than these may: an index of a day
-    /// brings thousands at once.
+    /// Number of events that may wait for a socket, and how long the queue may exceed it. A daily
+    /// index brings thousands at once.
     pub stream_queue: usize,
     pub stream_grace: Duration,
-    /// A socket on which nothing was sent for so long is sent a heartbeat.
+    /// A socket gets a heartbeat if nothing was sent on it for this time.
     pub stream_heartbeat: Duration,
-    /// A socket on which nothing came for so long, no answer to a ping either, is closed.
+    /// A socket is closed if nothing arrived on it for this time, not even an answer to a ping.
     pub stream_silence: Duration,
-    /// How long a client without a key in the upgrade may take to send one.
+    /// Time within which a client without a key in the upgrade request must send one.
     pub stream_auth_time: Duration,
 }
 
-/// Where the buckets of several servers are.
+/// Server of the rate limits that several servers share.
 #[derive(Clone)]
 pub struct LimitsServer {
-    /// May hold a password.
+    /// May contain a password.
     pub url: String,
     pub when_away: WhenAway,
 }
@@ -151,12 +152,12 @@ impl std::fmt::Debug for LimitsServer {
     }
 }
 
-/// What holds while shared buckets cannot be asked for.
+/// Behaviour while the shared rate limits are unavailable.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum WhenAway {
-    /// Each server counts by itself.
+    /// Each server counts separately.
     Open,
-    /// Requests are refused.
+    /// Requests are rejected.
     Closed,
 }
 
@@ -195,7 +196,7 @@ impl Default for Limits {
 }
 
 impl ServeSettings {
-    /// The defaults: loopback, port 8080, channel `nightly`.
+    /// Returns the defaults: loopback, port 8080, channel `nightly`.
     pub fn new(home: PathBuf, plans: Plans) -> Self {
         Self {
             home,
@@ -221,7 +222,7 @@ impl ServeSettings {
         }
     }
 
-    /// Where this server can be asked: its public address, or the one that it is bound to.
+    /// Returns the URL of this server: its public address, or the address that it is bound to.
     pub fn own_url(&self) -> String {
         let scheme = if self.tls.is_some() { "https" } else { "http" };
         self.public_url
@@ -229,25 +230,24 @@ impl ServeSettings {
             .unwrap_or_else(|| format!("{scheme}://{}", self.bind))
     }
 
-    /// Refuses settings that would send keys over an open network in plain text, or that cannot
+    /// Rejects settings that would send keys over an open network in plain text, or that cannot
     /// work.
-    ///
-    /// # Errors
-    /// `Config`, naming the setting and the way out.
     pub fn check(&self) -> Result<()> {
         if !self.bind.ip().is_loopback() && self.tls.is_none() && !self.is_behind_proxy {
-            return Err(Error::config(format!("plain HTTP on {} would send API keys over the network in the open", self.bind))
-                .hint("give a certificate and key, bind to 127.0.0.1, or say that a proxy in front ends TLS"));
+            return Err(Error::config(format!("plain HTTP on {} would send API keys over the network unencrypted", self.bind))
+                .hint("pass a certificate and key, bind to 127.0.0.1, or pass --behind-proxy if a proxy terminates TLS"));
         }
         if self.metrics_bind == Some(self.bind) && self.bind.port() != 0 {
             return Err(
                 Error::config(format!("metrics and API cannot both be on {}", self.bind))
-                    .hint("give metrics another port, or none"),
+                    .hint("choose another port for metrics, or omit its address"),
             );
         }
         if self.trusted_hops == 0 {
-            return Err(Error::config("at least one proxy must be believed")
-                .hint("leave --behind-proxy out when there is none"));
+            return Err(
+                Error::config("the number of trusted proxies must be at least 1")
+                    .hint("omit --behind-proxy if the server has no proxy"),
+            );
         }
         if self.poll_interval.is_zero() {
             return Err(Error::config("the poll interval cannot be 0"));
@@ -264,19 +264,19 @@ impl ServeSettings {
         Ok(())
     }
 
-    /// Whether the main address also serves `/metrics`: not where a proxy would hand it to
-    /// everyone.
+    /// Reports whether the main address also serves `/metrics`. Behind a proxy it does not: the
+    /// proxy would expose the metrics to everyone.
     pub fn is_metrics_on_main(&self) -> bool {
         self.metrics_bind.is_none() && self.bind.ip().is_loopback() && !self.is_behind_proxy
     }
 
-    /// Whether whatever the browsers of this machine show may ask this server under a name of its
-    /// own: not where TLS or a proxy knows for which name a request is.
+    /// Reports whether web pages in browsers of this machine can reach this server under a host
+    /// name of their own. TLS and proxies already check the host name of a request.
     pub fn is_reached_by_browsers_of_this_machine(&self) -> bool {
         self.bind.ip().is_loopback() && self.tls.is_none() && !self.is_behind_proxy
     }
 
-    /// Connections that one address may have; none where a proxy stands for all.
+    /// Returns the number of connections allowed for one address, or `None` behind a proxy.
     pub fn connections_of_address(&self) -> Option<usize> {
         (!self.is_behind_proxy).then_some(self.limits.connections_of_address)
     }

@@ -1,6 +1,6 @@
-//! Answers `GET /v1/snapshots/{sha256}`: what is known of a publisher's file and which releases
-//! were made from it; where the server is set to hand files out, the file itself or a range of it.
-//! A file that may tell of persons what is not published is for administrators only.
+//! Answers `GET /v1/snapshots/{sha256}`: facts about a publisher's file, and the releases that were
+//! made from it. If the settings allow it, serves the file or a range of it. Only administrators
+//! get files that may contain unpublished personal data.
 
 use std::io::SeekFrom;
 use std::ops::Range;
@@ -40,11 +40,11 @@ pub const ENDPOINT: Endpoint = Endpoint {
     summary: "A publisher's file, and the releases that were made from it",
     access: Access::Everyone,
     parameters: &[Kind::Word(&["bytes"])
-        .described("`bytes`: the file itself, or with `Range` a part of it. Needs a key, and a server that hands files out.")
+        .described("`bytes`: the file itself, or with `Range` a part of it. Needs a key, and a server that serves publishers' files.")
         .named("format")],
     body: None,
     data: Data::of::<SnapshotReport<'static>>(),
-    // A release that is deleted is no longer told of.
+    // The answer must not mention a release after its deletion.
     validity: Validity::Moment,
     handler: Handler::Download { list: |call, json| report(call, json).boxed(), file: |call, head| file(call, head).boxed() },
 };
@@ -63,12 +63,12 @@ struct SnapshotReport<'a> {
     source_date: &'a str,
     /// Time at which these bytes were first fetched, RFC 3339 UTC.
     fetched_at: &'a str,
-    /// `by program`: the program fetched the file. `by hand`: a person downloaded it and imported
-    /// it.
+    /// `by program`: the program fetched the file. `by hand`: the file was downloaded and imported
+    /// manually.
     #[schemars(extend("enum" = ["by program", "by hand"]))]
     obtained: &'static str,
-    /// Name of the mirror that the bytes came from in place of the publisher; null if they came
-    /// from the publisher, or a person imported them.
+    /// Name of the mirror that the bytes came from instead of the publisher; null if they came from
+    /// the publisher, or were imported manually.
     mirror: Option<&'a str>,
     /// URLs that the publisher's server redirected to, in order, without queries; empty if it did
     /// not redirect.
@@ -79,11 +79,11 @@ struct SnapshotReport<'a> {
     publisher: Option<&'a str>,
     /// Licence of the file; null if the release does not describe the task that read it.
     licence: Option<&'a str>,
-    /// Builds of the newest release that was made from it.
+    /// Builds that read the file, in the newest release made from it.
     tasks: Vec<&'a str>,
     /// Datasets that were built from the file.
     datasets: Vec<&'a str>,
-    /// Releases that were made from it, newest first, of the newest 30 that are kept.
+    /// Releases that were made from it, newest first, out of the newest 30 that are kept.
     releases: Vec<MadeRelease<'a>>,
     /// Availability of the file at this server.
     file: Availability,
@@ -102,23 +102,23 @@ struct MadeRelease<'a> {
 #[derive(Serialize, JsonSchema)]
 #[schemars(rename = "SnapshotReportFile")]
 struct Availability {
-    /// Whether this server has a copy.
+    /// True if this server has a copy.
     is_here: bool,
-    /// Who may have it with `format=bytes`.
+    /// Access with `format=bytes`: nobody, holders of keys, or administrators.
     #[serde(rename = "for")]
     #[schemars(extend("enum" = ["nobody", "keys", "administrators"]))]
     for_whom: &'static str,
 }
 
-/// The most releases that are looked at, the newest that are kept.
+/// Number of releases that are searched, the newest that are kept.
 const MOST_RELEASES: usize = 30;
 
-/// A snapshot, and where it was used.
+/// A snapshot, and the releases that used it.
 struct Used {
     snapshot: Snapshot,
-    /// Of the newest release that was made from it.
+    /// Manifest of the newest release that was made from the snapshot.
     manifest: Arc<Manifest>,
-    /// Newest first.
+    /// Release ids and times of publication, newest first.
     releases: Vec<(String, String)>,
 }
 
@@ -131,7 +131,7 @@ impl Used {
         })
     }
 
-    /// Datasets that were made from it.
+    /// Returns the datasets that were built from the snapshot.
     fn datasets(&self) -> impl Iterator<Item = &str> {
         let is_made = |task_id: &str| self.tasks().any(|(known, _)| known == task_id);
         self.manifest
@@ -231,7 +231,7 @@ async fn report(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
     Ok(Meta::default())
 }
 
-/// Who may have the file.
+/// Returns the access class of the file.
 fn for_whom(call: &Call<'_>, snapshot: &Snapshot) -> &'static str {
     let is_open = call
         .service
@@ -274,7 +274,7 @@ async fn file(call: &Call<'_>, head: &Parts) -> Result<Response> {
     let (snapshot, service) = (&used.snapshot, call.service);
     match for_whom(call, snapshot) {
         "nobody" => {
-            let message = "this server hands out no publishers' files; the publisher's address is in `url` of the answer without `format`";
+            let message = "this server does not serve publishers' files; the publisher's address is in `url` of the answer without `format`";
             return Err(Problem::of_field(
                 Code::CoverageUnavailable,
                 "format",
@@ -292,7 +292,7 @@ async fn file(call: &Call<'_>, head: &Parts) -> Result<Response> {
             ));
         }
         "administrators" if !call.scopes().contains(&Scope::Admin) => {
-            let message = "the file may tell of persons what is not published here: it needs a key with the scope `admin`";
+            let message = "the file may contain personal data that is not published here: it needs a key with the scope `admin`";
             return Err(Problem::new(Code::InsufficientPermission, message));
         }
         _ => {}
@@ -344,7 +344,7 @@ async fn file(call: &Call<'_>, head: &Parts) -> Result<Response> {
     Ok(response)
 }
 
-/// The bytes of a file, a piece at a time.
+/// Streams the bytes of a file, one piece at a time.
 async fn read(
     path: &Path,
     range: Range<u64>,
@@ -361,7 +361,7 @@ async fn read(
                 return Ok(None);
             }
             let mut piece = vec![0; PIECE_BYTES.min(usize::try_from(left).unwrap_or(usize::MAX))];
-            // A file that was cut short since is no file to hand out: the answer breaks off.
+            // If the file was truncated in the meantime, the response breaks off.
             file.read_exact(&mut piece).await.at("read", &path)?;
             let left = left - piece.len() as u64;
             Ok(Some((piece, (file, left, path))))

@@ -1,5 +1,5 @@
-//! What an answer needs of the publishers' files, which the server itself does not read: whoever
-//! starts it gives what does.
+//! Defines the access to the publishers' files that answers need. The server does not read these
+//! files; the program that starts it provides an implementation.
 
 use std::fmt::Debug;
 
@@ -9,16 +9,16 @@ use pubdata_core::error::Result;
 use pubdata_store::FoundRecord;
 use pubdata_store::evidence::{ShownBytes, ToldReplay};
 
-/// Looks at the files that records were made from. What it tells may be told to anyone who may see
-/// the record.
+/// Reader of the files that records were made from. Its results may be shown to every client with
+/// access to the record.
 pub trait Tracer: Debug + Send + Sync {
-    /// The bytes of a record, one for each of its pointers. May block.
+    /// Returns the bytes of a record, one entry for each of its pointers. May block.
     fn bytes<'a>(&'a self, found: FoundRecord<'a>) -> BoxFuture<'a, Result<Vec<ShownBytes>>>;
 
-    /// Whether a source's files may be shown as they are, and do not tell of persons what is not
-    /// published.
+    /// Reports whether a source's files may be shown as they are, because they contain no
+    /// unpublished personal data.
     fn is_open(&self, source_id: &str) -> bool;
 
-    /// What comes of making a record again from its bytes. May block.
+    /// Returns the result of building a record again from its bytes. May block.
     fn replay<'a>(&'a self, found: FoundRecord<'a>) -> BoxFuture<'a, Result<ToldReplay>>;
 }

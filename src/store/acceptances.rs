@@ -1,5 +1,5 @@
-//! What people have looked at and taken as it is, in a file that only grows. Of several words on
-//! the same thing the last one counts.
+//! Reads and writes the append-only file of what operators reviewed and accepted. The last line
+//! about an id and a rule takes precedence.
 
 use jiff::civil::Date;
 use schemars::JsonSchema;
@@ -8,11 +8,11 @@ use serde::{Deserialize, Serialize};
 use super::{Home, lines};
 use pubdata_core::error::Result;
 
-/// Format of the lines of `accepted.jsonl`; readers refuse a newer one. 2: rules of single tasks,
-/// for one run.
+/// Format of the lines of `accepted.jsonl`; readers refuse a newer one. Format 2 adds rules of
+/// single tasks, accepted for one run.
 pub const ACCEPTANCE_FORMAT_VERSION: u32 = 2;
 
-/// What a person has looked at and taken as it is.
+/// One decision of an operator: an acceptance, or its withdrawal.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Acceptance {
     /// Format of its line in `accepted.jsonl`.
@@ -23,54 +23,53 @@ pub struct Acceptance {
     #[serde(flatten)]
     #[schemars(with = "AcceptedMembers")]
     pub what: Accepted,
-    /// Who accepted it.
+    /// Name of the operator who accepted it.
     pub by: String,
-    /// When, RFC 3339 UTC.
+    /// Time of the decision, RFC 3339 UTC.
     #[schemars(extend("format" = "date-time"))]
     pub at: String,
-    /// The last day on which it counts, `YYYY-MM-DD`. Absent if it counts for one run, or until it
-    /// is withdrawn.
+    /// The last day on which it is valid, `YYYY-MM-DD`. Absent if it is valid for one run, or until
+    /// it is withdrawn.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Date")]
     pub until: Option<String>,
-    /// True if it takes back what was accepted before. Absent otherwise.
+    /// True if it withdraws an earlier acceptance. Absent otherwise.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_withdrawn: bool,
 }
 
-/// What is accepted of a source, pipeline or dataset.
+/// Property of a source, pipeline or dataset that an operator accepts.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "what", rename_all = "snake_case")]
 pub enum Accepted {
-    /// The layout, known from documentation until then, is that of the files.
+    /// The layout of the files, which was only documented until then.
     Layout,
-    /// What a rule says of it is right. Without a last day it counts for one run.
+    /// The result that a rule reports. Without a last day it is valid for one run.
     Rule { rule: String },
-    /// Losses against the last release are right, as format 1 has it.
+    /// Losses compared with the last release; format 1 only.
     Shrink,
-    /// The source's server has this host key.
+    /// The host key of the source's server.
     HostKey { fingerprint: String },
 }
 
-/// The members of all kinds of [`Accepted`].
+/// The members of all variants of [`Accepted`], for the schema.
 #[derive(JsonSchema)]
 #[expect(dead_code, reason = "only its schema is used")]
 struct AcceptedMembers {
-    /// Kind of what is accepted. `rule`: what a rule says of it; `shrink`: a loss, as format 1 has
-    /// it.
+    /// Kind of acceptance. `rule`: the result that a rule reports; `shrink`: a loss of records, in
+    /// format 1.
     #[schemars(extend("enum" = ["layout", "rule", "shrink", "host_key"]))]
     what: String,
-    /// The rule, such as `shrink` or `drift`. Absent if `what` is something else.
+    /// The rule, such as `shrink` or `drift`. Absent for other kinds.
     #[schemars(skip_serializing_if = "String::is_empty")]
     rule: String,
-    /// Fingerprint of the server's key; empty if it is taken back. Absent if `what` is something
-    /// else.
+    /// Fingerprint of the server's host key; empty if it is withdrawn. Absent for other kinds.
     #[schemars(skip_serializing_if = "String::is_empty")]
     fingerprint: String,
 }
 
 impl Accepted {
-    /// The word for it, as on the command line.
+    /// Returns its name on the command line.
     pub fn name(&self) -> &str {
         match self {
             Self::Layout => "layout",
@@ -81,27 +80,18 @@ impl Accepted {
     }
 }
 
-/// Writes down what a person accepts or takes back.
-///
-/// # Errors
-/// `Store`, when the file cannot be written.
+/// Appends an acceptance or a withdrawal to the home's file.
 pub fn append_acceptance(home: &Home, acceptance: &Acceptance) -> Result<()> {
     lines::append_line(&home.accepted_file(), acceptance)
 }
 
-/// Everything that was ever accepted or taken back, oldest first.
-///
-/// # Errors
-/// `Store`, when a line cannot be read.
+/// Returns all acceptances and withdrawals, oldest first.
 pub fn acceptances(home: &Home) -> Result<Vec<Acceptance>> {
     lines::read_lines(&home.accepted_file(), ACCEPTANCE_FORMAT_VERSION)
 }
 
-/// What counts on a day, oldest first: of the same thing the last word counts, through its last
-/// day.
-///
-/// # Errors
-/// `Store`, when a line cannot be read.
+/// Returns the acceptances that are valid on a day, oldest first. The last line about an id and a
+/// rule decides.
 pub fn accepted(home: &Home, today: Date) -> Result<Vec<Acceptance>> {
     let today = today.to_string();
     let mut last: Vec<Acceptance> = Vec::new();

@@ -1,4 +1,4 @@
-//! An API key: its scopes, what is kept of it, and how its secret is made.
+//! Defines API keys and their scopes, and generates their secrets.
 
 use std::fmt;
 use std::str::FromStr;
@@ -13,10 +13,10 @@ use pubdata_core::error::{Error, Result};
 use pubdata_core::ids::Digest;
 use pubdata_core::printable::{is_unprintable, printable};
 
-/// How secrets of keys begin, so that they are recognised where they should not be.
+/// Prefix of keys, by which scanners recognise a leaked one.
 pub(super) const KEY_PREFIX: &str = "pd_";
 
-/// What a key permits. One scope per product family, one for the stream, one for administration.
+/// Permission of a key: one scope per product family, one for the stream, one for administration.
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
 )]
@@ -39,7 +39,7 @@ impl Scope {
         Self::Admin,
     ];
 
-    /// The scope's name.
+    /// Returns the scope's name.
     pub fn name(self) -> &'static str {
         match self {
             Self::General => "general",
@@ -72,19 +72,18 @@ impl fmt::Display for Scope {
     }
 }
 
-/// What is kept of an API key: everything but its secret, of which only the SHA-256 digest is
-/// stored.
+/// The stored part of an API key. The secret is stored only as its SHA-256 digest.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ApiKey {
     /// Names the key in lists and logs; not a secret.
     pub id: String,
-    /// Who holds it.
+    /// Name of the holder.
     pub name: String,
     /// Digest of the key.
     pub sha256: Digest,
-    /// What it opens.
+    /// The scopes it grants.
     pub scopes: Vec<Scope>,
-    /// How many requests it may send: `schemas/_plans.toml`.
+    /// The plan that limits its requests: `schemas/_plans.toml`.
     pub plan: String,
     /// When it was made, RFC 3339 UTC.
     #[schemars(extend("format" = "date-time"))]
@@ -99,12 +98,12 @@ pub struct ApiKey {
     #[serde(default)]
     #[schemars(extend("format" = "date-time"))]
     pub rotated_at: Option<String>,
-    /// The secret before that; null if there is none, or it was ended at once.
+    /// The replaced secret; null without one, or if it was ended at once.
     #[serde(default)]
     pub previous: Option<PreviousSecret>,
 }
 
-/// A secret that was replaced, and is accepted for a while beside the new one.
+/// A replaced secret that is accepted for a limited time in addition to the new one.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct PreviousSecret {
     /// Its digest.
@@ -115,7 +114,7 @@ pub struct PreviousSecret {
 }
 
 impl ApiKey {
-    /// Whether the key may be used at `now`.
+    /// Returns whether the key may be used at `now`.
     pub fn is_valid_at(&self, now: Timestamp) -> bool {
         self.revoked_at.is_none()
             && self
@@ -124,7 +123,7 @@ impl ApiKey {
                 .is_none_or(|expiry| is_before(now, expiry))
     }
 
-    /// Whether a secret of this key, by its digest, is accepted at `now`.
+    /// Returns whether the key accepts the secret with this digest at `now`.
     pub fn accepts_at(&self, secret: &Digest, now: Timestamp) -> bool {
         let is_accepted = self.sha256 == *secret
             || self.previous.as_ref().is_some_and(|previous| {
@@ -134,14 +133,14 @@ impl ApiKey {
     }
 }
 
-/// Whether an instant, RFC 3339, is still to come; a text that is none is past.
+/// Returns whether an RFC 3339 instant is in the future. Unparseable text counts as past.
 pub(super) fn is_before(now: Timestamp, instant: &str) -> bool {
     instant
         .parse::<Timestamp>()
         .is_ok_and(|instant| now < instant)
 }
 
-/// A wish for a new key.
+/// A request for a new key.
 #[derive(Debug, Clone)]
 pub struct NewKey {
     pub name: String,
@@ -150,10 +149,10 @@ pub struct NewKey {
     pub expires_at: Option<Timestamp>,
 }
 
-/// When a key expires that is valid for so many days from `now`; never, where no number is given.
+/// Returns the expiry of a key that is valid for `days` from `now`; `None` if it never expires.
 ///
 /// # Errors
-/// `Config`, when that is later than any date.
+/// `Config`, when the expiry is out of range.
 pub fn expires_after(days: Option<u16>, now: Timestamp) -> Result<Option<Timestamp>> {
     let expires_at = days
         .map(|days| now.checked_add((i64::from(days) * 24).hours()))
@@ -162,10 +161,7 @@ pub fn expires_after(days: Option<u16>, now: Timestamp) -> Result<Option<Timesta
 }
 
 impl NewKey {
-    /// Refuses a name, scopes or a plan that no key can have.
-    ///
-    /// # Errors
-    /// `Config`.
+    /// Rejects an invalid name, scopes or plan.
     pub(super) fn check(&self, plans: &Plans) -> Result<()> {
         plans.of_key(&self.plan)?;
         if self.name.trim().is_empty() || self.name.len() > 200 {
@@ -173,11 +169,12 @@ impl NewKey {
         }
         if self.name.contains(is_unprintable) {
             let message = format!(
-                "the name of a key has no control characters: `{}`",
+                "the name of a key must not have control characters: `{}`",
                 printable(&self.name)
             );
-            return Err(Error::config(message)
-                .hint("a list of keys is read on a terminal, which would obey them"));
+            return Err(
+                Error::config(message).hint("a terminal that lists the keys would interpret them")
+            );
         }
         if self.scopes.is_empty() {
             return Err(
@@ -190,11 +187,7 @@ impl NewKey {
         Ok(())
     }
 
-    /// Makes the key; nothing is stored.
-    ///
-    /// # Errors
-    /// `Config`, when name, scopes or plan are not valid; `Store`, when the system gives no random
-    /// numbers.
+    /// Generates the key without storing it.
     pub(super) fn make(self, plans: &Plans, now: Timestamp) -> Result<CreatedKey> {
         self.check(plans)?;
         let (key, sha256) = new_secret(KEY_PREFIX)?;
@@ -214,22 +207,19 @@ impl NewKey {
     }
 }
 
-/// An instant as it is kept, RFC 3339 UTC, to the second.
+/// Formats an instant for storage: RFC 3339 UTC, to the second.
 pub(super) fn to_second(instant: Timestamp) -> String {
     instant.strftime("%Y-%m-%dT%H:%M:%SZ").to_string()
 }
 
-/// Scopes in the order of [`Scope::ALL`], each once.
+/// Sorts scopes in the order of [`Scope::ALL`] and removes duplicates.
 pub(super) fn in_order(mut scopes: Vec<Scope>) -> Vec<Scope> {
     scopes.sort_unstable();
     scopes.dedup();
     scopes
 }
 
-/// A new random secret of 256 bits, and its digest.
-///
-/// # Errors
-/// `Store`, when the system gives no random numbers.
+/// Generates a random secret of 256 bits and returns it with its digest.
 pub(super) fn new_secret(prefix: &str) -> Result<(String, Digest)> {
     let mut secret = [0; 32];
     getrandom::fill(&mut secret)
@@ -242,10 +232,10 @@ pub(super) fn new_secret(prefix: &str) -> Result<(String, Digest)> {
     Ok((secret, sha256))
 }
 
-/// A new key together with its secret, which exists only here.
+/// A new key together with its secret, which is stored nowhere.
 #[derive(Debug, Clone)]
 pub struct CreatedKey {
-    /// The secret to hand out.
+    /// The secret, to be given to the holder.
     pub key: String,
     pub entry: ApiKey,
 }

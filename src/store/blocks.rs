@@ -1,5 +1,5 @@
-//! Hashes a file as a whole and block by block: the digest says whether it is what was fetched, the
-//! checksums where it is not.
+//! Hashes a file as a whole and block by block: the digest detects damage, the block checksums
+//! locate it.
 
 use std::io::Read;
 use std::path::Path;
@@ -10,12 +10,11 @@ use super::files::open_file;
 use pubdata_core::error::{IoExt, Result};
 use pubdata_core::ids::{Digest, Hasher};
 
-/// Small enough to point at a place, large enough that the sums of a 10 GB file are a few
+/// Small enough to locate damage, large enough that the checksums of a 10 GB file take a few
 /// megabytes.
 const BLOCK_BYTES: usize = 64 * 1024;
 
-/// A digest of a file and a checksum of each of its blocks: the digest says whether the file is
-/// what it was, the checksums where it is not.
+/// Computes the digest of a file and a checksum of each of its blocks.
 #[derive(Clone, Default)]
 pub(super) struct BlockHasher {
     digest: Hasher,
@@ -24,7 +23,7 @@ pub(super) struct BlockHasher {
     sums: Vec<u32>,
 }
 
-/// CRC-32 of each block of a snapshot, kept beside it.
+/// CRC-32 of each block of a snapshot, stored next to it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct BlockSums {
     block_bytes: usize,
@@ -32,7 +31,7 @@ pub(super) struct BlockSums {
 }
 
 impl BlockHasher {
-    /// Takes the next piece of the file.
+    /// Adds the next bytes of the file.
     pub(super) fn update(&mut self, mut bytes: &[u8]) {
         self.digest.update(bytes);
         while !bytes.is_empty() {
@@ -51,12 +50,12 @@ impl BlockHasher {
         self.filled = 0;
     }
 
-    /// The digest of all pieces so far.
+    /// Returns the digest of all bytes so far.
     pub(super) fn digest(&self) -> Digest {
         self.digest.clone().finish()
     }
 
-    /// The checksums of all blocks, the last one shorter.
+    /// Returns the checksums of all blocks; the last one may be shorter.
     pub(super) fn sums(&self) -> BlockSums {
         let mut whole = self.clone();
         if whole.filled > 0 {
@@ -70,10 +69,10 @@ impl BlockHasher {
 }
 
 impl BlockSums {
-    /// The byte ranges in which two files differ, neighbouring blocks as one range.
+    /// Returns the byte ranges in which two files differ. Adjacent blocks form one range.
     pub(super) fn differences(&self, other: &Self) -> Vec<(u64, u64)> {
         let mut ranges: Vec<(u64, u64)> = Vec::new();
-        // Of a file that was damaged too, or of another version.
+        // The sums are from a damaged file or from another version of the program.
         if self.block_bytes != other.block_bytes {
             return ranges;
         }

@@ -1,5 +1,4 @@
-//! What two manifests say of what is different between their releases, and why. Nothing else is
-//! read.
+//! Derives from two manifests what differs between their releases, and why. Reads nothing else.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +9,7 @@ use super::{Manifest, Part, TaskEntry};
 use pubdata_core::ids::Digest;
 use pubdata_core::provenance::{Obtained, Snapshot};
 
-/// Why a task's build is another one.
+/// Why a task's build differs from the earlier one.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(tag = "cause", rename_all = "snake_case")]
 #[schemars(with = "CauseMembers")]
@@ -19,7 +18,8 @@ pub enum Cause {
     TaskAdded,
     /// The task is in the earlier release only.
     TaskRemoved,
-    /// The publisher's bytes changed; one side is absent for a file that was not read then.
+    /// The publisher's bytes changed. One side is absent for a file that was not read in that
+    /// release.
     SourceChanged {
         source_id: String,
         url: String,
@@ -32,31 +32,31 @@ pub enum Cause {
         from: String,
         to: String,
     },
-    /// Samples gave way to the publishers' own files, or the other way round.
+    /// Samples were replaced by the publisher's own files, or the other way round.
     SampleChanged,
-    /// A person confirmed the layout, or took that back.
+    /// An operator confirmed the layout, or withdrew the confirmation.
     LayoutEvidenceChanged,
-    /// A person corrected the date of a file by hand.
+    /// An operator corrected the date of a file.
     DateChanged {
         url: String,
         from: String,
         to: String,
     },
-    /// What the inputs do not show.
+    /// The build differs although no recorded input does.
     InputsChanged,
-    /// The last try to renew it failed.
+    /// The last attempt to rebuild the task failed.
     BecameStale {
         reason: Option<String>,
     },
-    /// It could be renewed again.
+    /// The task was rebuilt after a failure.
     BecameFresh,
 }
 
-/// The members of all kinds of [`Cause`].
+/// The members of all variants of [`Cause`], for the schema.
 #[derive(JsonSchema)]
 #[expect(dead_code, reason = "only its schema is used")]
 struct CauseMembers {
-    /// What changed.
+    /// Kind of change.
     #[schemars(extend("enum" = [
         "task_added", "task_removed", "source_changed", "declaration_changed", "contracts_changed", "code_changed", "sample_changed",
         "layout_evidence_changed", "date_changed", "inputs_changed", "became_stale", "became_fresh"
@@ -68,25 +68,25 @@ struct CauseMembers {
     /// The file's address, for `source_changed` and `date_changed`; absent otherwise.
     #[schemars(skip_serializing_if = "String::is_empty")]
     url: String,
-    /// What it was: a digest, a version or a date; null for a file that was not read. Absent if
-    /// `cause` says all.
+    /// Earlier digest, version or date; null for a file that was not read. Absent if `cause` is
+    /// sufficient.
     #[schemars(skip_serializing_if = "Option::is_none")]
     from: Option<String>,
-    /// What it is: a digest, a version or a date; null for a file that is no longer read. Absent if
-    /// `cause` says all.
+    /// Later digest, version or date; null for a file that is no longer read. Absent if `cause` is
+    /// sufficient.
     #[schemars(skip_serializing_if = "Option::is_none")]
     to: Option<String>,
-    /// Why it could not be renewed, for `became_stale`, null if no reason was kept; absent
+    /// Why the rebuild failed, for `became_stale`, null if no reason was recorded; absent
     /// otherwise.
     #[schemars(skip_serializing_if = "Option::is_none")]
     reason: Option<String>,
 }
 
-/// A file as it was before and after; none on the side where it was not read.
+/// A file in the earlier and the later release; `None` on the side that did not read it.
 pub type InputChange<'a> = (Option<&'a Snapshot>, Option<&'a Snapshot>);
 
-/// Why the builds of a release are others than those of an earlier one, by task; a task that is the
-/// same in both is left out.
+/// Returns by task why its build differs from that of an earlier release. Unchanged tasks are left
+/// out.
 pub fn causes(old: &Manifest, new: &Manifest) -> BTreeMap<String, Vec<Cause>> {
     let mut causes = BTreeMap::new();
     for task_id in old.tasks.keys().chain(new.tasks.keys()) {
@@ -98,7 +98,7 @@ pub fn causes(old: &Manifest, new: &Manifest) -> BTreeMap<String, Vec<Cause>> {
     causes
 }
 
-/// Why a task's build is another one; nothing where it is the same.
+/// Returns why a task's build differs; empty if it does not.
 pub fn causes_of_task(before: Option<&TaskEntry>, after: Option<&TaskEntry>) -> Vec<Cause> {
     match (before, after) {
         (None, None) => Vec::new(),
@@ -163,7 +163,7 @@ fn causes_between(before: &TaskEntry, after: &TaskEntry) -> Vec<Cause> {
     causes
 }
 
-/// The files of a task that do not have the same bytes in both releases.
+/// Returns the files of a task whose bytes differ between the releases.
 pub fn changed_inputs<'a>(
     before: Option<&'a TaskEntry>,
     after: Option<&'a TaskEntry>,
@@ -187,7 +187,7 @@ pub fn changed_inputs<'a>(
         .collect()
 }
 
-/// The files of both, those of the earlier first.
+/// Pairs the files of both by source and keys, those of the earlier first.
 fn paired_inputs<'a>(before: &'a TaskEntry, after: &'a TaskEntry) -> Vec<InputChange<'a>> {
     fn by_file(task: &TaskEntry) -> BTreeMap<(&str, &BTreeMap<String, String>), &Snapshot> {
         task.inputs
@@ -215,8 +215,8 @@ fn of_bytes((from, to): InputChange<'_>) -> Option<Cause> {
     })
 }
 
-/// The parts of a dataset in both releases, partition by partition: earlier versions named the part
-/// of a partition otherwise.
+/// Pairs the parts of a dataset by partition, because earlier versions of the program named parts
+/// differently.
 pub fn paired_parts<'a>(
     old: &'a Manifest,
     new: &'a Manifest,

@@ -1,5 +1,5 @@
-//! Channels: names that point at releases, with one file for each generation that is never changed.
-//! Of two publishers that move a channel at once, one wins.
+//! Reads and moves channels: names that point at releases, with one immutable file per generation.
+//! If two publishers move a channel at once, one wins.
 
 use futures_util::{StreamExt, TryStreamExt, stream};
 use object_store::path::Path;
@@ -9,18 +9,18 @@ use super::Releases;
 use pubdata_core::error::{Error, ErrorKind, Result};
 use pubdata_core::ids::ReleaseId;
 
-/// How many generations are read at the same time.
+/// Number of generations that are read concurrently.
 const READING: usize = 16;
 
 /// Format of the channel files; readers refuse a newer one.
 pub const CHANNEL_FORMAT_VERSION: u32 = 1;
 
-/// One generation of a channel: the release it points at, and how that came about.
+/// One generation of a channel: the release it points at, and how it got there.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ChannelEntry {
     pub format_version: u32,
     pub channel: String,
-    /// Counted from 1; the highest one is the channel's present.
+    /// Number from 1; the highest generation is current.
     pub generation: u64,
     pub release_id: ReleaseId,
     pub action: ChannelAction,
@@ -38,7 +38,7 @@ pub enum ChannelAction {
     Rollback,
 }
 
-/// A wish to point a channel at a release.
+/// A request to point a channel at a release.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ChannelMove {
     pub release_id: ReleaseId,
@@ -49,20 +49,17 @@ pub struct ChannelMove {
 }
 
 impl Releases {
-    /// The names of the channels, sorted.
-    ///
-    /// # Errors
-    /// `Store`, when the channels cannot be listed.
+    /// Returns the names of the channels, sorted.
     pub async fn channels(&self) -> Result<Vec<String>> {
         let mut names = self.store.folders(&Path::from("channels")).await?;
         names.retain(|name| check_channel_name(name).is_ok());
         Ok(names)
     }
 
-    /// What a channel points at now; none when nothing was ever published there.
+    /// Returns the current entry of a channel; `None` if nothing was ever published there.
     ///
     /// # Errors
-    /// `Config`, when the name is not one a channel can have; `Store`, when the pointer cannot be
+    /// `Config`, when the name is not a valid channel name; `Store`, when the pointer cannot be
     /// read.
     pub async fn channel(&self, name: &str) -> Result<Option<ChannelEntry>> {
         match self.generations(name).await?.last() {
@@ -71,7 +68,7 @@ impl Releases {
         }
     }
 
-    /// Everything a channel has pointed at, oldest first.
+    /// Returns all generations of a channel, oldest first.
     ///
     /// # Errors
     /// As for [`Releases::channel`].
@@ -84,7 +81,7 @@ impl Releases {
             .await
     }
 
-    /// Points a channel at a release, if its generation is still `after` (none: the channel does
+    /// Points a channel at a release if its generation is still `after` (`None`: the channel does
     /// not exist yet). Only `publish` calls this.
     ///
     /// # Errors
@@ -131,13 +128,13 @@ impl Releases {
                 winner.release_id, winner.moved_at, entry.release_id
             ),
         )
-        .hint("run again: it will start from what the other publisher made"))
+        .hint("run again: the run then starts from the other publisher's release"))
     }
 
-    /// Refuses a channel that has moved since it was at a generation (none: it did not exist).
+    /// Fails if a channel has moved since the given generation (`None`: it did not exist).
     ///
     /// # Errors
-    /// `Busy`, naming what moved it; `Store`, when the channel cannot be read.
+    /// `Busy`, naming the publisher that moved it; `Store`, when the channel cannot be read.
     pub async fn refuse_moved(&self, name: &str, since: Option<u64>) -> Result<()> {
         let now = self.channel(name).await?;
         if now.as_ref().map(|entry| entry.generation) == since {
@@ -161,7 +158,7 @@ impl Releases {
             ErrorKind::Busy,
             format!("channel `{name}` {became}, after this run was planned"),
         )
-        .hint("run again: it will start from what the channel points at now"))
+        .hint("run again: the run then starts from the channel's current release"))
     }
 
     async fn generations(&self, name: &str) -> Result<Vec<u64>> {
@@ -184,8 +181,8 @@ impl Releases {
         parsed(name, generation, &key, &bytes)
     }
 
-    /// What a channel was moved to after a generation; none while it was not. One request, where
-    /// [`Releases::channel`] has to list.
+    /// Returns the newest entry after a generation; `None` if the channel did not move. Sends one
+    /// request, where [`Releases::channel`] lists the folder.
     ///
     /// # Errors
     /// As for [`Releases::channel`].
@@ -201,7 +198,7 @@ impl Releases {
 
 fn damaged(key: &Path, reason: &str) -> Error {
     Error::store(format!("{key} is damaged: {reason}"))
-        .hint("put the file back from a backup; where it is deleted, the channel points at what it pointed at before")
+        .hint("restore the file from a backup; if you delete it, the channel points at its previous release")
 }
 
 fn parsed(name: &str, generation: u64, key: &Path, bytes: &[u8]) -> Result<ChannelEntry> {
@@ -228,7 +225,7 @@ fn parsed(name: &str, generation: u64, key: &Path, bytes: &[u8]) -> Result<Chann
     Ok(entry)
 }
 
-/// Refuses what no channel can be named.
+/// Rejects invalid channel names.
 pub(super) fn check_channel_name(name: &str) -> Result<()> {
     let is_plain = |byte: u8| {
         byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-' || byte == b'_'

@@ -1,5 +1,5 @@
-//! Buckets of S3, Azure and Google Cloud as object stores. Built with the feature `cloud`; without
-//! it their URLs are refused.
+//! Opens buckets of S3, Azure and Google Cloud as object stores. Without the feature `cloud` their
+//! URLs are rejected.
 
 use std::sync::Arc;
 
@@ -7,14 +7,14 @@ use object_store::ObjectStore;
 use object_store::path::Path;
 use pubdata_core::error::{Error, Result};
 
-/// Schemes of the URLs of buckets.
+/// URL schemes of buckets.
 pub(super) const SCHEMES: [&str; 3] = ["s3", "az", "gs"];
 
-/// Opens a bucket, below a prefix.
+/// Opens a bucket below a prefix.
 ///
 /// # Errors
 /// `Config`, when the environment lacks settings of the bucket, or the program was built without
-/// buckets.
+/// the feature `cloud`.
 #[cfg(feature = "cloud")]
 pub(super) fn open_bucket(
     scheme: &str,
@@ -48,9 +48,9 @@ pub(super) fn open_bucket(
                 .is_some_and(|value| value == "true");
             if is_plain && !is_allowed {
                 return Err(Error::config(
-                    "AWS_ENDPOINT begins with http://: what is sent could be read on the way",
+                    "AWS_ENDPOINT begins with http://: others could read the data in transit",
                 )
-                .hint("use https://, or set AWS_ALLOW_HTTP=true where that network is your own"));
+                .hint("use https://, or set AWS_ALLOW_HTTP=true if that network is your own"));
             }
             Arc::new(PrefixStore::new(builder.build().map_err(refused)?, prefix))
         }

@@ -1,15 +1,15 @@
-//! Copies of large parts in Arrow's own file format, uncompressed, from which single rows are read
-//! without decoding a part: the file is mapped into memory, and the system brings in what is
-//! touched. Rows lie one behind the other (`serve::release::row_cells`), so that a row is a page or
-//! two. A copy is derived from a part and named by the part's digest; losing it costs making it
+//! Keeps copies of large parts as uncompressed Arrow files, from which single rows are read without
+//! decoding a part. The file is mapped into memory, and the system loads the pages that are used.
+//! The bytes of a row are contiguous (`serve::release::row_cells`), so that a row takes a page or
+//! two. A copy is derived from a part and named by the part's digest; if it is lost it is made
 //! again.
 //!
 //! Indexes over the parts of a dataset are kept in the same way, named by the digests of all of
-//! them; and what is made of a part and kept in memory, which is read and not mapped.
+//! them. So are structures derived from a part that are kept in memory; these are read, not mapped.
 //!
 //! ```text
 //! HOME/state/tables/<channel>/<sha256 of the part>-<of the columns>.<versions>.arrow    an Arrow file, then the XXH3 of its bytes
-//! HOME/state/tables/<channel>/<sha256 of the digests of a dataset's parts>-<of what the index is>.<versions>.arrow
+//! HOME/state/tables/<channel>/<sha256 of the digests of a dataset's parts>-<kind of index>.<versions>.arrow
 //! ```
 
 use std::collections::BTreeSet;
@@ -36,33 +36,33 @@ use super::{Manifest, Part};
 use pubdata_core::error::{Error, IoExt, Result, ResultExt};
 use pubdata_core::ids::Digest;
 
-/// Part of every name: copies in another form are not read, and removed.
+/// Part of every file name: copies of another format are not read, and are removed.
 pub(super) const FORMAT_VERSION: u32 = 3;
 
-/// How the names of copies end that this version of the program reads.
+/// Returns the suffix of copies that this version of the program reads.
 fn ending() -> String {
     format!(".{FORMAT_VERSION}-{}.arrow", env!("CARGO_PKG_VERSION"))
 }
-/// XXH3 of 128 bits, big-endian. It tells a file that was cut short or damaged as surely as
-/// SHA-256, and much sooner: a server looks at gigabytes when it starts. It keeps nobody out who
-/// may write into this folder; such a one could write any digest.
+/// XXH3 of 128 bits, big-endian. It detects a truncated or damaged file as reliably as SHA-256, and
+/// much faster: a server reads gigabytes when it starts. It is no protection against a process that
+/// may write into this folder, which could also write any digest.
 const CHECKSUM_BYTES: usize = 16;
-/// About how many bytes of rows a byte of Parquet holds.
+/// Approximate bytes of rows per byte of Parquet.
 const ROW_BYTES_OF_PARQUET: usize = 8;
-/// A file that is older and not finished never will be.
+/// An unfinished file that is older than this was abandoned.
 const LONGEST_WRITING: Duration = Duration::from_secs(3600);
-/// Length and mark at the end of an Arrow file.
+/// Length and magic bytes at the end of an Arrow file.
 const TRAILER_BYTES: usize = 10;
 
-/// What a copy holds, in place, and the file it is in.
+/// The record batches of a copy and the mapped file that contains them.
 pub struct Copy {
     pub batches: Vec<RecordBatch>,
     pub file: MappedFile,
 }
 
-/// A file that is mapped into memory. Pages that are beyond a file's end cannot be read: a process
-/// that tries is ended. Who answers from a mapped file therefore asks first whether it still is
-/// what was mapped.
+/// A file that is mapped into memory. The system kills a process that reads a page beyond the
+/// file's end. A caller therefore checks before each answer that the file is still as it was
+/// mapped.
 #[derive(Debug)]
 pub struct MappedFile {
     file: File,
@@ -80,8 +80,8 @@ impl MappedFile {
         })
     }
 
-    /// Whether nobody has cut the file short or written into it since it was mapped. One that was
-    /// removed or replaced by name stays as it was.
+    /// Returns whether the file has not been truncated or modified since it was mapped. A file that
+    /// was removed or replaced by name stays valid.
     pub fn is_as_mapped(&self) -> bool {
         self.file
             .metadata()
@@ -89,7 +89,7 @@ impl MappedFile {
     }
 }
 
-/// The folder of copies.
+/// A folder of copies.
 #[derive(Debug, Clone)]
 pub struct Copies {
     folder: PathBuf,
@@ -107,13 +107,13 @@ impl Copies {
         }
     }
 
-    /// Whether a table is so large that it is read from a copy.
+    /// Returns whether a table is large enough to be read from a copy.
     pub fn is_large(&self, size_bytes: usize) -> bool {
         size_bytes >= self.least_bytes
     }
 
-    /// Whether parts, which are compressed, hold so much that what is made of them is kept in a
-    /// file.
+    /// Returns whether the rows of compressed parts are so large that structures derived from them
+    /// are kept in a file.
     pub fn are_large(&self, part_bytes: u64) -> bool {
         usize::try_from(part_bytes)
             .is_ok_and(|bytes| self.is_large(bytes.saturating_mul(ROW_BYTES_OF_PARQUET)))
@@ -125,16 +125,13 @@ impl Copies {
             .join(format!("{of}-{}{}", form.short(16), ending()))
     }
 
-    /// Whether there is a file; it may be damaged.
+    /// Returns whether the file exists; it may be damaged.
     pub fn is_there(&self, of: &Digest, form: &str) -> bool {
         self.path(of, form).exists()
     }
 
-    /// Opens the copy of a part, or the index of parts, in some form; none when there is none, or
-    /// not as it was written.
-    ///
-    /// # Errors
-    /// `Store`, when it is there and cannot be read.
+    /// Opens the copy of a part, or an index of parts, in a given form. Returns `None` if it does
+    /// not exist or is damaged.
     pub fn open(&self, of: &Digest, form: &str) -> Result<Option<Copy>> {
         let path = self.path(of, form);
         let Some(file) = opened(&path)? else {
@@ -147,11 +144,8 @@ impl Copies {
         map(file).context(|| path.display().to_string()).map(Some)
     }
 
-    /// Reads a copy into memory of ours, for what is asked for so often that not even the time of a
-    /// file is to be looked at; none when there is none, or not as it was written.
-    ///
-    /// # Errors
-    /// `Store`, when it is there and cannot be read.
+    /// Reads a copy into heap memory. This suits data that is read so often that even checking the
+    /// file's modification time is too slow. Returns `None` if it does not exist or is damaged.
     pub fn read(&self, of: &Digest, form: &str) -> Result<Option<Vec<RecordBatch>>> {
         let path = self.path(of, form);
         let Some(file) = opened(&path)? else {
@@ -166,11 +160,8 @@ impl Copies {
             .map(Some)
     }
 
-    /// Writes the copy of a part, or the index of parts, for reading only, and opens it. All
-    /// batches have one schema.
-    ///
-    /// # Errors
-    /// `Store`, when it cannot be written.
+    /// Writes the copy of a part, or an index of parts, as a read-only file and opens it. All
+    /// batches must have `schema`.
     pub fn write(
         &self,
         of: &Digest,
@@ -180,7 +171,7 @@ impl Copies {
     ) -> Result<Copy> {
         let path = self.path(of, form);
         fs::create_dir_all(&self.folder).at("create folder", &self.folder)?;
-        // Not synced: what a crash cuts short does not have its checksum.
+        // Not synced: a file that a crash truncates fails its checksum.
         let unfinished = path.with_extension(format!(
             "{}-{}",
             std::process::id(),
@@ -192,15 +183,16 @@ impl Copies {
                 .and_then(|()| fs::rename(&unfinished, &path))
                 .at("write", &path)
         }) {
-            // What has no room must not keep it from others.
+            // After a full disk the unfinished file must not take space from others.
             let _ = fs::remove_file(&unfinished);
             return Err(error);
         }
         map(open_file(&path).at("open", &path)?).context(|| path.display().to_string())
     }
 
-    /// Removes copies of parts that no release of these has, those of other versions of the
-    /// program, and what a server that was killed left unfinished. Who has one open keeps it.
+    /// Removes copies of parts that are in none of these releases, copies of other program
+    /// versions, and files that a killed server left unfinished. A process that has one open keeps
+    /// it.
     pub fn keep_only(&self, manifests: &[&Manifest]) {
         let datasets = || {
             manifests
@@ -234,13 +226,13 @@ impl Copies {
                     .split_once('-')
                     .is_some_and(|(part, _)| wanted.contains(part));
             if !is_wanted && let Err(error) = fs::remove_file(&path) {
-                tracing::warn!(path = %path.display(), "a copy that is not needed any more cannot be removed: {error}");
+                tracing::warn!(path = %path.display(), "cannot remove an unneeded copy: {error}");
             }
         }
     }
 }
 
-/// The name of what is made from all parts of a dataset.
+/// Returns the name for files derived from all parts of a dataset.
 pub fn of_all(parts: &[Part]) -> Digest {
     let lines: String = parts
         .iter()
@@ -249,7 +241,7 @@ pub fn of_all(parts: &[Part]) -> Digest {
     Digest::of(lines.as_bytes())
 }
 
-/// A file whose content is hashed on its way.
+/// A writer that hashes the content.
 struct Hashing {
     file: BufWriter<File>,
     hasher: Hasher,
@@ -267,7 +259,7 @@ impl Write for Hashing {
     }
 }
 
-/// Writes an Arrow file, and its checksum behind it.
+/// Writes an Arrow file followed by its checksum.
 fn fill(
     path: &Path,
     schema: &Schema,
@@ -291,7 +283,7 @@ fn fill(
         .at("write", path)
 }
 
-/// Takes the right to write from everybody: by mistake, nobody changes what is mapped.
+/// Makes a file read-only, so that a mapped file is not changed by mistake.
 fn seal(path: &Path) -> io::Result<()> {
     let mut permissions = path.metadata()?.permissions();
     permissions.set_readonly(true);
@@ -314,10 +306,10 @@ fn opened(path: &Path) -> Result<Option<File>> {
 }
 
 fn tell_damaged(path: &Path) {
-    tracing::warn!(path = %path.display(), "a copy of a part is damaged and is made again");
+    tracing::warn!(path = %path.display(), "a copy of a part is damaged; rebuilding it");
 }
 
-/// The bytes of a file in front of their checksum; none when it is of others.
+/// Returns the bytes before the checksum; `None` if the checksum does not match.
 fn content_of(mut file: &File) -> io::Result<Option<Buffer>> {
     let length = usize::try_from(file.metadata()?.len()).map_err(io::Error::other)?;
     let Some(end) = length
@@ -326,7 +318,7 @@ fn content_of(mut file: &File) -> io::Result<Option<Buffer>> {
     else {
         return Ok(None);
     };
-    // Aligned as arrays are.
+    // Aligned as Arrow arrays require.
     let mut bytes = MutableBuffer::from_len_zeroed(length);
     file.read_exact(&mut bytes)?;
     let mut hasher = Hasher::new();
@@ -335,7 +327,7 @@ fn content_of(mut file: &File) -> io::Result<Option<Buffer>> {
     Ok(is_whole.then(|| Buffer::from(bytes).slice_with_length(0, end)))
 }
 
-/// Whether a file ends with the checksum of what stands before it.
+/// Returns whether a file ends with the checksum of the bytes before it.
 fn is_whole(mut file: &File) -> io::Result<bool> {
     let length = file.metadata()?.len();
     let Some(length) = length
@@ -357,14 +349,14 @@ fn is_whole(mut file: &File) -> io::Result<bool> {
     Ok(hasher.finish_128().to_be_bytes() == expected)
 }
 
-/// Maps a file that [`Copies::write`] made, or [`is_whole`] has found to be as it was made.
+/// Maps a file that [`Copies::write`] made or that [`is_whole`] has verified.
 #[expect(unsafe_code, reason = "a file can be mapped in no other way")]
 fn map(file: File) -> Result<Copy> {
     let file = MappedFile::of(file).map_err(|error| Error::store(error.to_string()))?;
-    // SAFETY: what is undefined is a file that changes while it is mapped. Nothing writes into a
-    // copy: it is for reading only, gets its name when it is complete, and is replaced or removed
-    // as a whole, which leaves the mapped one as it is. Whoever changes it all the same is found
-    // out before the next answer is made from it (`MappedFile::is_as_mapped`).
+    // SAFETY: behaviour is undefined if the file changes while it is mapped. Copies are read-only
+    // and get their name when they are complete. They are replaced or removed as a whole, which
+    // leaves the mapped file unchanged. A change by another program is detected before the next
+    // answer (`MappedFile::is_as_mapped`).
     let mapped =
         unsafe { Mmap::map(&file.file) }.map_err(|error| Error::store(error.to_string()))?;
     let end = mapped
@@ -375,7 +367,7 @@ fn map(file: File) -> Result<Copy> {
     Ok(Copy { batches, file })
 }
 
-/// The batches of a file whose checksum is right.
+/// Returns the batches of a file whose checksum matches.
 #[expect(
     unsafe_code,
     reason = "looking at every array again would touch every page"
@@ -401,7 +393,7 @@ fn batches_of(content: Buffer) -> Result<Vec<RecordBatch>> {
             .schema()
             .ok_or_else(|| not_arrow(&"it has no schema"))?,
     )?;
-    // SAFETY: the bytes are those of arrays that this program made, by their checksum; looking at
+    // SAFETY: the checksum proves that the bytes are arrays written by this program; validating
     // each again would read the whole file.
     let decoder =
         unsafe { FileDecoder::new(Arc::new(schema), footer.version()).with_skip_validation(true) };

@@ -1,21 +1,19 @@
-//! The texts of declarations and contracts that a release keeps beside its manifest, each named by
-//! its digest.
+//! Reads the texts of declarations and contracts that a release keeps next to its manifest, each
+//! named by its digest.
 
 use super::Releases;
 use super::releases::part_key;
 use pubdata_core::error::{Error, Result};
 use pubdata_core::ids::{Digest, ReleaseId};
 
-/// Where the text of a digest is, below its release: `sha256sum` of the file is its name.
+/// Returns the path of the text with this digest, relative to its release. `sha256sum` of the file
+/// equals its name.
 pub fn declared_path(digest: &Digest) -> String {
     format!("declarations/{digest}.jsonl")
 }
 
 impl Releases {
-    /// Reads a text; none when it is not there or is not what it was.
-    ///
-    /// # Errors
-    /// `Store`, when it is there and cannot be read.
+    /// Reads a text; `None` if it is missing or was changed.
     pub async fn intact_text(&self, id: &ReleaseId, digest: &Digest) -> Result<Option<String>> {
         let bytes = self
             .store
@@ -26,7 +24,7 @@ impl Releases {
             .and_then(|bytes| String::from_utf8(bytes.to_vec()).ok()))
     }
 
-    /// Reads a text that a release is said to have.
+    /// Reads a text that the release's manifest lists.
     ///
     /// # Errors
     /// `Store`, when it is missing or was changed.

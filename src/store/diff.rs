@@ -1,5 +1,5 @@
-//! Compares two releases: what became of each record, and why each build is another one. Parts with
-//! equal bytes are not read.
+//! Compares two releases: how each record changed, and why each build differs. Parts with equal
+//! bytes are not read.
 
 use crate::parquet_error;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -20,116 +20,116 @@ use pubdata_core::error::{Error, Result, ResultExt};
 use pubdata_core::ids::ReleaseId;
 use pubdata_core::provenance::{POINTERS, SourcePointer};
 
-/// What is different between two releases, and why: `pubdata releases diff`.
+/// Differences between two releases, and their causes: `pubdata releases diff`.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct ReleaseDiff {
     /// The earlier release.
     pub from: ReleaseId,
     /// The later release.
     pub to: ReleaseId,
-    /// Why, by task; a task that is the same in both is left out.
+    /// Causes by task; unchanged tasks are left out.
     pub causes: BTreeMap<String, Vec<Cause>>,
-    /// What, by dataset; all datasets of both releases, or those that were asked for.
+    /// Changes by dataset; all datasets of both releases, or those that were requested.
     pub datasets: BTreeMap<String, DatasetDiff>,
-    /// By task, why causes of its records are not told apart (`--why`; absent without).
+    /// By task, why the causes cannot be assigned to single records (`--why`; absent without).
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "BTreeMap<String, String>")]
     pub not_told_apart: Option<BTreeMap<String, String>>,
 }
 
-/// What happened to the records of a dataset.
+/// How the records of a dataset changed.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, JsonSchema)]
 pub struct DatasetDiff {
-    /// Records that only the later release has.
+    /// Records that are only in the later release.
     pub added: u64,
-    /// Records that only the earlier release has.
+    /// Records that are only in the earlier release.
     pub removed: u64,
-    /// Records with another value in a column that both releases have.
+    /// Records with a different value in a column that both releases have.
     pub changed: u64,
-    /// Records with the same values, taken from other bytes.
+    /// Records with the same values, taken from different bytes.
     pub provenance_only: u64,
-    /// Records that are the same.
+    /// Records without a difference.
     pub unchanged: u64,
-    /// Columns that only the later release has, or has with another type.
+    /// Columns that are only in the later release, or have another type there.
     pub columns_added: BTreeSet<String>,
-    /// Columns that only the earlier release has, or has with another type.
+    /// Columns that are only in the earlier release, or have another type there.
     pub columns_removed: BTreeSet<String>,
-    /// Tasks whose parts are not the same bytes.
+    /// Tasks whose parts have different bytes.
     pub tasks: BTreeSet<String>,
     /// A few records of each kind: changed ones first, then added, then removed.
     pub examples: Vec<RecordDiff>,
-    /// How many records changed for which causes: each record counts once (`--why`; absent
+    /// Number of changed records by combination of causes; each record counts once (`--why`; absent
     /// without).
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Vec<CausedChanges>")]
     pub why: Option<Vec<CausedChanges>>,
 }
 
-/// What of a record's build became another, and the record with it.
+/// An input of a record's build whose change changed the record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum RecordCause {
-    /// Its build is in the later release only.
+    /// The build is only in the later release.
     TaskAdded,
-    /// Its build is in the earlier release only.
+    /// The build is only in the earlier release.
     TaskRemoved,
-    /// The publisher's files, their dates among them.
+    /// The publisher's files, including their dates.
     SourceBytes,
     Declaration,
     Contract,
     Code,
 }
 
-/// Why a record became another.
+/// Why a record changed.
 #[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
 pub struct Causes {
-    /// Each of them changed the record.
+    /// The causes of the change.
     pub causes: Vec<RecordCause>,
-    /// False: one of the causes changed it, or several; which, is not known.
+    /// False if at least one of the causes changed the record, but not which.
     pub is_told_apart: bool,
 }
 
-/// Records that became others for the same causes.
+/// Records that changed for the same causes.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct CausedChanges {
     #[serde(flatten)]
     pub causes: Causes,
-    /// Records that only the later release has.
+    /// Records that are only in the later release.
     pub added: u64,
-    /// Records that only the earlier release has.
+    /// Records that are only in the earlier release.
     pub removed: u64,
-    /// Records with another value in a column that both releases have.
+    /// Records with a different value in a column that both releases have.
     pub changed: u64,
-    /// Records with the same values, taken from other bytes.
+    /// Records with the same values, taken from different bytes.
     pub provenance_only: u64,
 }
 
-/// Why an example became another.
+/// Why an example record changed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct RecordWhy {
     #[serde(flatten)]
     pub causes: Causes,
-    /// URLs of the files with other bytes that the record was taken from, before or after; empty
-    /// where source bytes are no cause.
+    /// URLs of the changed files from which the record was taken, before or after; empty if source
+    /// bytes are not a cause.
     pub urls: BTreeSet<String>,
 }
 
-/// One record that is not the same in both releases.
+/// One record that differs between the releases.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct RecordDiff {
     /// The record.
     pub record_id: String,
-    /// What happened to it.
+    /// Kind of change.
     pub change: RecordChange,
-    /// The columns that differ; of an added or removed record all that have a value.
+    /// The columns that differ; for an added or removed record, all columns with a value.
     pub columns: Vec<ColumnChange>,
-    /// Why the record became another (`--why`; absent without).
+    /// Why the record changed (`--why`; absent without).
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "RecordWhy")]
     pub why: Option<RecordWhy>,
 }
 
-/// What happened to a record.
+/// Kind of change of a record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum RecordChange {
@@ -149,8 +149,8 @@ pub struct ColumnChange {
     pub to: Option<String>,
 }
 
-/// Compares two releases record by record, with so many examples of each kind of change; all
-/// datasets, where `only` names none. Parts with equal bytes are not read.
+/// Compares two releases record by record, with at most `max_examples` per kind of change. An empty
+/// `only` selects all datasets. Parts with equal bytes are not read.
 ///
 /// # Errors
 /// `Store`, when a manifest or a part cannot be read; `Config`, when neither release has a dataset
@@ -249,10 +249,7 @@ async fn read(
 pub struct PartRows(RecordBatch);
 
 impl PartRows {
-    /// Reads them.
-    ///
-    /// # Errors
-    /// `Store`, when the bytes are not a readable part.
+    /// Reads the rows from the bytes of a part.
     pub fn read(part: Bytes) -> Result<Self> {
         let reader = ParquetRecordBatchReaderBuilder::try_new(part)
             .and_then(ParquetRecordBatchReaderBuilder::build)
@@ -262,7 +259,7 @@ impl PartRows {
         Ok(Self(concat_batches(&schema, &batches)?))
     }
 
-    /// The columns of values that it and a later version both have, with the same type.
+    /// Returns the value columns that this version and a later one share, with the same type.
     pub fn columns_shared_with(&self, later: &Self) -> Vec<String> {
         let (old, new) = (self.0.schema(), later.0.schema());
         let shared = new
@@ -272,10 +269,10 @@ impl PartRows {
         shared.map(|field| field.name().clone()).collect()
     }
 
-    /// Where a record was taken from; nowhere, where it is not among them.
+    /// Returns the source pointers of a record; empty if the part does not have the record.
     ///
     /// # Errors
-    /// `Store`, when they have no record ids or no pointers.
+    /// `Store`, when the part has no record ids or no pointers.
     pub fn pointers_of(&self, record_id: &str) -> Result<Vec<SourcePointer>> {
         let row = record_ids(&self.0)?
             .iter()
@@ -293,11 +290,8 @@ fn has(schema: &Schema, field: &Field) -> bool {
         .is_ok_and(|own| own.data_type() == field.data_type())
 }
 
-/// What became of each record that is not the same in two versions of a part, as far as some
-/// columns go that both have; none where only its pointers are others.
-///
-/// # Errors
-/// `Store`, when a version has no record ids.
+/// Returns the records that differ between two versions of a part, comparing only `columns`, which
+/// both versions have. The value is `None` if only the record's pointers differ.
 pub fn changes_of_records(
     before: Option<&PartRows>,
     after: Option<&PartRows>,
@@ -337,7 +331,7 @@ pub fn changes_of_records(
     Ok(changes)
 }
 
-/// What became of a record, with its rows before and after.
+/// Kind of change of a record, with its row numbers before and after.
 enum Became {
     Added(usize),
     Removed(usize),
@@ -346,8 +340,8 @@ enum Became {
     Unchanged,
 }
 
-/// Goes through the records of two versions of a part: those of the later in its order, then those
-/// that it has not.
+/// Visits the records of two versions of a part: those of the later version in its order, then
+/// those that only the earlier one has.
 fn walk(
     before: &RecordBatch,
     after: &RecordBatch,
@@ -387,8 +381,8 @@ fn walk(
 struct Comparison {
     max_examples: usize,
     total: DatasetDiff,
-    /// At most `max_examples` of each kind, so that the rare kind is not crowded out by the order
-    /// of the parts.
+    /// At most `max_examples` of each kind, so that the order of the parts does not crowd out a
+    /// rare kind.
     examples: BTreeMap<RecordChange, Vec<RecordDiff>>,
 }
 
@@ -488,7 +482,7 @@ impl Comparison {
         self.examples.entry(record.change).or_default().push(record);
     }
 
-    /// Notes the columns that one side alone has, or has with another type.
+    /// Records the columns that only one side has, or has with another type.
     fn note_other_columns(&mut self, before: &RecordBatch, after: &RecordBatch) {
         let (old, new) = (before.schema(), after.schema());
         let only = |of: &Schema, other: &Schema| {
@@ -514,9 +508,9 @@ fn record_ids(batch: &RecordBatch) -> Result<&StringArray> {
         .ok_or_else(|| Error::store("the part has no record ids"))
 }
 
-/// The columns of both sides as bytes that are equal exactly when the values are. A column that was
-/// stored otherwise, as pointers were before their numbers were signed, is compared as the later
-/// release stores it.
+/// Encodes the columns of both sides as bytes that are equal exactly when the values are. A column
+/// whose stored type differs is cast to that of the later release; pointers, for example, once had
+/// unsigned numbers.
 fn rows_of(before: &RecordBatch, after: &RecordBatch, names: &[String]) -> Result<(Rows, Rows)> {
     let columns = |batch: &RecordBatch| -> Vec<ArrayRef> {
         names
@@ -555,7 +549,7 @@ fn text(batch: &RecordBatch, column: &str, row: usize) -> Result<Option<String>>
     let text = ArrayFormatter::try_new(cells, &FormatOptions::default())?
         .value(row)
         .try_to_string()?;
-    // A whole number is written as answers write it: 19652, not 19652.0.
+    // Integers are written as in answers: 19652, not 19652.0.
     let whole = Some(&text)
         .filter(|_| cells.data_type().is_floating() || cells.data_type().is_decimal())
         .and_then(|text| text.strip_suffix(".0"));

@@ -1,4 +1,4 @@
-//! How much of the disk a home takes, room by room, and what is left on its file system.
+//! Measures how much disk space a home takes, by folder, and what is left on its file system.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::Metadata;
@@ -10,46 +10,42 @@ use serde::{Deserialize, Serialize};
 use super::Home;
 use pubdata_core::error::{Error, Result};
 
-/// Files and folders that are looked at in one walk: a home with more is told of as far as it was
-/// seen.
+/// Maximum number of files and folders in one walk. A larger home is reported as partial.
 const MOST_ENTRIES: usize = 2_000_000;
 
-/// The room of files that lie in the home itself, such as the ledger.
+/// Name for the files that are directly in the home, such as the ledger.
 const OWN_FILES: &str = "files";
 
-/// Size of a block as the operating system counts them, whatever the file system's own are.
+/// Block size in which the operating system counts, independent of the file system.
 const BLOCK_BYTES: u64 = 512;
 
-/// What a home takes of the disk.
+/// Disk space that a home takes.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DiskUse {
-    /// Bytes by folder of the home. A file that several names lead to is counted once, in the first
-    /// folder by name that has it.
+    /// Bytes by folder of the home. A file with several hard links is counted once, in the first
+    /// folder by name.
     pub rooms: BTreeMap<String, u64>,
-    /// What may still be written to the file system.
+    /// Bytes that can still be written to the file system.
     pub free_bytes: u64,
-    /// Whether there was more than a walk looks at.
+    /// True if the home has more entries than one walk visits.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_partial: bool,
 }
 
 impl DiskUse {
-    /// All rooms together.
+    /// Returns the sum of all folders.
     pub fn total_bytes(&self) -> u64 {
         self.rooms.values().sum()
     }
 }
 
-/// Walks through a home. What goes away meanwhile, and what may not be read, is passed over; links
-/// are not followed.
-///
-/// # Errors
-/// `Store`, when the file system does not say what is free.
+/// Walks through a home. Entries that disappear or are not readable are skipped; links are not
+/// followed.
 pub fn disk_use(home: &Home) -> Result<DiskUse> {
     let mut rooms: BTreeMap<String, u64> = BTreeMap::new();
     let (mut seen, mut known) = (0, BTreeSet::new());
     for (room, path) in entries(home.root().to_owned()) {
-        // The lock of a run and the like stand beside the rooms.
+        // Files such as the run lock are next to the folders.
         let is_room = path
             .symlink_metadata()
             .is_ok_and(|metadata| metadata.is_dir());
@@ -75,21 +71,18 @@ pub fn disk_use(home: &Home) -> Result<DiskUse> {
     })
 }
 
-/// What may still be written to a home's file system.
-///
-/// # Errors
-/// `Store`, when the file system does not say.
+/// Returns the bytes that can still be written to a home's file system.
 pub fn free_bytes(home: &Home) -> Result<u64> {
     let told = rustix::fs::statvfs(home.root()).map_err(|error| {
         Error::store(format!(
-            "cannot ask what is free at {}: {error}",
+            "cannot query the free space at {}: {error}",
             home.root().display()
         ))
     })?;
     Ok(told.f_bavail.saturating_mul(told.f_frsize))
 }
 
-/// Names and paths in a folder, by name.
+/// Returns names and paths in a folder, sorted by name.
 fn entries(folder: PathBuf) -> Vec<(String, PathBuf)> {
     let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
     let mut found: Vec<(String, PathBuf)> = entries
@@ -104,7 +97,7 @@ fn entries(folder: PathBuf) -> Vec<(String, PathBuf)> {
     found
 }
 
-/// What a file takes; nothing when it was counted by another name.
+/// Returns the size of a file; 0 if another link to it was already counted.
 fn bytes_of(metadata: &Metadata, known: &mut BTreeSet<(u64, u64)>) -> u64 {
     let is_counted = metadata.is_file()
         && metadata.nlink() > 1

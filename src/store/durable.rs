@@ -1,5 +1,5 @@
-//! Writes that survive a loss of power: the file's bytes first, then the folder entry that names
-//! them.
+//! Writes files that survive a loss of power: first the file's bytes are synced, then its folder
+//! entry.
 
 use std::fs::{File, OpenOptions};
 use std::io::Write;
@@ -9,20 +9,14 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use super::files::open_with;
 use pubdata_core::error::{IoExt, Result};
 
-/// Makes the entries of a folder durable: files created, renamed or removed in it.
-///
-/// # Errors
-/// `Store`, when the folder cannot be opened or synced.
+/// Syncs the entries of a folder: files created, renamed or removed in it.
 pub fn sync_folder(folder: &Path) -> Result<()> {
     File::open(folder)
         .and_then(|file| file.sync_all())
         .at("make durable", folder)
 }
 
-/// Makes a folder and those above it, each entry durable.
-///
-/// # Errors
-/// `Store`, when one cannot be made or synced.
+/// Creates a folder and its parents and syncs each entry.
 pub fn create_folder(folder: &Path) -> Result<()> {
     let missing: Vec<&Path> = folder
         .ancestors()
@@ -36,12 +30,9 @@ pub fn create_folder(folder: &Path) -> Result<()> {
 }
 
 /// Writes a whole file under a temporary name and renames it: a reader sees all of it or none.
-///
-/// # Errors
-/// `Store`, when it cannot be written, synced or renamed.
 pub fn write_file(path: &Path, bytes: &[u8]) -> Result<()> {
-    // Two threads may write the same file: each has a temporary one of its own, of which the last
-    // to be renamed stays.
+    // Two threads may write the same file: each has a separate temporary file, and the one renamed
+    // last remains.
     static WRITTEN: AtomicU64 = AtomicU64::new(0);
     let mut temporary = path.as_os_str().to_owned();
     temporary.push(format!(

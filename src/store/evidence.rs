@@ -1,15 +1,15 @@
-//! What is told of a record's source bytes and of making it again: made where the snapshots are,
-//! sent by the server. Members are declared in the order of their names, in which answers have
-//! them.
+//! Defines the JSON of a record's source bytes and of a replay. A worker with access to the
+//! snapshots builds it, and the server sends it. Members are declared in alphabetical order, as in
+//! answers.
 
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use pubdata_core::ids::Digest;
 
-/// `whole`: all of them. `published`: of a list that may tell of persons, the cells whose content
-/// is a value of the record, in this form or another. `withheld`: none, because they have no cells
-/// that could be told apart, or are too many. `unavailable`: none, because this server cannot read
+/// `whole`: all bytes. `published`: for a source that may hold facts about persons, only the cells
+/// whose content is a value of the record, in this form or another. `withheld`: none, because the
+/// bytes have no separable cells or too many. `unavailable`: none, because this server cannot read
 /// them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
@@ -25,19 +25,19 @@ pub enum Shown {
 #[derive(Debug, Serialize, JsonSchema)]
 #[schemars(rename = "SourceBytes")]
 pub struct ShownBytes {
-    /// The cells of the record in their order; empty of a document. Of a record with more than 500
-    /// those that were used.
+    /// The cells of the record in their order; empty for a document. For a record with more than
+    /// 500 cells, only those that were used.
     pub cells: Vec<ShownCell>,
-    /// The bytes as text; of a document also what stands around them. `start` and `end` are the
+    /// The bytes as text; for a document also the surrounding text. `start` and `end` are the
     /// characters (Unicode code points) of the text that are the bytes themselves; `offset` and
-    /// `length` say where the text stands in the file or member.
+    /// `length` locate the text in the file or member.
     pub excerpt: Option<Excerpt>,
     /// The line of the file that names its columns; null if it has none or it is not shown.
     pub header: Option<ShownHeader>,
     /// Why not all bytes are shown; null if they are.
     pub reason: Option<String>,
-    /// Digest of the bytes; null where any of them is withheld, because what is short is found by
-    /// trying.
+    /// Digest of the bytes; null if any of them is withheld, because short values can be found by
+    /// trial.
     #[schemars(with = "Option<String>")]
     pub sha256: Option<Digest>,
     pub shown: Shown,
@@ -77,24 +77,24 @@ pub struct ShownCell {
     /// End of the cell in the excerpt, exclusive, counted in Unicode code points; null without an
     /// excerpt.
     pub end: Option<usize>,
-    /// Whether the declaration reads it, or the record names it.
+    /// True if the declaration or the record uses the cell.
     pub is_used: bool,
-    /// True if the cell has a text that is not shown.
+    /// True if the cell has text that is not shown.
     pub is_withheld: bool,
     /// Number of bytes of the cell.
     pub length: u64,
-    /// First byte, in the member or file after decompression.
+    /// First byte of the cell in the decompressed file or member, counted from 0.
     pub offset: u64,
-    /// The name under which it is read, where the declaration maps it.
+    /// The name that the declaration maps the column to; null without one.
     pub read_as: Option<String>,
-    /// Its characters in the excerpt; null without one.
+    /// First character of the cell in the excerpt; null without an excerpt.
     pub start: Option<usize>,
-    /// Its text; null where it is empty or withheld.
+    /// Text of the cell; null if it is empty or withheld.
     pub text: Option<String>,
 }
 
 impl ShownBytes {
-    /// No bytes, and why.
+    /// Builds an answer without bytes, with the reason.
     pub fn nothing(shown: Shown, reason: impl Into<String>) -> Self {
         Self {
             shown,
@@ -107,21 +107,21 @@ impl ShownBytes {
     }
 }
 
-/// What came of making a record or a release again.
+/// Result of a replay of a record or a release.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Replay {
-    /// It is as it was published.
+    /// The result equals what was published.
     Match,
-    /// It is not, or what it was made from is damaged.
+    /// The result differs, or a file that it is built from is damaged.
     Mismatch,
-    /// It is not, and need not be: this program is not the one that made it. Or it could not be
-    /// tried, because a snapshot is neither in the home nor in the store.
+    /// The result differs, as it may with another version of the program. Or a snapshot is in
+    /// neither the home nor the store.
     NotPossible,
 }
 
 impl Replay {
-    /// By what is other, and why that would say nothing.
+    /// Combines the comparison with the reason why a replay is not possible.
     pub fn of(is_equal: bool, not_possible: Option<&String>) -> Self {
         match (is_equal, not_possible) {
             (true, None) => Self::Match,
@@ -131,20 +131,20 @@ impl Replay {
     }
 }
 
-/// With `include=replay`: what came of making the record again from its bytes, with the
-/// declarations and contracts that its release carries.
+/// With `include=replay`: the result of building the record again from its bytes, with the
+/// declarations and contracts of its release.
 #[derive(Debug, Serialize, JsonSchema)]
 #[schemars(rename = "Replay")]
 pub struct ToldReplay {
-    /// Differences between the rebuilt record and the published one; empty if there are none.
+    /// Differences between the rebuilt record and the published one; empty without any.
     pub differences: Vec<ToldDifference>,
-    /// What the reader should know, such as other code.
+    /// Remarks for the reader, such as a different version of the code.
     pub notes: Vec<String>,
     /// Why the rebuild is not possible or could not be tried; null if it was done.
     pub reason: Option<String>,
-    /// `match`: every column came out as published, and the files are those that were fetched.
-    /// `mismatch`: not so. `not_possible`: other code made it. Null where it could not be tried
-    /// here.
+    /// `match`: every column equals the published one, and the files are those that were fetched.
+    /// `mismatch`: they differ. `not_possible`: other code built the record. Null if this server
+    /// could not try the replay.
     #[schemars(with = "Option<String>", extend("enum" = [Replay::Match, Replay::Mismatch, Replay::NotPossible]))]
     pub verdict: Option<Replay>,
 }
@@ -152,15 +152,14 @@ pub struct ToldReplay {
 #[derive(Debug, Serialize, JsonSchema)]
 #[schemars(inline)]
 pub struct ToldDifference {
-    /// The column that came out otherwise; null where the record did not come out, or a file is
-    /// damaged.
+    /// The column that differs; null if the record was not rebuilt, or a file is damaged.
     pub column: Option<String>,
-    /// Null where it could tell what is not published.
+    /// Details; null if they could reveal unpublished values.
     pub detail: Option<String>,
 }
 
 impl ToldReplay {
-    /// What could not be tried, and why.
+    /// Builds an answer for a replay that could not be tried.
     pub fn untried(reason: &str) -> Self {
         Self {
             verdict: None,

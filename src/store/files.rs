@@ -1,5 +1,5 @@
-//! Opens files of ours, which are regular files. Whoever opens a named pipe waits for another
-//! process, perhaps for ever, and a device has no end.
+//! Opens regular files and rejects everything else. Opening a named pipe waits for another process,
+//! perhaps for ever, and a device has no end.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, ErrorKind, Read};
@@ -11,7 +11,7 @@ use rustix::io::Errno;
 /// Opens a regular file for reading. Never waits for another process.
 ///
 /// # Errors
-/// As [`File::open`]; `NotSeekable`, when something else than a file has its name.
+/// As [`File::open`]; `NotSeekable`, when the name belongs to something other than a regular file.
 pub fn open_file(path: &Path) -> io::Result<File> {
     open_with(OpenOptions::new().read(true), path)
 }
@@ -26,8 +26,7 @@ pub fn read_file(path: &Path) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// Reads what somebody else may have sent: a file, a pipe or a device, of a bounded number of
-/// bytes.
+/// Reads at most `most` bytes from an untrusted file, pipe or device.
 ///
 /// # Errors
 /// As [`Read::read`]; `InvalidData`, when it has more bytes.
@@ -43,14 +42,15 @@ pub fn read_at_most(source: impl Read, most: u64) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// Opens a regular file as the options say.
+/// Opens a regular file with the given options.
 pub(super) fn open_with(options: &mut OpenOptions, path: &Path) -> io::Result<File> {
-    // A pipe opens at once, and shows what it is before a byte is read. Regular files know no such
-    // flag.
+    // With this flag a pipe opens at once, and its type is checked before a byte is read. Regular
+    // files ignore the flag.
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::custom_flags(options, OFlags::NONBLOCK.bits().cast_signed());
     let file = match options.open(path) {
-        // A pipe that nobody reads cannot be opened for writing so, nor a socket at all.
+        // Opening a pipe without a reader for writing fails like this, and so does opening a
+        // socket.
         Err(error) if error.raw_os_error() == Some(Errno::NXIO.raw_os_error()) => {
             return Err(no_file());
         }
@@ -64,7 +64,7 @@ pub(super) fn open_with(options: &mut OpenOptions, path: &Path) -> io::Result<Fi
     }
 }
 
-/// What is said of a pipe, a socket or a device in the place of a file.
+/// Returns the error for a pipe, a socket or a device.
 fn no_file() -> io::Error {
     io::Error::new(
         ErrorKind::NotSeekable,
@@ -76,7 +76,7 @@ fn no_file() -> io::Error {
 mod tests {
     use super::*;
 
-    /// A named pipe in a folder.
+    /// Creates a named pipe in a folder.
     fn pipe(folder: &Path) -> std::path::PathBuf {
         let path = folder.join("pipe");
         assert!(

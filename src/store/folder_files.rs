@@ -1,5 +1,5 @@
-//! Reads the files of a store that is a folder. They are opened so that nobody waits for another
-//! process, and read in a time in which every disk that works has answered.
+//! Reads the files of a store that is a folder. Opening never waits for another process, and
+//! reading is limited to a time in which every working disk has answered.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -13,12 +13,12 @@ use bytes::Bytes;
 use super::files::open_file;
 use pubdata_core::error::{Error, IoExt, Result};
 
-/// How long a disk may take to answer, and a second more for each mebibyte that is read.
+/// Time limit for a disk, extended by one second per mebibyte that is read.
 const PATIENCE: Duration = Duration::from_secs(60);
-/// A file that is read piece by piece is read so many bytes at a time.
+/// Piece size of a file that is read piece by piece.
 const PIECE_BYTES: usize = 1 << 20;
 
-/// Reads a file; none when there is none.
+/// Reads a file; `None` if it does not exist.
 pub(super) async fn read(path: PathBuf) -> Result<Option<Bytes>> {
     let Some((mut file, size_bytes)) = open(&path).await? else {
         return Ok(None);
@@ -32,7 +32,7 @@ pub(super) async fn read(path: PathBuf) -> Result<Option<Bytes>> {
         .map(|bytes| Some(bytes.into()))
 }
 
-/// Reads bytes of a file.
+/// Reads one byte range of a file.
 pub(super) async fn read_range(path: PathBuf, range: Range<u64>) -> Result<Bytes> {
     Ok(read_ranges(path, std::slice::from_ref(&range))
         .await?
@@ -40,7 +40,7 @@ pub(super) async fn read_range(path: PathBuf, range: Range<u64>) -> Result<Bytes
         .unwrap_or_default())
 }
 
-/// Reads ranges of a file.
+/// Reads byte ranges of a file.
 pub(super) async fn read_ranges(path: PathBuf, ranges: &[Range<u64>]) -> Result<Vec<Bytes>> {
     let Some((file, _)) = open(&path).await? else {
         return Err(io::Error::from(io::ErrorKind::NotFound)).at("read", &path);
@@ -57,7 +57,7 @@ pub(super) async fn read_ranges(path: PathBuf, ranges: &[Range<u64>]) -> Result<
     in_time(&path, size_bytes, read).await
 }
 
-/// Gives the bytes of a file piece by piece; false when there is none.
+/// Passes the bytes of a file to `take` piece by piece; returns false if it does not exist.
 pub(super) async fn read_pieces(
     path: PathBuf,
     mut take: impl FnMut(&[u8]) -> Result<()>,
@@ -79,7 +79,7 @@ pub(super) async fn read_pieces(
     }
 }
 
-/// The size of a file; none when there is none.
+/// Returns the size of a file; `None` if it does not exist.
 pub(super) async fn size(path: PathBuf) -> Result<Option<u64>> {
     let look = {
         let path = path.clone();
@@ -91,7 +91,7 @@ pub(super) async fn size(path: PathBuf) -> Result<Option<u64>> {
     in_time(&path, 0, look).await
 }
 
-/// Opens a file and looks how long it is; none when there is none.
+/// Opens a file and returns it with its size; `None` if it does not exist.
 async fn open(path: &Path) -> Result<Option<(File, u64)>> {
     let opening = path.to_owned();
     let open = move || match open_file(&opening) {
@@ -105,7 +105,7 @@ async fn open(path: &Path) -> Result<Option<(File, u64)>> {
     in_time(path, 0, open).await
 }
 
-/// Does work on another thread, which stays behind where the disk does not answer.
+/// Runs blocking work on another thread, and abandons that thread if the disk does not answer.
 async fn in_time<T: Send + 'static>(
     path: &Path,
     size_bytes: u64,
@@ -123,7 +123,7 @@ async fn in_time<T: Send + 'static>(
             path.display(),
             patience.as_secs()
         ))
-        .hint("look at the disk, or at the network that it is reached by; then run again")),
+        .hint("check the disk, or its network connection; then run again")),
     }
 }
 

@@ -1,5 +1,5 @@
-//! Which formats the files of a home and of a store of releases have, and what this program does
-//! with each.
+//! Reports which format versions the files of a home and of a store have, and how this program
+//! treats each.
 
 use std::collections::BTreeMap;
 use std::path::{Path as FilePath, PathBuf};
@@ -16,38 +16,38 @@ use super::{
 };
 use pubdata_core::error::{IoExt, Result};
 
-/// A kind of file, with the formats that were found of it.
+/// A kind of file, with the formats that were found.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct FormatReport {
-    /// What it is.
+    /// Name of the kind.
     pub name: &'static str,
-    /// Below the home, or below the place of the releases; empty for the home itself.
+    /// Path relative to the home or the store of releases; empty for the home itself.
     pub place: &'static str,
     /// The newest format that this program reads, which is the one it writes.
     #[schemars(range(min = 1))]
     pub newest: u32,
-    /// Files, lines or builds by format; `0` is what cannot be read.
+    /// Files, lines or builds by format; `0` counts unreadable ones.
     #[schemars(with = "BTreeMap<String, u64>")]
     pub found: BTreeMap<u32, u64>,
-    /// What the program does with them.
+    /// How the program treats them.
     pub treatment: Treatment,
 }
 
-/// What this program does with files of the formats found.
+/// How this program treats files of the formats found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Treatment {
-    /// There are none.
+    /// No files exist.
     Absent,
-    /// It reads them as they are, and writes none of them again.
+    /// Reads them as they are and does not rewrite them.
     Read,
-    /// It makes those of another format again when they are needed; nothing is lost.
+    /// Rebuilds files of another format when they are needed, without a loss.
     MadeAgain,
-    /// It does not read them, and a version of the program that does is needed.
+    /// Rejects them; a newer version of the program is needed.
     Refused,
 }
 
-/// Whether files of another format can be made again.
+/// How files of another format are treated: kept or rebuilt.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Kind {
     Kept,
@@ -79,7 +79,7 @@ fn report(
     }
 }
 
-/// The newest formats of what is in no release yet.
+/// The newest formats of files that are in no release yet.
 #[derive(Debug, Clone, Copy)]
 pub struct StagedFormats {
     pub build: u32,
@@ -87,10 +87,7 @@ pub struct StagedFormats {
     pub receipt: u32,
 }
 
-/// Looks at every file of ours that has a format.
-///
-/// # Errors
-/// `Store`, when a folder or the store cannot be read.
+/// Reports the format of every versioned file.
 pub async fn formats(
     home: &Home,
     releases: &Releases,
@@ -118,7 +115,7 @@ pub async fn formats(
     );
     let segments = files_below(&home.stream_dir().join("log"))?;
     let mut reports = vec![
-        // A newer one is refused when it is opened.
+        // A newer home is refused when it is opened.
         report(
             "home",
             "",
@@ -249,7 +246,7 @@ async fn of_folder(releases: &Releases, folder: &str) -> Result<Versions> {
     of_named(releases, folder, ".json").await
 }
 
-/// Of the files of a folder whose names end so.
+/// Counts the formats of the files in a folder with the given suffix.
 async fn of_named(releases: &Releases, folder: &str, ending: &str) -> Result<Versions> {
     let mut versions = Versions::new();
     for file in releases
@@ -266,7 +263,8 @@ async fn of_named(releases: &Releases, folder: &str, ending: &str) -> Result<Ver
     Ok(versions)
 }
 
-/// Batches of events have no head: one that begins with an event is of the first format.
+/// Counts the formats of event batches. They have no header: one that begins with an event has the
+/// first format.
 async fn of_batches(releases: &Releases) -> Result<Versions> {
     let mut versions = Versions::new();
     for file in releases.store.list(&Path::from("stream/log")).await? {
@@ -308,7 +306,7 @@ fn of_files(paths: &[PathBuf]) -> Result<Versions> {
     Ok(versions)
 }
 
-/// Of each whole line of a file.
+/// Counts the formats of a file's complete lines.
 fn of_lines(path: &FilePath) -> Result<Versions> {
     let text = match files::read_file(path) {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Versions::new()),
@@ -321,7 +319,7 @@ fn of_lines(path: &FilePath) -> Result<Versions> {
     Ok(versions)
 }
 
-/// Segments of a log say it in their first line.
+/// Counts the formats of log segments, which state it in their first line.
 fn of_first_lines(paths: &[PathBuf]) -> Result<Versions> {
     let mut versions = Versions::new();
     for path in paths {
@@ -334,7 +332,7 @@ fn of_first_lines(paths: &[PathBuf]) -> Result<Versions> {
     Ok(versions)
 }
 
-/// The name of a copy says its form; of another form nothing is read.
+/// Counts the copies. Their names contain the format, and only the current one is read.
 fn of_copies(folder: &FilePath) -> Result<Versions> {
     let copies = files_below(folder)?.len() as u64;
     Ok(if copies == 0 {
@@ -352,7 +350,7 @@ fn named(paths: &[PathBuf], name: &str) -> Vec<PathBuf> {
         .collect()
 }
 
-/// All files below a folder, sorted; none when there is no folder.
+/// Returns all files below a folder, sorted; empty if the folder does not exist.
 fn files_below(folder: &FilePath) -> Result<Vec<PathBuf>> {
     let mut files = Vec::new();
     let mut open = vec![folder.to_owned()];

@@ -1,5 +1,5 @@
-//! The paths of the folder that an installation works in, and the lock that lets one run at a time
-//! change it.
+//! Resolves the paths of the folder that an installation works in, and holds the lock that lets one
+//! run at a time change it.
 
 use std::fs::{File, OpenOptions, TryLockError};
 use std::path::{Path, PathBuf};
@@ -8,11 +8,12 @@ use std::time::Duration;
 use super::files;
 use pubdata_core::error::{Error, ErrorKind, IoExt, Result};
 
-/// Name of the file with an operator's settings, in the home.
+/// Name of the operator's settings file in the home.
 pub const SETTINGS_FILE: &str = "pubdata.toml";
 
-/// Format of the home as a whole, which says where which file lies. A home without `home.json` has
-/// the first; no program has written another yet, and all refuse a newer one.
+/// Format of the home as a whole, which determines where each file is. A home without `home.json`
+/// has format 1. No version of the program has written another format yet, and all refuse a newer
+/// one.
 pub(super) const HOME_FORMAT_VERSION: u32 = 1;
 
 const LOOKS: u32 = 20;
@@ -26,21 +27,21 @@ const BETWEEN_LOOKS: Duration = Duration::from_millis(5);
 /// HOME/channels/<channel>/<generation>.json         pointers to releases (elsewhere with a store URL)
 /// HOME/state/…                                      what is known of each URL, downloads in progress
 /// HOME/staging/…                                    builds not yet in a release
-/// HOME/scratch/…                                    work that is thrown away
-/// HOME/runs/<run_id>/issues.jsonl                   findings of a run
-/// HOME/runs/<run_id>.openlineage.jsonl              what it made of what, as events
+/// HOME/scratch/…                                    temporary homes
+/// HOME/runs/<run_id>/issues.jsonl                   issues of a run
+/// HOME/runs/<run_id>.openlineage.jsonl              lineage of a run, as OpenLineage events
 /// HOME/stream/…                                     filings as they appear in the feeds
-/// HOME/seen-logs/…                                  logs of servers as they were when they were looked at
-/// HOME/pubdata.toml                                 what an operator has set
+/// HOME/seen-logs/…                                  servers' logs as this machine last saw them
+/// HOME/pubdata.toml                                 the operator's settings
 /// HOME/ledger.jsonl  HOME/keys.json  HOME/lock
-/// HOME/home.json                                    format of the home, where it is not the first
+/// HOME/home.json                                    format of the home, if it is not the first
 /// ```
 #[derive(Debug, Clone)]
 pub struct Home {
     root: PathBuf,
 }
 
-/// What of a home is there as soon as anything was written into it.
+/// Names in a home; at least one exists as soon as anything was written into it.
 const OF_A_HOME: [&str; 12] = [
     "snapshots",
     "releases",
@@ -56,14 +57,14 @@ const OF_A_HOME: [&str; 12] = [
     SETTINGS_FILE,
 ];
 
-/// Held by the one run that may change the home; released when dropped or when the process dies.
+/// Lock of the one run that may change the home; released when dropped or when the process dies.
 #[derive(Debug)]
 pub struct RunLock {
     _file: File,
 }
 
 impl Home {
-    /// Opens a home, creating the folder when it is new.
+    /// Opens a home, creating the folder if necessary.
     ///
     /// # Errors
     /// `Store`, when the folder cannot be made, or a newer program has given it another format.
@@ -74,12 +75,12 @@ impl Home {
         Ok(Self { root })
     }
 
-    /// Whether a folder has anything that this program writes into a home.
+    /// Returns whether a folder contains anything that this program writes into a home.
     pub fn is_home(root: &Path) -> bool {
         OF_A_HOME.iter().any(|name| root.join(name).exists())
     }
 
-    /// The folder itself.
+    /// Returns the folder itself.
     pub fn root(&self) -> &Path {
         &self.root
     }
@@ -92,12 +93,12 @@ impl Home {
         self.root.join("state")
     }
 
-    /// Where the server of a channel keeps copies of large parts.
+    /// Returns the folder where the server of a channel keeps copies of large parts.
     pub fn tables_dir(&self, channel: &str) -> PathBuf {
         self.state_dir().join("tables").join(channel)
     }
 
-    /// Where a server keeps parts that it has fetched.
+    /// Returns the folder where a server keeps parts that it has fetched.
     pub fn parts_dir(&self) -> PathBuf {
         self.state_dir().join("parts")
     }
@@ -106,12 +107,12 @@ impl Home {
         self.root.join("staging")
     }
 
-    /// Details of one run.
+    /// Returns the folder with the details of one run.
     pub fn run_dir(&self, run_id: &str) -> PathBuf {
         self.root.join("runs").join(run_id)
     }
 
-    /// What a run has told as OpenLineage events.
+    /// Returns the file with the OpenLineage events of a run.
     pub fn lineage_file(&self, run_id: &str) -> PathBuf {
         self.root
             .join("runs")
@@ -122,17 +123,17 @@ impl Home {
         self.root.join("ledger.jsonl")
     }
 
-    /// What an operator has set.
+    /// Returns the operator's settings file.
     pub fn settings_file(&self) -> PathBuf {
         self.root.join(SETTINGS_FILE)
     }
 
-    /// What persons have looked at and taken as it is.
+    /// Returns the file of what operators reviewed and accepted.
     pub fn accepted_file(&self) -> PathBuf {
         self.root.join("accepted.jsonl")
     }
 
-    /// What `pubdata follow` writes.
+    /// Returns the folder that `pubdata follow` writes.
     pub fn stream_dir(&self) -> PathBuf {
         self.root.join("stream")
     }
@@ -141,10 +142,7 @@ impl Home {
         self.root.join("keys.json")
     }
 
-    /// A home of its own inside this one, empty, for work that is thrown away.
-    ///
-    /// # Errors
-    /// `Store`, when the folder cannot be made.
+    /// Creates a separate, empty home inside this one for temporary work.
     pub fn scratch(&self, name: &str) -> Result<Self> {
         let scratch = Self {
             root: self.root.join("scratch").join(name),
@@ -153,11 +151,8 @@ impl Home {
         Self::open(&scratch.root)
     }
 
-    /// A home as [`Home::scratch`] makes it, of this process alone. Those of processes that are
-    /// gone are removed: their names end with their numbers.
-    ///
-    /// # Errors
-    /// `Store`, when the folder cannot be made.
+    /// Creates a home as [`Home::scratch`] does, for this process only. Removes those of processes
+    /// that have ended: their names end with the process id.
     pub fn scratch_of_process(&self, name: &str) -> Result<Self> {
         for entry in std::fs::read_dir(self.root.join("scratch"))
             .into_iter()
@@ -170,7 +165,7 @@ impl Home {
                 .rsplit('-')
                 .next()
                 .and_then(|process| process.parse::<u32>().ok());
-            // Of a system without this folder nothing is known: all stay.
+            // On a system without `/proc`, all processes count as alive.
             let is_gone = |process: u32| {
                 Path::new("/proc/self").exists()
                     && !Path::new("/proc").join(process.to_string()).exists()
@@ -182,7 +177,7 @@ impl Home {
         self.scratch(&format!("{name}-{}", std::process::id()))
     }
 
-    /// Removes the whole folder; only a scratch home is ever removed.
+    /// Removes the whole folder.
     ///
     /// # Errors
     /// `Store`, when it cannot be removed, or is not a scratch home.
@@ -205,12 +200,11 @@ impl Home {
         }
     }
 
-    /// Takes the run lock. Waits a tenth of a second at the most: someone who only looks
-    /// ([`Home::is_running`]) lets go at once.
+    /// Takes the run lock. Waits a tenth of a second at most: a process that only checks the lock
+    /// ([`Home::is_running`]) releases it at once.
     ///
     /// # Errors
-    /// `Busy`, when another run holds it; the operating system frees it when that process ends,
-    /// however it ends.
+    /// `Busy`, when another run holds it; the operating system releases it when that process ends.
     pub fn lock(&self) -> Result<RunLock> {
         let (path, file) = self.lock_file()?;
         for _ in 0..LOOKS {
@@ -232,12 +226,10 @@ impl Home {
         .hint("wait for it to end; `pubdata status` shows what it does"))
     }
 
-    /// Whether a run is under way.
-    ///
-    /// # Errors
-    /// `Store`, when the lock cannot be looked at.
+    /// Returns whether a run is in progress.
     pub fn is_running(&self) -> Result<bool> {
-        // Only read: who looks may have no right to write. Without the file there has been no run.
+        // Opened for reading only: the caller may have no right to write. Without the file, no run
+        // has started yet.
         let path = self.root.join("lock");
         let file = match files::open_file(&path) {
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(false),
@@ -272,7 +264,7 @@ fn refuse_newer(root: &Path) -> Result<()> {
     };
     let value: serde_json::Value = serde_json::from_slice(&bytes).map_err(|error| {
         Error::store(format!("{} is damaged: {error}", path.display())).hint(format!(
-            "put it back from a backup; a home of pubdata {} has no such file",
+            "restore it from a backup; a home of pubdata {} has no such file",
             env!("CARGO_PKG_VERSION")
         ))
     })?;
@@ -305,7 +297,7 @@ fn refuse_newer(root: &Path) -> Result<()> {
 mod tests {
     use super::*;
 
-    /// A home that may only be read has no lock file that could be made.
+    /// A home on a read-only file system has no lock file and none can be made.
     #[test]
     fn who_looks_makes_no_file() {
         let folder = tempfile::tempdir().unwrap();

@@ -1,6 +1,6 @@
-//! Invitations: an operator decides what a key will permit, and whoever has the link makes it,
-//! once. They are kept beside the keys, by the digest of their token, so that one change of the
-//! file uses up an invitation and adds its key.
+//! Manages invitations: an operator decides what a key permits, and the holder of the link creates
+//! it, once. Invitations are stored with the keys, by the digest of their token. Thus one change of
+//! the file uses up an invitation and adds its key.
 
 use jiff::{SignedDuration, Timestamp};
 use schemars::JsonSchema;
@@ -11,52 +11,51 @@ use super::api_key::{NewKey, Scope, expires_after, in_order, is_before, new_secr
 use pubdata_core::error::{Error, Result};
 use pubdata_core::ids::Digest;
 
-/// Invitations that may be open at the same time.
+/// Maximum number of open invitations.
 pub(super) const MAX_OPEN: usize = 100;
-/// For how long an invitation that can no longer be used stays in the file.
+/// How long an invitation that can no longer be used stays in the file.
 const RETAINED: SignedDuration = SignedDuration::from_hours(30 * 24);
 const TOKEN_PREFIX: &str = "pi_";
 
-/// What is kept of an invitation: everything but its token, of which only the SHA-256 digest is
-/// stored.
+/// The stored part of an invitation. The token is stored only as its SHA-256 digest.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Invitation {
     /// Names the invitation in lists and logs; not a secret.
     pub id: String,
-    /// Who will hold the key.
+    /// Name of the future holder of the key.
     pub name: String,
     /// Digest of the token in the link.
     pub sha256: Digest,
-    /// What the key will open.
+    /// Scopes that the key will grant.
     pub scopes: Vec<Scope>,
-    /// How many requests the key may send: `schemas/_plans.toml`.
+    /// The plan that will limit the key's requests: `schemas/_plans.toml`.
     pub plan: String,
-    /// When it was made, RFC 3339 UTC.
+    /// When the invitation was created, RFC 3339 UTC.
     #[schemars(extend("format" = "date-time"))]
     pub created_at: String,
-    /// Until when it can be used, RFC 3339 UTC.
+    /// When the invitation expires, RFC 3339 UTC.
     #[schemars(extend("format" = "date-time"))]
     pub expires_at: String,
-    /// Days until the key expires, from when it is made; null if it does not.
+    /// Days until the key expires, counted from its creation; null if it does not.
     pub key_expires_in_days: Option<u16>,
-    /// When the key was made, RFC 3339 UTC; null while it was not.
+    /// When the key was created, RFC 3339 UTC; null before.
     #[schemars(extend("format" = "date-time"))]
     pub used_at: Option<String>,
-    /// The key that was made; null while there is none.
+    /// Id of the created key; null before.
     pub key_id: Option<String>,
     /// When it was revoked, RFC 3339 UTC; null if it was not.
     #[schemars(extend("format" = "date-time"))]
     pub revoked_at: Option<String>,
 }
 
-/// A new invitation together with its token, which exists only here.
+/// A new invitation together with its token, which is stored nowhere.
 #[derive(Debug, Clone)]
 pub struct CreatedInvitation {
     pub token: String,
     pub entry: Invitation,
 }
 
-/// A wish for a new invitation.
+/// A request for a new invitation.
 #[derive(Debug, Clone)]
 pub struct NewInvitation {
     pub name: String,
@@ -67,7 +66,7 @@ pub struct NewInvitation {
 }
 
 impl Invitation {
-    /// Why it cannot be used at `now`; none while it can.
+    /// Returns why the invitation cannot be used at `now`; `None` if it can.
     pub fn refusal(&self, now: Timestamp) -> Option<&'static str> {
         match self {
             Self {
@@ -82,7 +81,7 @@ impl Invitation {
         }
     }
 
-    /// Whether it ended so long ago that nobody asks for it.
+    /// Returns whether it ended so long ago that it is deleted.
     pub(super) fn is_forgotten(&self, now: Timestamp) -> bool {
         let ended = self
             .revoked_at
@@ -94,7 +93,7 @@ impl Invitation {
             .is_ok_and(|ended| now.duration_since(ended) > RETAINED)
     }
 
-    /// The key that it offers.
+    /// Returns the key that it offers.
     pub(super) fn key(&self, now: Timestamp) -> Result<NewKey> {
         let expires_at = expires_after(self.key_expires_in_days, now)?;
         Ok(NewKey {
@@ -107,16 +106,15 @@ impl Invitation {
 }
 
 impl NewInvitation {
-    /// Makes the invitation; nothing is stored.
+    /// Generates the invitation without storing it.
     ///
     /// # Errors
-    /// `Config`, when no key could be made with it, or it grants the scope `admin`; `Store`, when
-    /// the system gives no random numbers.
+    /// `Config`, when no key could be made with it, or it grants the scope `admin`.
     pub(super) fn make(self, plans: &Plans, now: Timestamp) -> Result<CreatedInvitation> {
         if self.scopes.contains(&Scope::Admin) {
-            let hint = "make such a key with `pubdata keys create` and hand it over yourself";
+            let hint = "create such a key with `pubdata keys create` and give it to its holder";
             return Err(Error::config(
-                "an invitation grants no scope `admin`: whoever has the link makes the key",
+                "an invitation must not grant the scope `admin`: anyone with the link can create the key",
             )
             .hint(hint));
         }

@@ -1,4 +1,5 @@
-//! The file of API keys and invitations: one lock, one change at a time, replaced whole.
+//! Stores API keys and invitations in one file: a lock serialises changes, and each change replaces
+//! the file as a whole.
 
 use std::fs::{File, OpenOptions};
 use std::io::{ErrorKind as IoErrorKind, Write};
@@ -24,7 +25,7 @@ pub struct Keys {
     path: PathBuf,
 }
 
-/// What the file holds.
+/// Content of the file.
 #[derive(Serialize, Deserialize)]
 pub(super) struct KeysFile {
     format_version: u32,
@@ -34,19 +35,19 @@ pub(super) struct KeysFile {
 }
 
 impl Keys {
-    /// The keys of a home; the file need not exist yet.
+    /// Opens the keys of a home; the file need not exist.
     pub fn open(home: &Home) -> Self {
         Self {
             path: home.keys_file(),
         }
     }
 
-    /// The file itself, for watching.
+    /// Returns the path of the file, for watching.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Makes a key and stores its digest.
+    /// Creates a key and stores its digest.
     ///
     /// # Errors
     /// `Config`, when name, scopes or plan are not valid; `Store`, when the file cannot be read or
@@ -60,12 +61,12 @@ impl Keys {
         Ok(created)
     }
 
-    /// Gives a key a new secret. The one before is accepted for so many minutes more, and the one
+    /// Gives a key a new secret. The previous one is accepted for `overlap_minutes` more; the one
     /// before that no longer.
     ///
     /// # Errors
-    /// `Config`, when there is no valid key of that id, or `secret` is not its present one;
-    /// `Store`, when the file cannot be read or written.
+    /// `Config`, when no valid key has that id, or `secret` is not its current one; `Store`, when
+    /// the file cannot be read or written.
     pub fn rotate(
         &self,
         id: &str,
@@ -100,7 +101,7 @@ impl Keys {
         })
     }
 
-    /// All keys, in the order they were made.
+    /// Returns all keys, in the order they were created.
     ///
     /// # Errors
     /// `Store`, when the file is damaged or its format is newer than this program.
@@ -108,7 +109,7 @@ impl Keys {
         Ok(self.read()?.keys)
     }
 
-    /// What the file holds; nothing when it is not there.
+    /// Reads the file; empty if it does not exist.
     pub(super) fn read(&self) -> Result<KeysFile> {
         match files::read_file(&self.path) {
             Ok(bytes) => Self::parse(&bytes, &self.path.display().to_string()),
@@ -121,12 +122,11 @@ impl Keys {
         }
     }
 
-    /// What a file's bytes hold; `place` says of which.
+    /// Parses a file; `place` is its name in messages.
     pub(super) fn parse(bytes: &[u8], place: &str) -> Result<KeysFile> {
         let file: KeysFile = serde_json::from_slice(bytes).map_err(|error| {
-            Error::store(format!("{place} is not a keys file: {error}")).hint(
-                "put it back from a backup; a server that runs goes on with the keys that it knows",
-            )
+            Error::store(format!("{place} is not a keys file: {error}"))
+                .hint("restore it from a backup; a running server continues with the keys it has")
         })?;
         if file.format_version > FORMAT_VERSION {
             let message = format!(
@@ -139,10 +139,10 @@ impl Keys {
         Ok(file)
     }
 
-    /// Makes a key invalid from now on. It stays in the list.
+    /// Revokes a key from now on. It stays in the list.
     ///
     /// # Errors
-    /// `Config`, when there is no key of that id or it is already revoked.
+    /// `Config`, when no key has that id, or it is already revoked.
     pub fn revoke(&self, id: &str, now: Timestamp) -> Result<ApiKey> {
         self.change(|file| {
             let key = file
@@ -160,7 +160,7 @@ impl Keys {
         })
     }
 
-    /// Makes an invitation and stores the digest of its token.
+    /// Creates an invitation and stores the digest of its token.
     ///
     /// # Errors
     /// `Config`, when no key could be made with it, it grants the scope `admin`, or too many are
@@ -182,10 +182,9 @@ impl Keys {
                 .count()
                 >= MAX_OPEN
             {
-                let hint =
-                    "`pubdata keys list` shows them, `pubdata keys revoke ID` takes one back";
+                let hint = "`pubdata keys list` shows them, `pubdata keys revoke ID` revokes one";
                 return Err(Error::config(format!(
-                    "{MAX_OPEN} invitations are open, which is the most there may be"
+                    "{MAX_OPEN} invitations are open, which is the maximum"
                 ))
                 .hint(hint));
             }
@@ -195,7 +194,7 @@ impl Keys {
         Ok(created)
     }
 
-    /// All invitations that are not forgotten, in the order they were made.
+    /// Returns all retained invitations, in the order they were created.
     ///
     /// # Errors
     /// As [`Keys::list`].
@@ -203,11 +202,11 @@ impl Keys {
         Ok(self.read()?.invitations)
     }
 
-    /// Makes the key of an invitation and uses the invitation up.
+    /// Creates the key of an invitation and marks the invitation as used.
     ///
     /// # Errors
-    /// `Config`, when the token is of no invitation that can be used, or a key of its plan can no
-    /// longer be made; `Store`, when the file cannot be read or written.
+    /// `Config`, when no usable invitation has the token, or a key of its plan can no longer be
+    /// made; `Store`, when the file cannot be read or written.
     pub fn redeem(&self, token: &Digest, plans: &Plans, now: Timestamp) -> Result<CreatedKey> {
         self.change(|file| {
             let unknown = || Error::config("there is no such invitation");
@@ -227,10 +226,10 @@ impl Keys {
         })
     }
 
-    /// Takes an invitation back that was not used.
+    /// Revokes an unused invitation.
     ///
     /// # Errors
-    /// `Config`, when there is none of that id, or it cannot be used any more.
+    /// `Config`, when no invitation has that id, or it can no longer be used.
     pub fn revoke_invitation(&self, id: &str, now: Timestamp) -> Result<Invitation> {
         self.change(|file| {
             let unknown = || {
@@ -250,7 +249,7 @@ impl Keys {
         })
     }
 
-    /// Reads, changes and replaces the file while no one else does.
+    /// Reads, changes and replaces the file under an exclusive lock.
     fn change<T>(&self, change: impl FnOnce(&mut KeysFile) -> Result<T>) -> Result<T> {
         let lock_path = self.path.with_extension("lock");
         let lock = files::open_with(

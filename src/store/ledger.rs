@@ -1,5 +1,4 @@
-//! The history of runs, and of the files that people imported or withdrew: one line each, in a file
-//! that only grows.
+//! Keeps the append-only history of runs and of manual imports and withdrawals, one line each.
 
 use std::collections::BTreeMap;
 
@@ -15,13 +14,13 @@ use pubdata_core::provenance::Snapshot;
 /// Format of the ledger's lines; readers refuse a newer one.
 pub const LEDGER_FORMAT_VERSION: u32 = 1;
 
-/// Outcome of an entry that says that a person gave the program a file.
+/// Outcome of an entry for a manual import.
 pub const IMPORTED: &str = "imported";
 
-/// Outcome of an entry that says that a person took such a file back.
+/// Outcome of an entry for the withdrawal of an import.
 pub const WITHDRAWN: &str = "withdrawn";
 
-/// One run, as the ledger keeps it: one line of JSON.
+/// One line of the ledger: a run, an import or a withdrawal.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct LedgerEntry {
     pub format_version: u32,
@@ -32,91 +31,89 @@ pub struct LedgerEntry {
     pub ended_at: String,
     pub exit_code: u8,
     pub channel: String,
-    /// What the channel points at after the run.
+    /// Release of the channel after the run.
     pub release_id: Option<ReleaseId>,
-    /// `published`, `unchanged` or `failed`; [`IMPORTED`] or [`WITHDRAWN`] where it was no run.
+    /// `published`, `unchanged` or `failed`; [`IMPORTED`] or [`WITHDRAWN`] for entries that are not
+    /// runs.
     pub outcome: String,
-    /// Why it failed.
+    /// Why the run failed.
     pub error: Option<String>,
-    /// What else there is to be known, such as who did it.
+    /// Further remarks, such as who imported a file.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
-    /// What people had accepted that the run took as it was: `TASK:RULE`.
+    /// Acceptances that the run applied: `TASK:RULE`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub accepted: Vec<String>,
-    /// The file that a person gave or took back.
+    /// The file that was imported or withdrawn.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub import: Option<ImportedFile>,
-    /// Bytes of the files that were new.
+    /// Total size of newly fetched files.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fetched_bytes: Option<u64>,
-    /// What the home took of the disk when it had ended.
+    /// Disk use of the home at the end of the run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub disk: Option<DiskUse>,
-    /// What became of each task, by task id.
+    /// Result of each task, by task id.
     pub tasks: BTreeMap<String, LedgerTask>,
 }
 
-/// A file that a person gave the program.
+/// A manually imported file.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ImportedFile {
     pub source_id: String,
     pub url: String,
     pub sha256: Digest,
-    /// The user's name.
+    /// Name of the user.
     pub by: String,
-    /// What was known of the URL before: it counts again when the file is withdrawn.
+    /// State of the URL before the import; restored when the file is withdrawn.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub instead_of: Option<KnownUrl>,
 }
 
-/// What became of one task in a run.
+/// Result of one task in a run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct LedgerTask {
     /// `built`, `resumed`, `fresh`, `blocked`, `missing` or `not_published`.
     pub outcome: String,
-    /// Why it was done, or why it failed.
+    /// Why the task ran, or why it failed.
     pub reason: Option<String>,
     pub rows: u64,
     pub quarantined_rows: u64,
-    /// What needed attention about its sources.
+    /// Issues of its sources that needed attention.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub findings: Vec<SourceFinding>,
-    /// What a person can do about it; runs of earlier versions say it in the reason.
+    /// Next step of the operator; entries of earlier versions have it in the reason.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub next_step: Option<String>,
-    /// The day since which an edition of its sources is late.
+    /// The first day on which an edition of its sources was late.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub late_since: Option<Date>,
-    /// Whether more records were set aside than the declared level.
+    /// True if more records were quarantined than the declared warning level.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_above_warning_level: bool,
-    /// Whether the operator has said that the night can do without it.
+    /// True if the operator declared the task as optional.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_optional: bool,
-    /// Of the build that was tried or made: an equal one would end alike.
+    /// Input hash of the build that was tried or made: a build with an equal hash would end alike.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub input_hash: Option<Digest>,
     pub duration_ms: u64,
 }
 
-/// Appends a run, durably. The line that a killed run left half written is cut off first.
-///
-/// # Errors
-/// `Store`, when the file cannot be written.
+/// Appends an entry durably. First truncates a line that a killed run left incomplete.
 pub fn append_ledger(home: &Home, entry: &LedgerEntry) -> Result<()> {
     lines::append_line(&home.ledger_file(), entry)
 }
 
-/// Reads all runs, oldest first. A last line that a killed run left half written is passed over.
+/// Reads all entries, oldest first. Ignores a last line that a killed run left incomplete.
 ///
 /// # Errors
-/// `Store`, when a whole line is not an entry or is of a newer format.
+/// `Store`, when a complete line is not an entry or is of a newer format.
 pub fn read_ledger(home: &Home) -> Result<Vec<LedgerEntry>> {
     lines::read_lines(&home.ledger_file(), LEDGER_FORMAT_VERSION)
 }
 
-/// The last word on a snapshot that a person imported; none where the ledger does not have it.
+/// Returns the last entry about an imported snapshot; `None` if the ledger has none.
 ///
 /// # Errors
 /// As for [`read_ledger`].

@@ -1,5 +1,5 @@
-//! Every path and pointer, on disk or in an object store: snapshots, releases, channels, ledger.
-//! Nothing else in the program builds a path.
+//! Owns every path and pointer, on disk or in an object store: snapshots, releases, channels,
+//! ledger. No other crate builds such paths.
 
 mod acceptances;
 mod api_key;
@@ -108,10 +108,7 @@ pub use word_counts::{WordCounts, WordTally};
 
 use pubdata_core::error::{IoExt, Result};
 
-/// Appends values to a file, one line of JSON each; the folder is made when it is new.
-///
-/// # Errors
-/// `Store`, when the file cannot be written.
+/// Appends values to a file as JSON lines; creates the folder if necessary.
 pub fn append_lines<T: serde::Serialize>(path: &std::path::Path, values: &[T]) -> Result<()> {
     use std::io::Write;
     if let Some(folder) = path.parent() {

@@ -1,4 +1,4 @@
-//! Files of lines that are only added to: one JSON object in each, with the format's number in it.
+//! Reads and appends to append-only files of JSON lines, each with its format version.
 
 use std::fs::OpenOptions;
 use std::io::{Read, Seek, SeekFrom, Write};
@@ -10,10 +10,7 @@ use serde::de::DeserializeOwned;
 use super::{durable, files};
 use pubdata_core::error::{Error, IoExt, Result};
 
-/// Appends a line, durably. A line that a killed process left half written is cut off first.
-///
-/// # Errors
-/// `Store`, when the file cannot be written.
+/// Appends a line durably. First truncates a line that a killed process left incomplete.
 pub(super) fn append_line(path: &Path, value: &impl Serialize) -> Result<()> {
     let is_new = !path.exists();
     let mut line = serde_json::to_vec(value).expect("a line is plain data");
@@ -27,7 +24,7 @@ pub(super) fn append_line(path: &Path, value: &impl Serialize) -> Result<()> {
         path,
     )
     .at("open", path)?;
-    // Two commands at once append one after the other.
+    // The lock serialises concurrent commands.
     file.lock().at("lock", path)?;
     let mut text = Vec::new();
     file.read_to_end(&mut text).at("read", path)?;
@@ -44,11 +41,11 @@ pub(super) fn append_line(path: &Path, value: &impl Serialize) -> Result<()> {
     }
 }
 
-/// Reads all lines, oldest first; none when there is no file. A last line that a killed process
-/// left half written is passed over.
+/// Reads all lines, oldest first; empty if the file does not exist. Ignores a last line that a
+/// killed process left incomplete.
 ///
 /// # Errors
-/// `Store`, when a whole line is not of the form or of a newer format.
+/// `Store`, when a complete line is malformed or of a newer format.
 pub(super) fn read_lines<T: DeserializeOwned>(path: &Path, newest_format: u32) -> Result<Vec<T>> {
     let text = match files::read_file(path) {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
@@ -60,8 +57,9 @@ pub(super) fn read_lines<T: DeserializeOwned>(path: &Path, newest_format: u32) -
         .enumerate()
     {
         let damaged = |reason: String| {
-            Error::store(format!("{}: line {}: {reason}", path.display(), index + 1))
-                .hint("put the file back from a backup, or take that line out: all others are read without it")
+            Error::store(format!("{}: line {}: {reason}", path.display(), index + 1)).hint(
+                "restore the file from a backup, or remove that line: all others remain readable",
+            )
         };
         let value: serde_json::Value =
             serde_json::from_slice(line).map_err(|error| damaged(error.to_string()))?;
@@ -82,7 +80,7 @@ pub(super) fn read_lines<T: DeserializeOwned>(path: &Path, newest_format: u32) -
     Ok(values)
 }
 
-/// Length of the text up to and including the last line ending.
+/// Returns the length of the text up to and including the last line ending.
 fn whole_lines(text: &[u8]) -> u64 {
     memchr::memrchr(b'\n', text).map_or(0, |end| end as u64 + 1)
 }

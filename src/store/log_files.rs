@@ -1,5 +1,5 @@
-//! Where the seals of releases and the logs of channels are kept: a seal beside the manifest, a log
-//! beside the releases, which it outlives.
+//! Reads and writes the seals of releases and the logs of channels. A seal is next to the manifest;
+//! a log is next to the releases and outlives them.
 
 use bytes::Bytes;
 use object_store::path::Path;
@@ -12,28 +12,21 @@ use pubdata_core::ids::ReleaseId;
 const SEAL: &str = "records.json";
 
 impl Releases {
-    /// The file of a release's seal; none while it is not sealed.
-    ///
-    /// # Errors
-    /// `Store`, when it cannot be read.
+    /// Reads the seal file of a release; `None` if it is not sealed.
     pub async fn seal_file(&self, id: &ReleaseId) -> Result<Option<Bytes>> {
         self.store.read(&seal_key(id)).await
     }
 
-    /// Writes the file of a release's seal, in place of what may be there: it depends on the
+    /// Writes the seal file of a release, replacing an existing one: the seal depends on the
     /// release alone.
-    ///
-    /// # Errors
-    /// `Store`, when it cannot be written.
     pub async fn put_seal_file(&self, id: &ReleaseId, bytes: Bytes) -> Result<()> {
         self.store.put(&seal_key(id), bytes).await
     }
 
-    /// How many leaves a channel's log had at each checkpoint, from the first to the last.
+    /// Returns the number of leaves of a channel's log at each checkpoint, ascending.
     ///
     /// # Errors
-    /// `Config`, when the name is not one a channel can have; `Store`, when the log cannot be
-    /// listed.
+    /// `Config`, when the name is not a valid channel name; `Store`, when the log cannot be listed.
     pub async fn log_sizes(&self, channel: &str) -> Result<Vec<u64>> {
         let files = self.store.list(&log_key(channel, "checkpoint")?).await?;
         let mut sizes: Vec<u64> = files
@@ -44,26 +37,20 @@ impl Releases {
         Ok(sizes)
     }
 
-    /// A file of a channel's log, by its name below `log/<channel>/`.
+    /// Reads a file of a channel's log by its name below `log/<channel>/`.
     ///
     /// # Errors
-    /// `Config`, when the name is not one a log can have; `Store`, when it cannot be read.
+    /// `Config`, when the name is not valid in a log; `Store`, when it cannot be read.
     pub async fn log_file(&self, channel: &str, name: &str) -> Result<Option<Bytes>> {
         self.store.read(&log_key(channel, name)?).await
     }
 
-    /// Writes a file of a channel's log, in place of what may be there.
-    ///
-    /// # Errors
-    /// `Store`, when it cannot be written.
+    /// Writes a file of a channel's log, replacing an existing one.
     pub async fn put_log_file(&self, channel: &str, name: &str, bytes: Bytes) -> Result<()> {
         self.store.put(&log_key(channel, name)?, bytes).await
     }
 
-    /// Creates a file of a channel's log: what stands there instead, if something does.
-    ///
-    /// # Errors
-    /// `Store`, when it cannot be written.
+    /// Creates a file of a channel's log. If it exists, returns its content instead.
     pub async fn create_log_file(
         &self,
         channel: &str,
@@ -74,10 +61,7 @@ impl Releases {
     }
 }
 
-/// The note that was signed last from this home, of a channel's log; none when none was.
-///
-/// # Errors
-/// `Store`, when it cannot be read.
+/// Reads the note of a channel's log that this home signed last; `None` if it signed none.
 pub fn signed_note(home: &Home, channel: &str) -> Result<Option<String>> {
     let path = home.root().join("signed").join(channel);
     match files::open_file(&path).and_then(std::io::read_to_string) {
@@ -86,10 +70,10 @@ pub fn signed_note(home: &Home, channel: &str) -> Result<Option<String>> {
     }
 }
 
-/// Remembers the note that was signed last from this home.
+/// Stores the note that this home signed last.
 ///
 /// # Errors
-/// `Config`, when the name is not one a channel can have; `Store`, when it cannot be written.
+/// `Config`, when the name is not a valid channel name; `Store`, when it cannot be written.
 pub fn remember_signed_note(home: &Home, channel: &str, note: &str) -> Result<()> {
     check_channel_name(channel)?;
     let folder = home.root().join("signed");

@@ -1,5 +1,5 @@
-//! What a release holds and what it was built from. The release id is the hash of it without times
-//! and run ids, so that equal inputs make equal releases.
+//! Defines the manifest: what a release contains and what it was built from. The release id is its
+//! hash without times and run ids, so that equal inputs make equal releases.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::BufWriter;
@@ -18,42 +18,44 @@ use pubdata_core::provenance::{Snapshot, SourceRows};
 /// Format of the manifest file; readers refuse a newer one.
 pub const MANIFEST_FORMAT_VERSION: u32 = 1;
 
-/// Version of what parts are named and how their columns are stored: another makes all of them
-/// anew. 2: flat names, signed offsets. 3: small column chunks are not compressed. 4: bounds of
-/// texts stand as they are, pages are compressed at level 1.
+/// Version of the parts' names and column encoding: a new version rebuilds all of them. 2: flat
+/// names, signed offsets. 3: small column chunks are not compressed. 4: text bounds are not
+/// truncated, pages are compressed at level 1. 5: footers have the number of rows of each subject.
 pub const PART_FORMAT_VERSION: u32 = 5;
 
-/// Its canonical text is hashed as it is written, so that no second manifest stands in memory.
+/// The canonical text is hashed as it is written, so that it is never in memory as a whole.
 const HASHED_AT_A_TIME: usize = 16 << 10;
 
-/// What a release holds: every part with its hash, what it was built from, and what validation
-/// said.
+/// The content of a release: every part with its hash, what it was built from, and the results of
+/// validation.
 ///
-/// The release id is the hash of everything here that the build decides; times, run ids and the
-/// dates a publisher's server reports are kept but not hashed, so that equal inputs make equal
+/// The release id is the hash of everything here that the build decides. Times, run ids and the
+/// dates that a publisher's server reports are kept but not hashed, so that equal inputs make equal
 /// releases.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Manifest {
     /// Version of this file.
     #[schemars(extend("enum" = [MANIFEST_FORMAT_VERSION]))]
     pub format_version: u32,
-    /// The release: the hash of what its builds decide.
+    /// The release id: a hash of everything its builds decide.
     pub release_id: ReleaseId,
     /// Version of the program that built it.
     pub pubdata_version: String,
-    /// Whether a build was made from a mirror of samples: row floors were lifted.
+    /// True if a build was made from a mirror of samples, for which minimum row counts do not
+    /// apply.
     pub is_sample: bool,
     /// Builds by task id: `census.acs5` or `census.acs5/vintage=2023`.
     pub tasks: BTreeMap<String, TaskEntry>,
     /// Datasets by id.
     pub datasets: BTreeMap<String, DatasetEntry>,
-    /// The files below `declarations/`, by digest: the declarations and contracts that its builds
-    /// were made with. A build names its own by their hashes; not hashed beyond that, and absent in
-    /// releases of earlier versions.
+    /// The files below `declarations/`, by digest: the declarations and contracts of its builds.
+    /// Each build refers to its own by hash. Not hashed beyond that, and absent in releases of
+    /// earlier versions.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub declarations: BTreeSet<Digest>,
-    /// Digests of the files that other engines read, by path below the release: Delta logs and the
-    /// Data Package. Made from the rest and not hashed; absent in releases of earlier versions.
+    /// Digests of the sidecar files for other engines, by path below the release: Delta logs and
+    /// the Data Package. Derived from the rest and not hashed; absent in releases of earlier
+    /// versions.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub companions: BTreeMap<String, Digest>,
     /// When it was published, RFC 3339 UTC; not hashed.
@@ -72,60 +74,59 @@ pub struct TaskEntry {
     pub partition: BTreeMap<String, String>,
     /// Hash of snapshots, declaration, contracts and code version.
     pub input_hash: Digest,
-    /// What of the input hash the pipeline's declaration is; a file of that name is in
+    /// Hash of the pipeline's declaration, part of the input hash; a file of that name is in
     /// `declarations/`.
     pub declaration_hash: Digest,
-    /// What of the input hash the contracts are; a file of that name is in `declarations/`.
+    /// Hash of the contracts, part of the input hash; a file of that name is in `declarations/`.
     pub contracts_hash: Digest,
-    /// What of the input hash the program is: its version, and that of the builder.
+    /// Version of the program and of the builder, part of the input hash.
     pub code_version: String,
-    /// Whether it was built from a mirror of samples; absent in releases of earlier versions, which
-    /// say it of all their builds together.
+    /// True if it was built from a mirror of samples. Absent in releases of earlier versions, which
+    /// have one flag for all builds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "bool")]
     pub is_sample: Option<bool>,
     /// The files it was made from.
     pub inputs: Vec<Snapshot>,
-    /// Whether it was the last good build already when the release was made; only releases of
-    /// earlier versions keep it. What could not be renewed since stands beside the release, and the
-    /// manifest is marked with it when it is read.
+    /// True if the build was already stale when the release was made; only releases of earlier
+    /// versions store it. Later staleness is stored next to the release and filled in when the
+    /// manifest is read.
     pub is_stale: bool,
     /// Why it is stale; null if it is not. Not hashed.
     pub stale_reason: Option<String>,
-    /// Who publishes its sources.
+    /// The publisher of its sources.
     pub publisher: String,
     /// The terms of use, as the publisher words them.
     pub licence: String,
-    /// The page that describes the list.
+    /// The publisher's page about the source.
     pub homepage: String,
-    /// How often the publisher renews it, in days.
+    /// How often the publisher updates it, in days.
     #[schemars(range(min = 0))]
     pub cadence_days: i64,
-    /// What the layout of its sources is known from; absent in releases of earlier versions.
+    /// How the layout of its sources is known; absent in releases of earlier versions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "LayoutEvidence")]
     pub layout_evidence: Option<LayoutEvidence>,
-    /// By source, what its layout is known from; absent in releases of earlier versions.
+    /// By source, how its layout is known; absent in releases of earlier versions.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub evidence: BTreeMap<String, Evidence>,
-    /// FIPS codes of the areas whose records these are; absent if they are of none, and in releases
+    /// FIPS codes of the areas that the records cover; absent if they have no area, and in releases
     /// of earlier versions.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub covers: Vec<String>,
-    /// By dataset, the coded columns of which more texts have no known meaning than its declaration
-    /// allows without a mark; absent if there are none.
+    /// By dataset, the coded columns with more unknown texts than the declaration allows without a
+    /// mark; absent without any.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub meaning_lost: BTreeMap<String, Vec<String>>,
-    /// What became of the rows of its own sources, by source; absent if no source is read row by
-    /// row.
+    /// Row counts of its own sources, by source; absent if no source is read row by row.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub source_rows: BTreeMap<String, SourceRows>,
-    /// What needed attention about its sources when it was built; absent if nothing did. Not
-    /// hashed.
+    /// Issues of its sources that needed attention when it was built; absent if there were none.
+    /// Not hashed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub findings: Vec<SourceFinding>,
     /// By source, the day from which it is late unless a newer edition has come; absent for
-    /// samples, and if nobody knows. Not hashed.
+    /// samples, and if the day is not known. Not hashed.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub due: BTreeMap<String, Date>,
     /// When it was made, RFC 3339 UTC; not hashed.
@@ -134,31 +135,31 @@ pub struct TaskEntry {
 }
 
 impl TaskEntry {
-    /// Version of the program that made it, with which its code version begins.
+    /// Returns the version of the program that built it, the first component of its code version.
     pub fn program(&self) -> &str {
         self.code_version.split('+').next().unwrap_or_default()
     }
 
-    /// Whether its layout is known from documentation alone, and nobody has confirmed it since.
+    /// Returns whether its layout is known from documentation alone and has not been confirmed.
     pub fn is_of_documented_layout(&self) -> bool {
         self.layout_evidence == Some(LayoutEvidence::Documented)
     }
 
-    /// Whether a finding about its sources needs a person.
+    /// Returns whether an issue of its sources needs an operator.
     pub fn needs_attention(&self) -> bool {
         self.findings.iter().any(SourceFinding::needs_attention)
     }
 
-    /// Whether more texts of a coded column have no known meaning than its declaration allows
-    /// without a mark.
+    /// Returns whether a coded column has more unknown texts than the declaration allows without a
+    /// mark.
     pub fn has_lost_meaning(&self, dataset_id: &str, column: &str) -> bool {
         self.meaning_lost
             .get(dataset_id)
             .is_some_and(|columns| columns.iter().any(|lost| lost == column))
     }
 
-    /// Format of its parts, which its code version names after the builder's; programs of before
-    /// the second did not.
+    /// Returns the format of its parts, which its code version has after the builder's version.
+    /// Programs before part format 2 did not write it.
     pub fn part_format(&self) -> u32 {
         let of_builder = self
             .code_version
@@ -181,7 +182,7 @@ pub struct DatasetEntry {
 }
 
 impl DatasetEntry {
-    /// What is known of the words of its coded columns, by build and column.
+    /// Sums the word counts of coded columns, by build and column.
     pub fn words(&self) -> BTreeMap<(&str, &str), WordCounts> {
         let mut words: BTreeMap<(&str, &str), WordCounts> = BTreeMap::new();
         for part in &self.parts {
@@ -214,23 +215,24 @@ pub struct Part {
     /// Record ids of the first and the last row; null for a part without rows.
     #[schemars(with = "Option<Vec<String>>")]
     pub key_range: Option<(String, String)>,
-    /// Hash of everything in the sources that decides the part's rows; absent if parts are not
-    /// built one by one. An equal one means an equal part.
+    /// Hash of everything in the sources that decides the part's rows: equal hashes mean equal
+    /// parts. Absent if parts are not built one by one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Digest")]
     pub fingerprint: Option<Digest>,
-    /// What validation said about its rows.
+    /// Validation results for its rows.
     pub report: PartReport,
 }
 
 impl Part {
-    /// Of records that were set aside: the dataset that they are not in.
+    /// Returns the dataset from which the records of this part were quarantined; `None` for other
+    /// parts.
     pub fn set_aside_from(&self) -> Option<&str> {
         self.partition.get(OF_DATASET).map(String::as_str)
     }
 
-    /// Whether the part may hold a record. Parts of shards, which have a fingerprint, hold the
-    /// subjects whose keys end as their bucket is named.
+    /// Returns whether the part may hold a record. Parts of shards, which have a fingerprint, hold
+    /// the subjects whose keys end with the name of their bucket.
     pub fn may_hold(&self, record_id: &RecordId) -> bool {
         let is_other = |bucket: &String| !record_id.subject().ends_with(bucket.as_str());
         match self.partition.get(OF_DATASET) {
@@ -243,9 +245,9 @@ impl Part {
         }
     }
 
-    /// Whether a record, by what it is about, is not before the part's first nor behind its last,
-    /// where rows are sorted by what their ids begin with. Of two subjects one of which begins with
-    /// the other, the order of the rows is not known from here.
+    /// Returns whether a record's subject lies between the part's first and last, if rows are
+    /// sorted by the beginning of their ids. If one subject is a prefix of the other, their order
+    /// is not known here.
     pub fn spans(&self, record_id: &RecordId) -> bool {
         let Some((first, last)) = &self.key_range else {
             return true;
@@ -257,36 +259,36 @@ impl Part {
     }
 }
 
-/// Partition column of records that were set aside: the dataset that they are not in.
+/// Partition column of quarantined records: the dataset they were meant for.
 pub const OF_DATASET: &str = "dataset_id";
 
 /// Partition column of datasets whose parts are built one by one: the last characters of the
-/// subject's key, or the hash of the row's.
+/// subject's key, or the hash of the row's key.
 pub const BUCKET: &str = "bucket";
 
-/// What validation said about the rows of a part.
+/// Validation results for the rows of a part.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct PartReport {
     /// Quarantined records by rule.
     pub quarantined: BTreeMap<String, u64>,
     /// Records published with a warning, by code.
     pub warnings: BTreeMap<String, u64>,
-    /// Findings about totals that did not block (ceilings).
+    /// Issues about totals that did not block (ceilings).
     pub notes: Vec<String>,
     /// Columns without a value in any row; absent if the part has no rows, and in releases of
     /// earlier versions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Vec<String>")]
     pub empty_columns: Option<Vec<String>>,
-    /// By coded column, how many records have a text of the publisher and how many of the texts
-    /// have no known meaning; absent if there are none, and in releases of earlier versions.
+    /// By coded column, the number of records with a publisher's text and of texts without a known
+    /// meaning; absent without any, and in releases of earlier versions.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub words: BTreeMap<String, WordCounts>,
 }
 
 impl Manifest {
-    /// The digest that the release id is the beginning of: of the canonical JSON (keys sorted, no
-    /// white space) of the hashed fields.
+    /// Returns the digest of the canonical JSON (keys sorted, no white space) of the hashed fields.
+    /// The release id is its beginning.
     pub fn derive_digest(&self) -> Digest {
         let mut text = BufWriter::with_capacity(HASHED_AT_A_TIME, Hasher::default());
         serde_json::to_writer(&mut text, &HashedManifest::of(self))
@@ -296,13 +298,13 @@ impl Manifest {
             .finish()
     }
 
-    /// Derives the release id from what is hashed.
+    /// Derives the release id from the hashed fields.
     pub fn derive_release_id(&self) -> ReleaseId {
         ReleaseId::from_digest(&self.derive_digest())
     }
 
-    /// Marks the builds that could not be renewed since. Without word of it the marks stay that
-    /// programs of before wrote into the release.
+    /// Marks the stale builds. Without `unrenewed` the marks stay that earlier programs wrote into
+    /// the release.
     pub fn mark(&mut self, unrenewed: Option<&Unrenewed>) {
         let Some(unrenewed) = unrenewed else { return };
         for (task_id, task) in &mut self.tasks {
@@ -312,23 +314,23 @@ impl Manifest {
         }
     }
 
-    /// Whether it keeps the declarations and contracts that a build was made with.
+    /// Returns whether the release keeps the declaration and contracts of a build.
     pub fn carries_declarations_of(&self, task: &TaskEntry) -> bool {
         [task.declaration_hash, task.contracts_hash]
             .iter()
             .all(|hash| self.declarations.contains(hash))
     }
 
-    /// Whether one of its builds was made from samples.
+    /// Returns whether a build was made from samples.
     pub fn is_sample_build(&self, task: &TaskEntry) -> bool {
         task.is_sample.unwrap_or(self.is_sample)
     }
 
-    /// Reads a manifest file.
+    /// Parses a manifest file.
     ///
     /// # Errors
-    /// `Store`, when it is not one, when its format is newer than this program, or when its id is
-    /// not that of its content.
+    /// `Store`, when it is not a manifest, when its format is newer than this program, or when its
+    /// id is not that of its content.
     pub fn from_json(bytes: &[u8]) -> Result<Self> {
         let not_one = |error| Error::store(format!("not a manifest: {error}"));
         let manifest = match serde_json::from_slice::<Self>(bytes) {
@@ -336,8 +338,7 @@ impl Manifest {
                 check_format(u64::from(manifest.format_version))?;
                 manifest
             }
-            // A newer one need not look like this one at all: its format says more than what it
-            // lacks.
+            // A newer format may lack fields of this one: its version is the better error.
             Err(error) => {
                 let format: Format = serde_json::from_slice(bytes).map_err(not_one)?;
                 check_format(format.format_version.as_u64().unwrap_or(0))?;
@@ -360,7 +361,7 @@ impl Manifest {
         Ok(manifest)
     }
 
-    /// The sum of all counts in the manifest. Readers add some of them up in 64 bits.
+    /// Returns the sum of all counts in the manifest. Readers add some of them up in 64 bits.
     fn sum_of_counts(&self) -> u128 {
         let parts = self.datasets.values().flat_map(|dataset| &dataset.parts);
         let of_parts = parts.flat_map(|part| {
@@ -395,40 +396,40 @@ impl Manifest {
             .sum()
     }
 
-    /// The file's bytes: JSON for people to read, keys in a fixed order.
+    /// Returns the file's bytes: indented JSON, keys in a fixed order.
     pub fn to_json(&self) -> Vec<u8> {
         let mut bytes = serde_json::to_vec_pretty(self).expect("a manifest is plain data");
         bytes.push(b'\n');
         bytes
     }
 
-    /// The day since which an edition of a task's sources is late; none on time. A build of an
-    /// older partition is never late: the newest one says what its pipeline waits for.
+    /// Returns the day since which an edition of a task's sources is late; `None` if none is. A
+    /// build of an older partition is never late: only the newest one waits for an edition.
     pub fn late_since(&self, task_id: &str, today: Date) -> Option<Date> {
         let due = self.tasks.get(task_id)?.due.values().min().copied();
         due.filter(|due| *due <= today && self.awaits_an_edition(task_id))
     }
 
-    /// Whether it is known of a task when another edition of its sources is late.
+    /// Returns whether a task is the newest of its pipeline and has a due day.
     pub fn awaits_an_edition(&self, task_id: &str) -> bool {
         let Some(task) = self.tasks.get(task_id) else {
             return false;
         };
-        // Years are as long as each other, and compare as they read.
+        // Partition values such as years have equal lengths, so they compare as text.
         let is_newer = |other: &TaskEntry| {
             other.pipeline_id == task.pipeline_id && other.partition > task.partition
         };
         !task.due.is_empty() && !self.tasks.values().any(is_newer)
     }
 
-    /// Rows of a dataset over all parts.
+    /// Returns the number of rows of a dataset over all parts.
     pub fn rows(&self, dataset_id: &str) -> u64 {
         self.datasets.get(dataset_id).map_or(0, |dataset| {
             dataset.parts.iter().map(|part| part.rows).sum()
         })
     }
 
-    /// Quarantined records of a dataset by rule, over all parts.
+    /// Returns the quarantined records of a dataset by rule, over all parts.
     pub fn quarantined(&self, dataset_id: &str) -> BTreeMap<String, u64> {
         let mut totals = BTreeMap::new();
         for part in self
@@ -448,14 +449,14 @@ impl Manifest {
 /// The name of a dataset's only part.
 const WHOLE: &str = "part-0";
 
-/// Composes a part's path below its release: in the dataset's folder, a name of the values of
-/// `partition_by` in the contract's order, then other keys of the partition with theirs:
+/// Builds a part's path below its release: the dataset's folder, then the values of `partition_by`
+/// in the contract's order, then the other keys of the partition:
 /// `permit.permit/us-il-chicago~permit.chicago~007.parquet`. Folders are flat and names have no
-/// `key=value`: readers would take such a text for a second column, of another type than the one in
-/// the file.
+/// `key=value`, because readers would take that for a second column, of another type than the one
+/// in the file.
 ///
 /// # Errors
-/// `Contract`, when a column of `partition_by` has no value, or a value cannot be part of a file's
+/// `Contract`, when a column of `partition_by` has no value, or a value is not valid in a file
 /// name.
 pub fn part_path(
     dataset_id: &str,
@@ -489,7 +490,7 @@ pub fn part_path(
     Ok(format!("{dataset_id}/{name}.parquet"))
 }
 
-/// Refuses a format that this program does not read.
+/// Rejects a format that this program does not read.
 fn check_format(format_version: u64) -> Result<()> {
     if format_version == 0 || format_version > u64::from(MANIFEST_FORMAT_VERSION) {
         return Err(Error::store(format!("manifest format {format_version} is not one this program reads (1 to {MANIFEST_FORMAT_VERSION})"))
@@ -498,15 +499,15 @@ fn check_format(format_version: u64) -> Result<()> {
     Ok(())
 }
 
-/// What tells whether the rest can be read.
+/// The only field that is read from a manifest of an unknown format.
 #[derive(Deserialize)]
 struct Format {
     #[serde(default)]
     format_version: serde_json::Value,
 }
 
-/// What of a manifest is hashed. Members are in the order of their names, so that what serde writes
-/// is canonical; parts are most of it.
+/// The hashed fields of a manifest. Members are in alphabetical order, so that serde's output is
+/// canonical; parts are most of it.
 #[derive(Serialize)]
 struct HashedManifest<'a> {
     datasets: BTreeMap<&'a str, HashedDataset<'a>>,
@@ -756,7 +757,7 @@ mod tests {
             published_at: "2026-01-02T03:04:05Z".to_owned(),
             run_id: "run".to_owned(),
         };
-        // Its maps are sorted.
+        // The maps of `serde_json::Value` are sorted.
         let mut expected = serde_json::to_value(&manifest).unwrap();
         strip(
             &mut expected,

@@ -1,5 +1,5 @@
-//! Parts of a bucket on this machine's disk, by digest: what was read once is not fetched again, by
-//! this server or the next. Losing them costs fetching them again.
+//! Caches parts of a bucket on the local disk by digest, for this server and later ones. A lost
+//! file is fetched again.
 //!
 //! ```text
 //! HOME/state/parts/<sha256>      the bytes of a part, whichever release it is in
@@ -18,7 +18,7 @@ use super::files::read_file;
 use pubdata_core::error::{IoExt, Result};
 use pubdata_core::ids::Digest;
 
-/// The parts on disk, under a bound.
+/// The cache, bounded in size.
 #[derive(Debug)]
 pub struct PartFiles {
     folder: PathBuf,
@@ -31,7 +31,7 @@ pub struct PartFiles {
 struct Kept {
     files: HashMap<Digest, KeptFile>,
     size_bytes: u64,
-    /// Counts uses; the file with the lowest count is the next to go.
+    /// Counts uses; the file with the lowest count is evicted next.
     clock: u64,
 }
 
@@ -39,15 +39,12 @@ struct Kept {
 struct KeptFile {
     size_bytes: u64,
     last_used: u64,
-    /// Whether this process has seen that it is what its name says.
+    /// True if this process has verified its digest.
     is_checked: bool,
 }
 
 impl PartFiles {
-    /// Looks at what a folder has; it need not exist.
-    ///
-    /// # Errors
-    /// `Store`, when it cannot be read.
+    /// Lists the files in a folder, which need not exist.
     pub fn open(folder: PathBuf, limit_bytes: u64) -> Result<Self> {
         let mut found: Vec<(SystemTime, Digest, u64)> = Vec::new();
         for entry in fs::read_dir(&folder).into_iter().flatten() {
@@ -61,7 +58,7 @@ impl PartFiles {
                     digest,
                     metadata.len(),
                 )),
-                // What a server that was killed left aside.
+                // Left unfinished by a killed server.
                 _ => drop(fs::remove_file(entry.path())),
             }
         }
@@ -87,18 +84,18 @@ impl PartFiles {
         })
     }
 
-    /// How many bytes may be kept.
+    /// Returns the maximum size of the cache in bytes.
     pub fn limit_bytes(&self) -> u64 {
         self.limit_bytes
     }
 
-    /// Whether a part is there.
+    /// Returns whether the cache has a part.
     pub fn has(&self, digest: &Digest) -> bool {
         self.lock().files.contains_key(digest)
     }
 
-    /// Reads a part; none when it is not there. Its digest is checked when this process reads it
-    /// for the first time: what is damaged is not there.
+    /// Reads a part; `None` if it is not cached. Its digest is verified when this process reads it
+    /// for the first time; a damaged file counts as not cached.
     pub fn read(&self, digest: &Digest) -> Option<Bytes> {
         let is_checked = {
             let mut kept = self.lock();
@@ -127,11 +124,8 @@ impl PartFiles {
         }
     }
 
-    /// Keeps a part, whose digest is right, and lets go of those that were not used for longest
-    /// until all fit.
-    ///
-    /// # Errors
-    /// `Store`, when it cannot be written.
+    /// Caches a part, whose digest is already verified, and evicts the least recently used until
+    /// all fit.
     pub fn write(&self, digest: &Digest, bytes: &Bytes) -> Result<()> {
         let size_bytes = bytes.len() as u64;
         if size_bytes > self.limit_bytes {
@@ -139,7 +133,7 @@ impl PartFiles {
         }
         fs::create_dir_all(&self.folder).at("create folder", &self.folder)?;
         let path = self.path(digest);
-        // Not synced: what a crash cuts short does not have its digest.
+        // Not synced: a file that a crash truncates fails its digest.
         let aside = path.with_extension(format!(
             "{}-{}",
             std::process::id(),
@@ -224,7 +218,7 @@ mod tests {
             "what does not fit at all drives nothing out"
         );
 
-        // The next process finds them, and looks at each before it believes it.
+        // The next process finds the files and verifies each before use.
         fs::write(
             folder.path().join("parts").join(parts[2].0.to_string()),
             [b'C'; 100],

@@ -1,5 +1,5 @@
-//! A download in progress, which a later run resumes. On Linux it begins anew after a restart of
-//! the machine, which may have lost bytes.
+//! Keeps a download in progress, which a later run resumes. On Linux it starts again after a
+//! reboot, because bytes may be lost.
 
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{Read, Seek, SeekFrom, Write};
@@ -14,16 +14,16 @@ use super::snapshots::write_json;
 use pubdata_core::error::{Error, ErrorKind, IoExt, Result};
 use pubdata_core::ids::Digest;
 
-/// Bytes of a file that are read, written and hashed in one go.
+/// Bytes of a file that are read, written and hashed at a time.
 const COPIED_AT_A_TIME: usize = 1 << 18;
-/// How many such pieces may wait to be hashed.
+/// Maximum number of such pieces that wait to be hashed.
 const AHEAD: usize = 4;
 /// Format of the sidecar files below `state/partial`; one of another format is not resumed.
 const SIDECAR_FORMAT_VERSION: u32 = 1;
 
-/// A download in progress: the bytes so far, their running hash, and which bytes they are the
-/// beginning of. Left on disk when dropped, so that the next run resumes it. Locked: one process
-/// downloads a URL at a time.
+/// A download in progress: the bytes so far, their running hash, and the file they belong to. It
+/// stays on disk when dropped, so that the next run resumes it. A lock lets one process at a time
+/// download a URL.
 pub struct Partial {
     file: File,
     path: PathBuf,
@@ -33,23 +33,22 @@ pub struct Partial {
     of: Option<PartialOf>,
 }
 
-/// The publisher's file that a partial download is the beginning of.
+/// The publisher's file to which the bytes of a partial download belong.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PartialOf {
-    /// The URL asked, or the place on a mirror.
+    /// The requested URL, or its address on a mirror.
     pub origin: String,
     pub etag: Option<String>,
     pub last_modified: Option<String>,
     pub total_bytes: Option<u64>,
-    /// The places that the origin sent on to, without queries; the last gave the bytes, ETag and
-    /// date.
+    /// The redirect targets without queries; the last one sent the bytes, ETag and date.
     #[serde(default)]
     pub redirected_through: Vec<String>,
-    /// Whether the server packed the bytes on their way, so that no place in them is one in what it
-    /// sends.
+    /// True if the server compressed the response, so that offsets in the file are not offsets in
+    /// the response.
     #[serde(default)]
     pub is_decoded: bool,
-    /// Whether nothing told where the body ends: neither a length nor a last chunk.
+    /// True if the end of the body was not marked: neither by a length nor by a last chunk.
     #[serde(default)]
     pub is_length_unknown: bool,
 }
@@ -57,7 +56,7 @@ pub struct PartialOf {
 #[derive(Serialize, Deserialize)]
 struct Sidecar {
     format_version: u32,
-    /// The system's boot: after a power loss the file may have its length without its bytes.
+    /// Id of the system's boot: after a power loss the file may have its length without its bytes.
     boot: Option<String>,
     of: PartialOf,
 }
@@ -112,22 +111,22 @@ impl Partial {
         Ok(partial)
     }
 
-    /// Number of bytes so far.
+    /// Returns the number of bytes so far.
     pub fn len(&self) -> u64 {
         self.len
     }
 
-    /// Whether there is nothing yet.
+    /// Returns whether no bytes have arrived yet.
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }
 
-    /// What the bytes are the beginning of, when that is known.
+    /// Returns the file that the bytes belong to, if known.
     pub fn of(&self) -> Option<&PartialOf> {
         self.of.as_ref()
     }
 
-    /// The digest of the bytes so far.
+    /// Returns the digest of the bytes so far.
     pub fn digest(&self) -> Digest {
         self.hasher.digest()
     }
@@ -136,15 +135,12 @@ impl Partial {
         self.hasher.sums()
     }
 
-    /// The file that holds the bytes so far.
+    /// Returns the path of the file with the bytes so far.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Forgets all bytes.
-    ///
-    /// # Errors
-    /// `Store`, when the file cannot be emptied.
+    /// Discards all bytes.
     pub fn restart(&mut self) -> Result<()> {
         self.of = None;
         match fs::remove_file(&self.sidecar) {
@@ -162,10 +158,7 @@ impl Partial {
         Ok(())
     }
 
-    /// Forgets all bytes and notes of which file the next ones are the beginning.
-    ///
-    /// # Errors
-    /// `Store`, when the file cannot be emptied or the note not be written.
+    /// Discards all bytes and records the file that the next ones belong to.
     pub fn begin(&mut self, of: PartialOf) -> Result<()> {
         self.restart()?;
         write_json(
@@ -180,10 +173,7 @@ impl Partial {
         Ok(())
     }
 
-    /// Notes how many bytes the file has, which a server may not say before it is asked for a part.
-    ///
-    /// # Errors
-    /// `Store`, when it cannot be written.
+    /// Records the total size, which a server may not report before a range is requested.
     pub fn expect(&mut self, total_bytes: u64) -> Result<()> {
         let Some(of) = self
             .of
@@ -203,7 +193,7 @@ impl Partial {
         )
     }
 
-    /// Takes the next bytes.
+    /// Appends bytes.
     ///
     /// # Errors
     /// `Store`, when they cannot be written (a full disk).
@@ -214,12 +204,12 @@ impl Partial {
         Ok(())
     }
 
-    /// Takes the next bytes of a file, at most so many, and returns how many there were. What was
-    /// copied is hashed, and written to the disk, while more is copied.
+    /// Appends at most `most` bytes of a file and returns their number. Earlier pieces are hashed
+    /// and synced while later ones are copied.
     ///
     /// # Errors
-    /// `Fetch`, when the file cannot be read; `Store`, when the bytes cannot be written. What the
-    /// partial download then is shows when it is opened again.
+    /// `Fetch`, when the file cannot be read; `Store`, when the bytes cannot be written. After an
+    /// error the partial download must be reopened.
     pub fn copy_from(&mut self, source: &File, most: u64) -> Result<u64> {
         let Self {
             file,
@@ -232,15 +222,14 @@ impl Partial {
         let file: &File = file;
         let (copied, to_hash) = sync_channel::<Vec<u8>>(AHEAD);
         let (hashed, free) = channel();
-        // The sender ends with the loop, and the thread with it.
+        // The sender is dropped with the loop, which ends the thread.
         std::thread::scope(move |scope| {
-            // What is there goes to the disk meanwhile: the whole file would be waited for at its
-            // end.
+            // Earlier bytes are synced meanwhile; otherwise the end would wait for the whole file.
             let synced = (*len > 0).then(|| scope.spawn(|| file.sync_data()));
             scope.spawn(move || {
                 for piece in to_hash {
                     hasher.update(&piece);
-                    // Nobody waits for the last ones.
+                    // The receiver is gone when the last pieces are sent.
                     let _ = hashed.send(piece);
                 }
             });
@@ -262,8 +251,7 @@ impl Partial {
                     .map_err(|_| Error::store(format!("hashing {} was stopped", path.display())))?;
             };
             let outcome = copy();
-            // Told before whatever else went wrong: the kernel says once that it lost what was
-            // written.
+            // Reported before any other error: the kernel reports a lost write only once.
             if let Some(synced) = synced {
                 synced
                     .join()
@@ -275,9 +263,6 @@ impl Partial {
     }
 
     /// Deletes the download.
-    ///
-    /// # Errors
-    /// `Store`, when a file cannot be deleted.
     pub fn discard(mut self) -> Result<()> {
         self.restart()?;
         fs::remove_file(&self.path).at("delete", &self.path)
@@ -323,7 +308,8 @@ impl Partial {
     }
 }
 
-/// Linux's name of the present boot; elsewhere nothing, and partial downloads are trusted.
+/// Returns Linux's id of the current boot. Elsewhere returns `None`, and partial downloads are
+/// trusted.
 fn boot() -> Option<String> {
     fs::read_to_string("/proc/sys/kernel/random/boot_id")
         .ok()
@@ -347,7 +333,7 @@ mod tests {
             Partial::open(folder.path(), "copy").unwrap(),
         );
         partial.begin(PartialOf::default()).unwrap();
-        // Pieces that begin and end anywhere, and one that goes beyond the end.
+        // Pieces with arbitrary ends, and one beyond the end of the file.
         let copied: Vec<u64> = [1, 1_000_000, 262_144, 9_000_000, 5]
             .into_iter()
             .map(|most| partial.copy_from(&source, most).unwrap())
@@ -358,7 +344,7 @@ mod tests {
             (3_000_017, Digest::of(&content))
         );
         assert_eq!(fs::read(partial.path()).unwrap(), content);
-        // Another one takes up what is there.
+        // A new instance resumes from the bytes on disk.
         drop(partial);
         let again = Partial::open(folder.path(), "copy").unwrap();
         assert_eq!(

@@ -1,5 +1,5 @@
-//! What work that is spread over machines leaves for each other: plans, staged parts, and a receipt
-//! for each unit that is done.
+//! Exchanges the files of a distributed run through the store: plans, staged parts, and a result
+//! for each finished unit.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path as FilePath;
@@ -15,16 +15,16 @@ const RECEIPT: &str = "unit.json";
 /// Hexadecimal digits of a digest, with which the name of a snapshot begins.
 const DIGEST_TEXT_BYTES: usize = 64;
 
-/// The plans and receipts of a store.
+/// The plans and unit results of a store.
 ///
 /// ```text
-/// plans/<sha256>.json                        of its own bytes
-/// staging/<work>/<unit>/<sha256>.parquet     parts, before their receipt
-/// staging/<work>/<unit>/rows                 of a source that is split: the rows of all buckets, one after the other
-/// staging/<work>/<unit>/unit.json            the receipt, created once: whoever else did the same work leaves it
+/// plans/<sha256>.json                        named by the hash of its bytes
+/// staging/<work>/<unit>/<sha256>.parquet     parts, before the unit's result
+/// staging/<work>/<unit>/rows                 of a source that is split: the rows of all buckets, contiguous
+/// staging/<work>/<unit>/unit.json            the unit's result, created once; a second worker keeps the existing one
 /// ```
 ///
-/// `work` is the hash of everything that decides what a unit comes to.
+/// `work` is the hash of everything that decides the result of a unit.
 #[derive(Debug, Clone, Copy)]
 pub struct PlacedWork<'a> {
     store: &'a SharedStore,
@@ -36,16 +36,13 @@ impl<'a> PlacedWork<'a> {
     }
 
     /// Writes a plan and returns its hash.
-    ///
-    /// # Errors
-    /// `Store`, when it cannot be written.
     pub async fn put_plan(&self, plan: Bytes) -> Result<Digest> {
         let hash = Digest::of(&plan);
         self.store.put(&plan_key(&hash), plan).await?;
         Ok(hash)
     }
 
-    /// The address of a plan.
+    /// Returns the URL of a plan.
     pub fn plan_url(&self, hash: &Digest) -> String {
         format!("{}/{}", self.store.url(), plan_key(hash))
     }
@@ -53,11 +50,11 @@ impl<'a> PlacedWork<'a> {
     /// Reads a plan.
     ///
     /// # Errors
-    /// `Config`, when there is none of that hash; `Store`, when it cannot be read or is damaged.
+    /// `Config`, when no plan has that hash; `Store`, when it cannot be read or is damaged.
     pub async fn plan(&self, hash: &Digest) -> Result<Bytes> {
         let Some(plan) = self.store.read(&plan_key(hash)).await? else {
             return Err(Error::config(format!("there is no plan {hash} in {}", self.store.url()))
-                .hint("`pubdata plan --write` makes one and prints its address, which names the store too; a hash alone needs --store"));
+                .hint("`pubdata plan --write` creates one and prints its URL, which includes the store; a hash alone needs --store"));
         };
         if Digest::of(&plan) != *hash {
             return Err(Error::store(format!(
@@ -70,9 +67,6 @@ impl<'a> PlacedWork<'a> {
     }
 
     /// Writes a staged part.
-    ///
-    /// # Errors
-    /// `Store`, when it cannot be written.
     pub async fn put_part(
         &self,
         work: &Digest,
@@ -85,10 +79,7 @@ impl<'a> PlacedWork<'a> {
             .await
     }
 
-    /// Reads a staged part; none when it is not there.
-    ///
-    /// # Errors
-    /// `Store`, when it cannot be read.
+    /// Reads a staged part; `None` if it does not exist.
     pub async fn part(&self, work: &Digest, unit: &str, sha256: &Digest) -> Result<Option<Bytes>> {
         self.store
             .read(&Path::from(staged_part_key(work, unit, sha256)))
@@ -96,17 +87,11 @@ impl<'a> PlacedWork<'a> {
     }
 
     /// Writes the rows of a source that is split.
-    ///
-    /// # Errors
-    /// `Store`, when they cannot be written.
     pub async fn put_rows(&self, work: &Digest, unit: &str, rows: &FilePath) -> Result<()> {
         self.store.put_file(&rows_key(work, unit), rows).await
     }
 
-    /// Reads some of those rows.
-    ///
-    /// # Errors
-    /// `Store`, when they cannot be read.
+    /// Reads a byte range of those rows.
     pub async fn rows(
         &self,
         work: &Digest,
@@ -116,11 +101,7 @@ impl<'a> PlacedWork<'a> {
         self.store.read_range(&rows_key(work, unit), range).await
     }
 
-    /// Writes the receipt of a unit: from now on it is done. Where another process was first, its
-    /// receipt stays.
-    ///
-    /// # Errors
-    /// `Store`, when it cannot be written.
+    /// Writes the result of a unit, which marks it as done. An existing result stays.
     pub async fn put_receipt(&self, work: &Digest, unit: &str, receipt: Bytes) -> Result<()> {
         self.store
             .create(&receipt_key(work, unit), receipt)
@@ -128,18 +109,12 @@ impl<'a> PlacedWork<'a> {
             .map(drop)
     }
 
-    /// The receipt of a unit; none while it is not done.
-    ///
-    /// # Errors
-    /// `Store`, when it cannot be read.
+    /// Reads the result of a unit; `None` if it is not done.
     pub async fn receipt(&self, work: &Digest, unit: &str) -> Result<Option<Bytes>> {
         self.store.read(&receipt_key(work, unit)).await
     }
 
-    /// The snapshots that stand in the store for the work of plans, by name.
-    ///
-    /// # Errors
-    /// `Store`, when they cannot be listed.
+    /// Returns the snapshots that were uploaded for plans, by name.
     pub async fn snapshots(&self) -> Result<Vec<(Digest, SharedFile)>> {
         let files = self.store.list(&Path::from("snapshots")).await?;
         let digest = |file: &SharedFile| {
@@ -156,10 +131,7 @@ impl<'a> PlacedWork<'a> {
             .collect())
     }
 
-    /// The text of each plan.
-    ///
-    /// # Errors
-    /// `Store`, when one cannot be read.
+    /// Returns the address and text of each plan.
     pub async fn plans(&self) -> Result<Vec<(String, Bytes)>> {
         let mut plans = Vec::new();
         for file in self.store.list(&Path::from("plans")).await? {
@@ -173,26 +145,19 @@ impl<'a> PlacedWork<'a> {
         Ok(plans)
     }
 
-    /// Deletes a snapshot of the store.
-    ///
-    /// # Errors
-    /// `Store`, when it cannot be deleted.
+    /// Deletes an uploaded snapshot.
     pub async fn remove_snapshot(&self, snapshot: &SharedFile) -> Result<()> {
         self.store.delete(&Path::from(snapshot.key.as_str())).await
     }
 
-    /// Plans, and staged work of plans, to which nothing was added since an instant, by name,
-    /// sorted.
-    ///
-    /// # Errors
-    /// `Store`, when they cannot be listed.
+    /// Returns the names of plans and staged work that were not added to since an instant, sorted.
     pub async fn untouched_since(&self, since: jiff::Timestamp) -> Result<Vec<String>> {
         let mut newest: BTreeMap<String, jiff::Timestamp> = BTreeMap::new();
         for folder in ["plans", "staging"] {
             for file in self.store.list(&Path::from(folder)).await? {
                 let mut segments = file.key.split('/').skip(1);
                 let name = segments.next().unwrap_or_default();
-                // Beside them a home has its own staged builds, whose names are no digests.
+                // A home has its own staged builds in the same folder; their names are not digests.
                 if name
                     .strip_suffix(".json")
                     .unwrap_or(name)
@@ -213,10 +178,7 @@ impl<'a> PlacedWork<'a> {
             .collect())
     }
 
-    /// Deletes what [`PlacedWork::untouched_since`] named.
-    ///
-    /// # Errors
-    /// `Store`, when something cannot be deleted.
+    /// Deletes a plan or staged work that [`PlacedWork::untouched_since`] named.
     pub async fn remove(&self, name: &str) -> Result<()> {
         match name.starts_with("plans/") {
             true => self.store.delete(&Path::from(name)).await,
@@ -224,10 +186,7 @@ impl<'a> PlacedWork<'a> {
         }
     }
 
-    /// The units that are done.
-    ///
-    /// # Errors
-    /// `Store`, when they cannot be listed.
+    /// Returns the units that are done.
     pub async fn done(&self, work: &Digest) -> Result<BTreeSet<String>> {
         let files = self.store.list(&work_key(work)).await?;
         let unit = |key: &str| {
@@ -241,7 +200,7 @@ impl<'a> PlacedWork<'a> {
     }
 }
 
-/// Where a staged part is, below the store.
+/// Returns the key of a staged part in the store.
 pub fn staged_part_key(work: &Digest, unit: &str, sha256: &Digest) -> String {
     format!("{}/{unit}/{sha256}.parquet", work_key(work))
 }

@@ -1,4 +1,4 @@
-//! How many requests a key may send, by plan, as `schemas/_plans.toml` has it.
+//! Reads the request limits of API keys by plan from `schemas/_plans.toml`.
 
 use std::collections::BTreeMap;
 
@@ -9,10 +9,10 @@ use pubdata_core::error::{Error, Result};
 
 const FILE: &str = "schemas/_plans.toml";
 
-/// Name of the plan of requests without a valid key.
+/// Name of the plan for requests without a valid key.
 pub const ANONYMOUS_PLAN: &str = "anonymous";
 
-/// The plans of `schemas/_plans.toml`: how many requests a key may send.
+/// The plans of `schemas/_plans.toml`, by name.
 #[derive(Debug, Clone)]
 pub struct Plans(BTreeMap<String, Plan>);
 
@@ -22,9 +22,9 @@ pub struct Plans(BTreeMap<String, Plan>);
 pub struct Plan {
     /// Average rate.
     pub requests_per_minute: u64,
-    /// Size of the bucket: how many may come at once.
+    /// Size of the bucket: the number of requests that may arrive at once.
     pub burst: u64,
-    /// Sockets of the stream that may be open at the same time.
+    /// Maximum number of concurrently open sockets of the stream.
     #[serde(default = "few_sockets")]
     pub stream_sockets: u64,
 }
@@ -37,7 +37,7 @@ impl Plans {
     /// Reads the declared plans.
     ///
     /// # Errors
-    /// `Config`, when the file is missing or wrong.
+    /// `Config`, when the file is missing or invalid.
     pub fn load(files: &DeclarationFiles) -> Result<Self> {
         let bytes = files
             .read(FILE)
@@ -45,11 +45,11 @@ impl Plans {
         Self::parse(&String::from_utf8_lossy(bytes))
     }
 
-    /// Reads the text of a plans file.
+    /// Parses the text of a plans file.
     ///
     /// # Errors
-    /// `Config`, when a key or value is wrong, a limit is 0, or there is no plan for requests
-    /// without a key.
+    /// `Config`, when a key or value is invalid, a limit is 0, or the plan for requests without a
+    /// key is missing.
     pub fn parse(text: &str) -> Result<Self> {
         let plans: BTreeMap<String, Plan> = toml::from_str(text)
             .map_err(|error| Error::config(Finding::of_toml(FILE, text, &error).to_string()))?;
@@ -69,12 +69,12 @@ impl Plans {
         Ok(Self(plans))
     }
 
-    /// All plans with their names.
+    /// Iterates over all plans with their names.
     pub fn all(&self) -> impl Iterator<Item = (&str, Plan)> {
         self.0.iter().map(|(name, plan)| (name.as_str(), *plan))
     }
 
-    /// The names of the plans that a key can have.
+    /// Iterates over the names of the plans that a key can have.
     pub fn names_of_keys(&self) -> impl Iterator<Item = &str> {
         self.0
             .keys()
@@ -82,15 +82,15 @@ impl Plans {
             .filter(|name| *name != ANONYMOUS_PLAN)
     }
 
-    /// The plan of requests without a key.
+    /// Returns the plan of requests without a key.
     pub fn anonymous(&self) -> Plan {
         self.0[ANONYMOUS_PLAN]
     }
 
-    /// The plan of that name, which a key can have.
+    /// Returns the plan of a key by name.
     ///
     /// # Errors
-    /// `Config`, listing the plans there are, also for that of requests without a key.
+    /// `Config`, listing the known plans, also when the name is that of requests without a key.
     pub fn of_key(&self, name: &str) -> Result<Plan> {
         let plan = self.0.get(name).copied().filter(|_| name != ANONYMOUS_PLAN);
         let why = if name == ANONYMOUS_PLAN {

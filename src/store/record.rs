@@ -1,5 +1,5 @@
-//! Reads single records of a part as JSON values with their source pointers. Only row groups that
-//! may hold the id are read.
+//! Reads single records of a part as JSON values with their source pointers. Reads only row groups
+//! that may hold the id.
 
 use crate::parquet_error;
 use arrow::array::{Array, ArrayRef, AsArray, BooleanArray, PrimitiveArray, RecordBatch};
@@ -23,10 +23,10 @@ use pubdata_core::error::{Error, Result};
 use pubdata_core::ids::RecordId;
 use pubdata_core::provenance::{POINTERS, SourcePointer};
 
-/// The columns of a record, without the pointers, and the pointers.
+/// The columns of a record without the pointers, and the pointers.
 pub type Record = (Map<String, Value>, Vec<SourcePointer>);
 
-/// A record where it was found: of which release, in which part.
+/// A record with the release and part in which it was found.
 #[derive(Debug, Clone, Copy)]
 pub struct FoundRecord<'a> {
     pub manifest: &'a Manifest,
@@ -38,8 +38,8 @@ pub struct FoundRecord<'a> {
 
 const RECORD_ID: &str = "record_id";
 
-/// Finds a record in a part: its bytes, or its file, of which only what is needed is read. Row
-/// groups whose range of ids does not hold it are not.
+/// Finds a record in a part, given as bytes or as a file that is read as needed. Skips row groups
+/// whose range of ids does not include it.
 ///
 /// # Errors
 /// `Store`, when the bytes are not a readable part.
@@ -52,10 +52,10 @@ pub fn find_record(
         .transpose()
 }
 
-/// Finds a record in a part, as [`find_record`] does: a batch of its row alone.
+/// Finds a record in a part as [`find_record`] does and returns a batch with only its row.
 ///
 /// # Errors
-/// As there.
+/// As for [`find_record`].
 pub fn row_of_record(
     part: impl ChunkReader + 'static,
     record_id: &RecordId,
@@ -98,8 +98,8 @@ pub fn row_of_record(
     Ok(None)
 }
 
-/// The ids of the records of a part whose text column holds a value, in the part's order. Only the
-/// two columns are read.
+/// Returns the ids of a part's records whose text column equals a value, in the part's order. Reads
+/// only these two columns.
 ///
 /// # Errors
 /// `Store`, when the bytes are not a readable part, or it has no such text column.
@@ -140,8 +140,8 @@ pub fn record_ids_where(part: Bytes, column: &str, value: &str) -> Result<Vec<St
     Ok(ids)
 }
 
-/// The rows of some row groups that are in pages whose range of ids holds one; all of a group
-/// without an index of its pages.
+/// Selects the rows of pages whose range of ids includes one; a row group without a page index is
+/// selected as a whole.
 fn pages_that_may_hold(
     metadata: &ParquetMetaData,
     groups: &[usize],
@@ -196,9 +196,6 @@ fn may_hold(group: &RowGroupMetaData, column: usize, record_id: &RecordId) -> bo
 }
 
 /// Finds a record in a batch.
-///
-/// # Errors
-/// `Store`, when the batch has no record ids.
 pub fn find_in_batch(batch: &RecordBatch, record_id: &RecordId) -> Result<Option<Record>> {
     let ids = batch
         .column_by_name(RECORD_ID)
@@ -210,10 +207,10 @@ pub fn find_in_batch(batch: &RecordBatch, record_id: &RecordId) -> Result<Option
     record_at(batch, row).map(Some)
 }
 
-/// The record in a row of a batch.
+/// Returns the record in a row of a batch.
 ///
 /// # Errors
-/// `Store`, when a column is of a type that parts do not have.
+/// `Store`, when a column has a type that parts do not use.
 pub fn record_at(batch: &RecordBatch, row: usize) -> Result<Record> {
     let mut record = Map::new();
     let mut pointers = Vec::new();
@@ -265,7 +262,8 @@ fn cell(column: &ArrayRef, row: usize) -> Result<Value> {
     })
 }
 
-/// The number with these digits; the text where no number of JSON is read back as the same digits.
+/// Returns the number with these digits, or a text if no JSON number reads back with the same
+/// digits.
 fn number(text: &str) -> Value {
     match (text.parse::<i64>(), text.parse::<f64>()) {
         (Ok(whole), _) => whole.into(),
@@ -274,7 +272,7 @@ fn number(text: &str) -> Value {
     }
 }
 
-/// Offsets and lengths. Releases made before they were signed are read as well.
+/// Offsets or lengths. Earlier releases stored them as unsigned numbers.
 enum Numbers<'a> {
     Signed(&'a PrimitiveArray<Int64Type>),
     Unsigned(&'a PrimitiveArray<UInt64Type>),
@@ -290,14 +288,14 @@ impl<'a> Numbers<'a> {
 
     fn at(&self, index: usize) -> u64 {
         match self {
-            // A negative number is no place in a file: it points nowhere.
+            // A negative offset is invalid: the result points at no byte.
             Self::Signed(numbers) => u64::try_from(numbers.value(index)).unwrap_or(u64::MAX),
             Self::Unsigned(numbers) => numbers.value(index),
         }
     }
 }
 
-/// The pointers of a row.
+/// Returns the pointers of a row.
 ///
 /// # Errors
 /// `Store`, when the column is not a list of pointers.
@@ -347,7 +345,7 @@ mod tests {
     use super::*;
     use pubdata_core::ids::Digest;
 
-    /// A column with one pointer in its only row.
+    /// Builds a column with one pointer in its only row.
     fn column(offset: ArrayRef, length: ArrayRef) -> ArrayRef {
         let text = |text: &str| Arc::new(StringArray::from(vec![text.to_owned()])) as ArrayRef;
         let columns = [
@@ -438,8 +436,8 @@ mod tests {
         );
     }
 
-    /// Ids that repeat what they begin with for longer than an index keeps of them, in and out of
-    /// order, over several groups and pages.
+    /// Ids with common prefixes longer than an index keeps, sorted and unsorted, over several row
+    /// groups and pages.
     #[test]
     fn every_record_is_found_in_its_page_whatever_the_order_and_the_index() {
         let id = |number: usize| format!("test.place:{}:{number:05}", "x".repeat(number % 90));

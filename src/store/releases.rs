@@ -1,5 +1,5 @@
-//! Reads, writes and deletes releases in a folder or an object store. One exists once its manifest
-//! is there, written last.
+//! Reads, writes and deletes releases in a folder or an object store. A release exists once its
+//! manifest, which is written last, exists.
 
 use crate::parquet_error;
 use std::collections::BTreeMap;
@@ -22,10 +22,10 @@ use super::{Home, Manifest, Part, PartFiles, SharedStore, Staging};
 use pubdata_core::error::{Error, IoExt, Result, ResultExt};
 use pubdata_core::ids::{Digest, RecordId, ReleaseId};
 
-/// Parts that are fetched at the same time before a release is served.
+/// Parts that are fetched concurrently before a release is served.
 const FETCHED_AT_A_TIME: usize = 8;
 
-/// Enough for the end of most parts, where their statistics stand.
+/// Enough for the end of most parts, which has their statistics.
 const FIRST_READ_OF_METADATA: u64 = 64 << 10;
 
 const MANIFEST: &str = "manifest.json";
@@ -38,17 +38,17 @@ const MANIFEST: &str = "manifest.json";
 /// releases/<release_id>/declarations/<sha256>.jsonl
 /// releases/<release_id>/datapackage.json
 /// releases/<release_id>/<dataset_id>/_delta_log/00000000000000000000.json
-/// channels/<channel>/<generation>.json       ten digits; the highest one is the channel's present
-/// unrenewed/<channel>.json                   what its last run could not renew; replaced by each run that has other news
+/// channels/<channel>/<generation>.json       ten digits; the highest one is current
+/// unrenewed/<channel>.json                   stale tasks of its last run; replaced only when they change
 /// ```
 #[derive(Debug, Clone)]
 pub struct Releases {
     pub(super) store: SharedStore,
-    /// Parts on this machine's disk, for who reads the same ones again.
+    /// Local cache of parts, for processes that read the same ones repeatedly.
     part_files: Option<Arc<PartFiles>>,
 }
 
-/// A release that was begun and has no manifest.
+/// An unfinished release without a manifest.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct IncompleteRelease {
     pub release_id: ReleaseId,
@@ -58,9 +58,6 @@ pub struct IncompleteRelease {
 
 impl Releases {
     /// Opens the store as [`SharedStore::open`] does.
-    ///
-    /// # Errors
-    /// As there.
     pub fn open(home: &Home, url: Option<&str>) -> Result<Self> {
         Ok(Self {
             store: SharedStore::open(home, url)?,
@@ -68,18 +65,14 @@ impl Releases {
         })
     }
 
-    /// Keeps parts that are read on this machine's disk. In a folder they are there already.
+    /// Caches parts on the local disk. Has no effect if the store is a folder.
     #[must_use]
     pub fn keeping(mut self, files: PartFiles) -> Self {
         self.part_files = self.folder().is_none().then(|| Arc::new(files));
         self
     }
 
-    /// Fetches the parts of a release that are not on this machine's disk, as many as there is room
-    /// for.
-    ///
-    /// # Errors
-    /// `Store`, when one cannot be fetched or kept.
+    /// Fetches the parts of a release that are not in the local cache, as many as fit.
     pub async fn prefetch(&self, manifest: &Manifest) -> Result<()> {
         let Some(files) = &self.part_files else {
             return Ok(());
@@ -108,12 +101,12 @@ impl Releases {
         Ok(())
     }
 
-    /// The place they are in.
+    /// Returns the store of the releases.
     pub fn store(&self) -> &SharedStore {
         &self.store
     }
 
-    /// The folder, when the store is one on this machine.
+    /// Returns the folder if the store is one on this machine.
     pub fn folder(&self) -> Option<&FilePath> {
         self.store.folder()
     }
@@ -121,12 +114,13 @@ impl Releases {
     /// Reads and checks a release's manifest.
     ///
     /// # Errors
-    /// `Store`, when there is no such release, or its manifest was changed or is of a newer format.
+    /// `Store`, when the release does not exist, or its manifest was changed or is of a newer
+    /// format.
     pub async fn manifest(&self, id: &ReleaseId) -> Result<Manifest> {
         let way_out = |error: Error| {
             match error.way_out() {
             Some(_) => error,
-            None => error.hint("`pubdata releases rollback` points a channel at an earlier release; or put its manifest.json back from a backup"),
+            None => error.hint("`pubdata releases rollback` points a channel at an earlier release; or restore its manifest.json from a backup"),
         }
         };
         let manifest = Manifest::from_json(&self.manifest_bytes(id).await?)
@@ -141,11 +135,11 @@ impl Releases {
         Ok(manifest)
     }
 
-    /// The manifest of the release that a channel points at, marked with what could not be renewed
-    /// since; none when nothing was published there.
+    /// Returns the manifest of the channel's current release, with stale tasks marked. Returns
+    /// `None` if nothing was published there.
     ///
     /// # Errors
-    /// `Config`, when the name is not one a channel can have; `Store`, when pointer or manifest
+    /// `Config`, when the name is not a valid channel name; `Store`, when pointer or manifest
     /// cannot be read.
     pub async fn present(&self, channel: &str) -> Result<Option<Manifest>> {
         let Some(entry) = self.channel(channel).await? else {
@@ -156,10 +150,10 @@ impl Releases {
         Ok(Some(manifest))
     }
 
-    /// Reads a manifest's bytes as they are.
+    /// Reads the bytes of a manifest.
     ///
     /// # Errors
-    /// `Store`, when there is no such release.
+    /// `Store`, when the release does not exist.
     pub async fn manifest_bytes(&self, id: &ReleaseId) -> Result<Bytes> {
         match self.store.read(&manifest_key(id)).await? {
             Some(bytes) => Ok(bytes),
@@ -168,10 +162,7 @@ impl Releases {
         }
     }
 
-    /// Whether the release is there and complete.
-    ///
-    /// # Errors
-    /// `Store`, when the store cannot be asked.
+    /// Returns whether the release exists and is complete.
     pub async fn exists(&self, id: &ReleaseId) -> Result<bool> {
         Ok(self
             .store
@@ -181,10 +172,7 @@ impl Releases {
             .is_some())
     }
 
-    /// The complete releases, sorted by id.
-    ///
-    /// # Errors
-    /// `Store`, when the releases cannot be listed.
+    /// Returns the complete releases, sorted by id.
     pub async fn list(&self) -> Result<Vec<ReleaseId>> {
         let mut ids = Vec::new();
         for id in self.folders().await? {
@@ -195,10 +183,7 @@ impl Releases {
         Ok(ids)
     }
 
-    /// The releases that were begun and never finished, sorted by id.
-    ///
-    /// # Errors
-    /// `Store`, when the releases or their files cannot be listed.
+    /// Returns the unfinished releases, sorted by id.
     pub async fn list_incomplete(&self) -> Result<Vec<IncompleteRelease>> {
         let mut incomplete = Vec::new();
         for release_id in self.folders().await? {
@@ -229,7 +214,7 @@ impl Releases {
             .collect())
     }
 
-    /// Reads a whole part; its hash is not checked here.
+    /// Reads a whole part without verifying its hash.
     ///
     /// # Errors
     /// `Store`, when the part is missing.
@@ -239,11 +224,11 @@ impl Releases {
             .ok_or_else(|| missing(id, part))
     }
 
-    /// Finds a record in a part; its hash is not checked here. In a folder no more of the file is
-    /// read than the record needs.
+    /// Finds a record in a part without verifying its hash. If the store is a folder, reads only
+    /// the bytes that are needed.
     ///
     /// # Errors
-    /// `Store`, when the part is missing or is none.
+    /// `Store`, when the part is missing or malformed.
     pub async fn find_record(
         &self,
         id: &ReleaseId,
@@ -265,10 +250,10 @@ impl Releases {
         found.context(|| format!("part {} of release {id}", part.path))
     }
 
-    /// Reads a whole part, if it is there.
+    /// Reads a whole part; `None` if it does not exist.
     ///
     /// # Errors
-    /// `Store`, when the part is there and cannot be read, or its path is not a part's.
+    /// `Store`, when the part exists and cannot be read, or its path is not valid.
     pub async fn part_if_present(&self, id: &ReleaseId, part: &Part) -> Result<Option<Bytes>> {
         let key = part_key(id, &part.path)?;
         let Some(files) = self.part_files.clone() else {
@@ -291,7 +276,7 @@ impl Releases {
                 }
             };
             let kept = tokio::task::spawn_blocking(keep).await;
-            // Without room on the disk it is fetched again.
+            // Without disk space it is fetched again the next time.
             if let Err(error) = kept.unwrap_or_else(|error| Err(Error::store(error.to_string()))) {
                 tracing::warn!("a part is not kept on disk: {error}");
             }
@@ -299,11 +284,11 @@ impl Releases {
         Ok(found)
     }
 
-    /// How many cells of each flat column of some parts are null, as the parts' own statistics say;
-    /// a column that one of them does not count is left out. Only the ends of the files are read.
+    /// Returns the number of nulls in each flat column of some parts, from the parts' statistics.
+    /// Leaves out columns that one of the parts does not count. Reads only the ends of the files.
     ///
     /// # Errors
-    /// `Store`, when the end of a part cannot be read, or its path is not a part's.
+    /// `Store`, when the end of a part cannot be read, or its path is not valid.
     pub async fn null_counts(
         &self,
         id: &ReleaseId,
@@ -354,25 +339,25 @@ impl Releases {
         }
     }
 
-    /// The address of a dataset's folder in a release.
+    /// Returns the URL of a dataset's folder in a release.
     pub fn dataset_url(&self, id: &ReleaseId, dataset_id: &str) -> String {
         format!("{}/{}/{dataset_id}", self.store.url(), release_key(id))
     }
 
-    /// Writes a part, durably, in place of what may be there from an interrupted try.
+    /// Writes a part durably, replacing the file of an interrupted attempt.
     ///
     /// # Errors
-    /// `Store`, when the part cannot be written, or its path is not a part's.
+    /// `Store`, when the part cannot be written, or its path is not valid.
     pub async fn put_part(&self, id: &ReleaseId, part_path: &str, bytes: Bytes) -> Result<()> {
         self.store.put(&part_key(id, part_path)?, bytes).await
     }
 
-    /// Takes a staged part over without writing it again: a hard link, where build and release are
-    /// in one folder. False where they are not, where the file system has no such links, or when
-    /// the part is not there.
+    /// Adds a staged part to a release as a hard link, without writing it again. Returns false if
+    /// build and release are not in one folder, if the file system has no hard links, or if the
+    /// part does not exist.
     ///
     /// # Errors
-    /// `Store`, when the part is there and cannot be made durable, or its path is not a part's.
+    /// `Store`, when the part exists and cannot be made durable, or its path is not valid.
     pub async fn link_staged(
         &self,
         staging: &Staging,
@@ -390,8 +375,8 @@ impl Releases {
             return Ok(false);
         };
         let to = part_key(id, part_path)?;
-        // A release that has no manifest yet is as old as its newest file: as old as this, not as
-        // the build.
+        // A release without a manifest is as old as its newest file, so the file's time must be
+        // that of the release, not of the build.
         let renew = |file: File| {
             file.set_modified(SystemTime::now())
                 .and_then(|()| file.sync_all())
@@ -408,11 +393,11 @@ impl Releases {
         Ok(is_there && self.store.copy(&from, &to).await.unwrap_or(false))
     }
 
-    /// Takes over a part of another release without writing it again: a hard link in a folder, a
-    /// copy within the bucket. Returns false when that release does not have it.
+    /// Adds a part of another release without writing it again: a hard link in a folder, a copy
+    /// within a bucket. Returns false if the other release does not have it.
     ///
     /// # Errors
-    /// `Store`, when the part is there and cannot be taken over, or a path is not a part's.
+    /// `Store`, when the part exists and cannot be linked or copied, or a path is not valid.
     pub async fn link_part(
         &self,
         from: &ReleaseId,
@@ -427,8 +412,8 @@ impl Releases {
         copied.context(|| format!("release {to}: part {to_path} of release {from}"))
     }
 
-    /// Takes a part that stands elsewhere in the same store, without moving its bytes through this
-    /// machine. False when it is not there.
+    /// Copies a part from elsewhere in the same store, without moving its bytes through this
+    /// machine. Returns false if it does not exist.
     ///
     /// # Errors
     /// As for [`Releases::link_part`].
@@ -439,10 +424,7 @@ impl Releases {
             .context(|| format!("release {to}: part {to_path}"))
     }
 
-    /// Writes the manifest, durably: from now on the release exists.
-    ///
-    /// # Errors
-    /// `Store`, when it cannot be written.
+    /// Writes the manifest durably: from now on the release exists.
     pub async fn put_manifest(&self, manifest: &Manifest) -> Result<()> {
         let id = &manifest.release_id;
         self.store
@@ -450,8 +432,8 @@ impl Releases {
             .await
     }
 
-    /// Where a release's files are, for other programs: a folder's path, or the address below which
-    /// a bucket has them.
+    /// Returns the location of a release's files for other programs: a folder's path, or a URL
+    /// within a bucket.
     pub fn location(&self, id: &ReleaseId) -> String {
         let key = release_key(id);
         match self.folder() {
@@ -460,11 +442,8 @@ impl Releases {
         }
     }
 
-    /// Deletes a release, its manifest first, so that a half deleted one does not exist. The caller
-    /// knows that no channel points at it.
-    ///
-    /// # Errors
-    /// `Store`, when a file cannot be deleted.
+    /// Deletes a release, its manifest first, so that a partly deleted release does not exist. The
+    /// caller makes sure that no channel points at it.
     pub async fn delete_release(&self, id: &ReleaseId) -> Result<()> {
         let at_release = || format!("delete release {id}");
         self.store

@@ -1,9 +1,8 @@
-//! API keys and the event log where several machines serve: whoever changes them leaves files in
-//! the store that are created once, and each server copies these into its home, where it reads them
-//! as if it were alone.
+//! Shares API keys and the event log among several servers. A change creates new files in the
+//! store, and each server copies these into its home, where it reads them like local files.
 //!
 //! ```text
-//! keys/<generation>.json       all keys after a change, ten digits; the highest one counts
+//! keys/<generation>.json       all keys after a change, ten digits; the highest one is current
 //! stream/log/<first seq>.jsonl events of one batch, twenty digits; the next one begins where it ends
 //! ```
 
@@ -19,21 +18,21 @@ use super::events::Line;
 use super::{Event, EventLog, EventTail, Home, Keys, REPLAY, SharedStore, files};
 use pubdata_core::error::{Error, ErrorKind, IoExt, Result};
 
-/// How often a change of the keys is tried again that another change has overtaken.
+/// Maximum number of attempts to change the keys while other changes interfere.
 const TRIES: u32 = 20;
-/// Batches that are fetched at the same time when a copy begins.
+/// Batches that are fetched concurrently when a copy begins.
 const FETCHED_AT_A_TIME: usize = 16;
-/// Every so many looks the batches are listed: what lies before them may be gone.
+/// The batches are listed every so many refreshes, because old ones may have been deleted.
 const LOOKS_BETWEEN_LISTS: u32 = 60;
-/// Events of one file.
+/// Maximum number of events in one file.
 const EVENTS_AT_ONCE: usize = 1_000;
-/// Batches that were written before the replay begins are not copied.
+/// Batches that were written before the replay window are not copied.
 const COPIED: SignedDuration = SignedDuration::from_hours(REPLAY.as_hours() + 1);
 
-/// A copy of what machines share, in a home.
+/// A copy of the shared files in a home.
 pub struct Replica {
     store: SharedStore,
-    /// The home itself, whose keys count as long as the store has none.
+    /// The home itself, whose keys are valid as long as the store has none.
     own: Home,
     copy: Home,
     generation: u64,
@@ -42,10 +41,7 @@ pub struct Replica {
 }
 
 impl Replica {
-    /// The copy of a store in a home; none where the store is the home.
-    ///
-    /// # Errors
-    /// `Store`, when the folder of the copy cannot be made.
+    /// Returns the copy of a store in a home; `None` if the store is the home.
     pub fn of(home: &Home, store: &SharedStore) -> Result<Option<Self>> {
         if store.is_home(home) {
             return Ok(None);
@@ -61,10 +57,7 @@ impl Replica {
         }))
     }
 
-    /// Where a server finds keys and event log: the home, or the copy in it.
-    ///
-    /// # Errors
-    /// As [`Replica::of`].
+    /// Returns the home that has a server's keys and event log: the home itself, or the copy in it.
     pub fn home_of(home: &Home, store: &SharedStore) -> Result<Home> {
         if store.is_home(home) {
             Ok(home.clone())
@@ -73,10 +66,7 @@ impl Replica {
         }
     }
 
-    /// Takes what has changed in the store.
-    ///
-    /// # Errors
-    /// `Store`, when it cannot be read; what is known stays.
+    /// Copies what has changed in the store. After an error the state stays as it was.
     pub async fn refresh(&mut self, now: Timestamp) -> Result<()> {
         let is_listed = self.looks.is_multiple_of(LOOKS_BETWEEN_LISTS);
         self.looks = self.looks.wrapping_add(1);
@@ -88,7 +78,7 @@ impl Replica {
         let mut newest = None;
         if is_listed {
             let generation = newest_generation(&self.store).await?;
-            // One that was taken back by hand counts too.
+            // A generation that was restored from a backup is used too.
             if generation != self.generation && generation > 0 {
                 newest = self
                     .store
@@ -125,8 +115,8 @@ impl Replica {
         Ok(())
     }
 
-    /// Tells of keys of the home that count no more, because the store has keys and these are not
-    /// among them.
+    /// Warns about keys of the home that are no longer valid because the store has keys without
+    /// them.
     fn warn_of_own_keys(&self, shared: &Bytes) {
         let ids = |keys: &Bytes| {
             Keys::parse(keys, "keys")
@@ -147,7 +137,7 @@ impl Replica {
         if lost > 0 {
             tracing::warn!(
                 home = %self.own.root().display(),
-                "{lost} API keys of this home do not count: the store has keys, and these are not among them; make them with `pubdata keys create --store {}`",
+                "{lost} API keys of this home are not valid: the store has keys, but not these; create them with `pubdata keys create --store {}`",
                 self.store.url()
             );
         }
@@ -165,7 +155,7 @@ impl Replica {
         let Some(mut log) = self.log.take() else {
             return Ok(());
         };
-        // What fails in between is opened anew.
+        // After a failure the log is reopened, because it was taken.
         if is_listed {
             catch_up(&self.store, &mut log, now).await?;
             log.prune(now)?;
@@ -178,8 +168,8 @@ impl Replica {
     }
 }
 
-/// Copies the batches that a log lacks. Where those that follow it are gone, it begins anew with
-/// the first that a reader may still ask for.
+/// Copies the batches that a log lacks. If the next batch was deleted, restarts with the first one
+/// that a reader may still request.
 async fn catch_up(store: &SharedStore, log: &mut EventLog, now: Timestamp) -> Result<()> {
     let batches = batches(store).await?;
     let is_there = |seq: u64| batches.iter().any(|(first, _)| *first == seq);
@@ -215,7 +205,7 @@ async fn catch_up(store: &SharedStore, log: &mut EventLog, now: Timestamp) -> Re
         .map(|first| async move { Ok::<_, Error>((first, store.read(&batch_key(first)).await?)) });
     let mut fetched = stream::iter(fetched).buffered(FETCHED_AT_A_TIME);
     while let Some((first, batch)) = fetched.try_next().await? {
-        // Pruned since it was listed: it was old.
+        // Deleted since it was listed: it was old.
         let Some(batch) = batch else { continue };
         if first == log.last_seq() + 1 {
             log.replicate(events_of(&batch, first)?)?;
@@ -224,7 +214,7 @@ async fn catch_up(store: &SharedStore, log: &mut EventLog, now: Timestamp) -> Re
     Ok(())
 }
 
-/// Whether the store's last batch ends where a log does.
+/// Returns whether the store's last batch ends with the last event of a log.
 async fn reaches(store: &SharedStore, last_batch: u64, last_seq: u64) -> Result<bool> {
     let Some(batch) = store.read(&batch_key(last_batch)).await? else {
         return Ok(true);
@@ -234,21 +224,20 @@ async fn reaches(store: &SharedStore, last_batch: u64, last_seq: u64) -> Result<
         .is_some_and(|event| event.seq == last_seq))
 }
 
-/// Puts a follower's log into the store, batch by batch.
+/// Uploads a follower's log to the store, batch by batch.
 pub struct SharedLog {
     store: SharedStore,
     tail: EventTail,
-    /// The last event that is there.
+    /// Number of the last event in the store.
     last_seq: u64,
 }
 
 impl SharedLog {
-    /// Looks up what the store has of a home's log. A home that has less, because it is a new one,
-    /// takes it from there first. None where the store is the home.
+    /// Compares the store with a home's log. A home with fewer events, such as a new one, first
+    /// copies the log from the store. Returns `None` if the store is the home.
     ///
     /// # Errors
-    /// `Busy`, when another follower is at work in the home; `Store`, when store or log cannot be
-    /// read.
+    /// `Busy`, when another follower runs in the home; `Store`, when store or log cannot be read.
     pub async fn open(home: &Home, store: &SharedStore, now: Timestamp) -> Result<Option<Self>> {
         if store.is_home(home) {
             return Ok(None);
@@ -272,11 +261,11 @@ impl SharedLog {
         }))
     }
 
-    /// Puts there what the follower has added.
+    /// Uploads the events that the follower has added.
     ///
     /// # Errors
-    /// `Busy`, when another follower has put other events there; `Store`, when it cannot be
-    /// written: the next call does it again.
+    /// `Busy`, when another follower has uploaded different events; `Store`, when an upload fails:
+    /// the next call repeats it.
     pub async fn push(&mut self) -> Result<()> {
         let mut tail = self.tail.clone();
         let events: Vec<Event> = tail
@@ -299,7 +288,7 @@ impl SharedLog {
                 return Err(Error::new(
                     ErrorKind::Busy,
                     format!(
-                        "another follower has put event {first} into {}",
+                        "another follower has written event {first} to {}",
                         self.store.url()
                     ),
                 )
@@ -311,10 +300,7 @@ impl SharedLog {
         Ok(())
     }
 
-    /// Deletes batches that the follower's log has dropped.
-    ///
-    /// # Errors
-    /// `Store`, when they cannot be deleted.
+    /// Deletes batches beyond the retention of the follower's log.
     pub async fn prune(&self, now: Timestamp) -> Result<()> {
         let kept = super::events::KEPT;
         for (first, _) in batches(&self.store)
@@ -328,14 +314,14 @@ impl SharedLog {
     }
 }
 
-/// Changes of shared keys that this process has begun.
+/// Number of key changes that this process has started.
 static CHANGES: AtomicU64 = AtomicU64::new(0);
 
-/// Changes the keys of a home, or of the store that machines share.
+/// Changes the keys of a home, or of the shared store.
 ///
 /// # Errors
-/// Those of the change; `Store`, when the keys cannot be read or written; `Busy`, when others
-/// change them all the time.
+/// Those of the change; `Store`, when the keys cannot be read or written; `Busy`, when other
+/// changes interfere repeatedly.
 pub async fn change_keys<T>(
     home: &Home,
     store: &SharedStore,
@@ -346,7 +332,7 @@ pub async fn change_keys<T>(
     }
     for _ in 0..TRIES {
         let (generation, before) = shared_keys(home, store).await?;
-        // Of this change alone: others of this process may be under way.
+        // Separate for each change, because others of this process may be in progress.
         let aside =
             home.scratch_of_process(&format!("keys-{}", CHANGES.fetch_add(1, Ordering::Relaxed)))?;
         if let Some(before) = before {
@@ -365,17 +351,10 @@ pub async fn change_keys<T>(
             return Ok(outcome);
         }
     }
-    Err(Error::new(
-        ErrorKind::Busy,
-        "the keys are changed by others all the time",
-    )
-    .hint("try again"))
+    Err(Error::new(ErrorKind::Busy, "other processes keep changing the keys").hint("try again"))
 }
 
-/// The keys and invitations of a home, or of the store that machines share.
-///
-/// # Errors
-/// `Store`, when they cannot be read.
+/// Returns the keys and invitations of a home, or of the shared store.
 pub async fn list_keys(
     home: &Home,
     store: &SharedStore,
@@ -391,7 +370,8 @@ pub async fn list_keys(
     Ok((file.keys, file.invitations))
 }
 
-/// The store's newest keys and their generation; the home's, and 0, where it has none.
+/// Returns the store's newest keys and their generation; the home's keys and 0 if the store has
+/// none.
 async fn shared_keys(home: &Home, store: &SharedStore) -> Result<(u64, Option<Bytes>)> {
     match newest_generation(store).await? {
         0 => Ok((0, read_if_there(home)?)),
@@ -416,7 +396,7 @@ fn read_if_there(home: &Home) -> Result<Option<Bytes>> {
     }
 }
 
-/// First number of each batch of a store's log, and when it was written, in order.
+/// Returns the first number of each batch of a store's log and when it was written, in order.
 async fn batches(store: &SharedStore) -> Result<Vec<(u64, Timestamp)>> {
     let files = store.list(&Path::from("stream/log")).await?;
     Ok(files
@@ -425,7 +405,7 @@ async fn batches(store: &SharedStore) -> Result<Vec<(u64, Timestamp)>> {
         .collect())
 }
 
-/// The events of a batch, which begins with a number.
+/// Parses the events of a batch, the first of which must have the number `first`.
 fn events_of(batch: &Bytes, first: u64) -> Result<Vec<Event>> {
     let mut events = Vec::new();
     for line in batch.split_inclusive(|byte| *byte == b'\n') {
@@ -435,7 +415,7 @@ fn events_of(batch: &Bytes, first: u64) -> Result<Vec<Event>> {
             }
             _ => {
                 return Err(Error::store(format!("{}: line {} is not the event that follows", batch_key(first), events.len() + 1))
-                    .hint("stop `follow`, delete stream/log in the store, and start it: it puts its log there again"));
+                    .hint("stop `follow`, delete stream/log in the store, and start it: it uploads its log again"));
             }
         }
     }

@@ -1,4 +1,4 @@
-//! The folder in which a build keeps its rows by bucket while it runs; removed when dropped.
+//! Provides the folder in which a build keeps its rows by bucket; removed when dropped.
 
 use std::path::PathBuf;
 
@@ -6,17 +6,14 @@ use super::Home;
 use pubdata_core::error::{IoExt, Result};
 use pubdata_core::ids::Digest;
 
-/// The folder of rows on their way to their buckets,
+/// The temporary folder of rows by bucket,
 /// `HOME/scratch/<task>-<purpose>/<bucket>/<snapshot>-<member>`; removed when dropped.
 pub struct Scratch {
     home: Home,
 }
 
 impl Scratch {
-    /// Makes the folder, empty: what an interrupted build left there is removed.
-    ///
-    /// # Errors
-    /// `Store`, when it cannot be made.
+    /// Creates an empty folder. Removes what an interrupted build left there.
     pub fn begin(home: &Home, task_id: &str, purpose: &str) -> Result<Self> {
         Ok(Self {
             home: home.scratch(&format!(
@@ -26,25 +23,19 @@ impl Scratch {
         })
     }
 
-    /// Makes a folder for each bucket.
-    ///
-    /// # Errors
-    /// `Store`, when one cannot be made.
+    /// Creates a folder for each bucket.
     pub fn make(&self, buckets: u32) -> Result<()> {
         (0..buckets)
             .map(|bucket| self.folder(bucket))
             .try_for_each(|folder| std::fs::create_dir(&folder).at("create folder", &folder))
     }
 
-    /// The file of a bucket's rows of a snapshot and member.
+    /// Returns the file with a bucket's rows of a snapshot and member.
     pub fn file(&self, bucket: u32, input: u64, member: u64) -> PathBuf {
         self.folder(bucket).join(format!("{input}-{member}.rows"))
     }
 
-    /// Gives the space of a bucket back that is built.
-    ///
-    /// # Errors
-    /// `Store`, when it cannot be removed.
+    /// Deletes a bucket that is built, to free its space.
     pub fn remove_bucket(&self, bucket: u32) -> Result<()> {
         let folder = self.folder(bucket);
         std::fs::remove_dir_all(&folder).at("remove folder", &folder)
@@ -58,7 +49,7 @@ impl Scratch {
 impl Drop for Scratch {
     fn drop(&mut self) {
         if let Err(error) = self.home.remove() {
-            tracing::warn!(%error, "a scratch folder stays behind");
+            tracing::warn!(%error, "cannot remove a scratch folder");
         }
     }
 }

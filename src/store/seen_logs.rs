@@ -1,5 +1,5 @@
-//! What the logs of servers were when they were looked at, so that a log that is another one the
-//! next time is noticed; and the evidence of it.
+//! Remembers the last seen state of servers' logs, so that a replaced log is detected, and keeps
+//! evidence of contradictions.
 
 use std::io::Write;
 use std::path::PathBuf;
@@ -13,18 +13,18 @@ use pubdata_core::ids::Digest;
 /// Format of the files below `seen-logs`; readers refuse a newer one.
 pub const SEEN_LOG_FORMAT_VERSION: u32 = 1;
 
-/// A server's log as it was seen last.
+/// The last seen state of a server's log.
 ///
 /// ```text
-/// HOME/seen-logs/<hash of the address>.json              what was seen last; written anew each time that all was well
-/// HOME/seen-logs/evidence/<hash of what it says>.json    what did not agree with it; never changed
+/// HOME/seen-logs/<hash of the address>.json              last seen state; replaced after each successful check
+/// HOME/seen-logs/evidence/<hash of its content>.json     a contradicting state; never changed
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SeenLog {
     pub format_version: u32,
-    /// The server's address.
+    /// URL of the server.
     pub url: String,
-    /// What its notes were verified with.
+    /// The key that verified its notes.
     pub key: String,
     /// The signed note.
     pub note: String,
@@ -33,17 +33,17 @@ pub struct SeenLog {
     pub seen_at: String,
 }
 
-/// A log that is not the one that was seen: both notes, for whoever is to be shown.
+/// Evidence of a log that contradicts the one seen before: both notes, to show to others.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LogEvidence {
     pub format_version: u32,
     pub url: String,
     pub reason: String,
-    /// What it was held against, where there was something.
+    /// The state it was compared with, if there was one.
     pub seen: Option<SeenLog>,
-    /// The key that the server shows.
+    /// The key that the server presents.
     pub shown_key: Option<String>,
-    /// What the server gave as its checkpoint.
+    /// The checkpoint that the server sent.
     pub note: Option<String>,
 }
 
@@ -62,7 +62,7 @@ fn read(path: &std::path::Path) -> Result<Option<SeenLog>> {
     };
     let damaged = |reason: String| {
         Error::store(format!("{} {reason}", path.display()))
-            .hint("it says what a server's log was: put it back from a backup; without it the log is taken on trust once more")
+            .hint("it has the last seen state of a server's log: restore it from a backup; without it the log is trusted on first use again")
     };
     let seen: SeenLog =
         serde_json::from_slice(&bytes).map_err(|error| damaged(format!("is damaged: {error}")))?;
@@ -74,16 +74,15 @@ fn read(path: &std::path::Path) -> Result<Option<SeenLog>> {
     }
 }
 
-/// What is known of a server's log.
+/// Returns the last seen state of a server's log.
 ///
 /// # Errors
-/// `Store`, when it cannot be read or is damaged: a log that was seen is never taken for one that
-/// was not.
+/// `Store`, when it cannot be read or is damaged: a known log is never treated as a new one.
 pub fn seen_log(home: &Home, url: &str) -> Result<Option<SeenLog>> {
     read(&file(home, url))
 }
 
-/// What is known of all servers' logs, by address.
+/// Returns the last seen states of all servers' logs, by file name.
 ///
 /// # Errors
 /// As for [`seen_log`].
@@ -95,7 +94,7 @@ pub fn seen_logs(home: &Home) -> Result<Vec<SeenLog>> {
     Ok(seen)
 }
 
-/// The files of what was seen, sorted; evidence is not among them.
+/// Returns the state files, sorted, without evidence.
 pub(super) fn files(home: &Home) -> Result<Vec<PathBuf>> {
     let folder = folder(home);
     let entries = match std::fs::read_dir(&folder) {
@@ -115,10 +114,7 @@ pub(super) fn files(home: &Home) -> Result<Vec<PathBuf>> {
     Ok(files)
 }
 
-/// Writes down what a log was.
-///
-/// # Errors
-/// `Store`, when it cannot be written.
+/// Stores the last seen state of a log.
 pub fn remember_log(home: &Home, seen: &SeenLog) -> Result<()> {
     durable::create_folder(&folder(home))?;
     let mut bytes = serde_json::to_vec_pretty(seen).expect("texts have a JSON form");
@@ -126,10 +122,7 @@ pub fn remember_log(home: &Home, seen: &SeenLog) -> Result<()> {
     durable::write_file(&file(home, &seen.url), &bytes)
 }
 
-/// Keeps evidence and returns its file. The same again is the same file, which stays as it is.
-///
-/// # Errors
-/// `Store`, when it cannot be written.
+/// Stores evidence and returns its file. Equal evidence has the same file, which is not rewritten.
 pub fn keep_log_evidence(home: &Home, evidence: &LogEvidence) -> Result<PathBuf> {
     let folder = folder(home).join("evidence");
     durable::create_folder(&folder)?;

@@ -1,6 +1,5 @@
-//! The place that machines share: a folder, or a bucket of an object store. All of it is files that
-//! are made once or replaced whole; what has to be decided between machines is decided by who
-//! creates a file first.
+//! Reads and writes the shared store: a folder, or a bucket of an object store. Files are created
+//! once or replaced as a whole. Machines decide between each other by who creates a file first.
 
 use std::ops::Range;
 use std::path::{Path as FilePath, PathBuf};
@@ -21,26 +20,26 @@ use super::foreign_errors::object_store_error;
 use super::{Home, files, folder_files};
 use pubdata_core::error::{Error, IoExt, Result, ResultExt};
 
-/// How often a file is tried to be created whose creation is neither done nor refused.
+/// Maximum attempts to create a file if a creation is neither done nor refused.
 const TRIES: u32 = 6;
-/// Before the second try; it doubles from there.
+/// Pause before the second attempt; it doubles from there.
 const FIRST_PAUSE: Duration = Duration::from_millis(50);
-/// A file is sent in pieces of so many bytes; one that is not larger is sent at once.
+/// Files are uploaded in pieces of this size; one that is not larger is sent at once.
 const PIECE_BYTES: usize = 8 << 20;
 /// Rounds of the race by which a store is checked.
 const RACES: u32 = 4;
-/// Who creates the same file at once in a race.
+/// Concurrent creations of the same file in one round.
 const RACERS: usize = 4;
 
 const FORMS: &str =
     "use `file:///folder`, `s3://bucket/prefix`, `az://container/prefix` or `gs://bucket/prefix`";
 
 /// A folder on this machine, or a bucket of Amazon S3, Azure Blob Storage, Google Cloud Storage or
-/// what speaks as they do.
+/// a compatible service.
 #[derive(Debug, Clone)]
 pub struct SharedStore {
     store: Arc<dyn ObjectStore>,
-    /// The folder, where it is one on this machine.
+    /// The folder, if the store is one on this machine.
     folder: Option<PathBuf>,
     url: String,
 }
@@ -48,7 +47,7 @@ pub struct SharedStore {
 /// A file of a store.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SharedFile {
-    /// Its name below the store, with slashes.
+    /// Path below the store, with slashes.
     pub key: String,
     pub size_bytes: u64,
     /// When it was written, to the second.
@@ -57,12 +56,12 @@ pub struct SharedFile {
 
 impl SharedStore {
     /// Opens a store: the home itself without a URL, a folder for `file:///folder`, a bucket for
-    /// `s3://`, `az://` and `gs://`, whose credentials and endpoint come from the usual environment
-    /// (`AWS_*`, `AZURE_*`, `GOOGLE_*`).
+    /// `s3://`, `az://` and `gs://`. Credentials and endpoint of a bucket come from the usual
+    /// environment variables (`AWS_*`, `AZURE_*`, `GOOGLE_*`).
     ///
     /// # Errors
-    /// `Config`, when the URL is not one of these forms or the settings of the bucket are not
-    /// complete; `Store`, when the folder cannot be made.
+    /// `Config`, when the URL has none of these forms or the settings of the bucket are incomplete;
+    /// `Store`, when the folder cannot be made.
     pub fn open(home: &Home, url: Option<&str>) -> Result<Self> {
         match url {
             None => Self::open_folder(home.root()),
@@ -70,7 +69,7 @@ impl SharedStore {
         }
     }
 
-    /// Opens the store of a URL.
+    /// Opens the store at a URL.
     ///
     /// # Errors
     /// As for [`SharedStore::open`].
@@ -78,7 +77,7 @@ impl SharedStore {
         Self::open_url(url).context(|| format!("store `{url}`"))
     }
 
-    /// The folder that the URL of a store names and that is not there: opening it makes it.
+    /// Returns the folder of a `file:` URL if it does not exist; opening the store would create it.
     pub fn missing_folder(url: &str) -> Option<PathBuf> {
         let path = Path::from_url_path(url.strip_prefix("file:///")?).ok()?;
         Some(FilePath::new("/").join(path.as_ref())).filter(|folder| !folder.is_dir())
@@ -112,8 +111,8 @@ impl SharedStore {
 
     fn open_folder(root: &FilePath) -> Result<Self> {
         std::fs::create_dir_all(root).at("create folder", root)?;
-        // `fsync` covers the file, its folder and every folder made on the way: a pointer never
-        // outlives what it points at.
+        // `fsync` covers the file, its folder and every folder created on the way, so that a
+        // pointer is never durable before its target.
         let store = LocalFileSystem::new_with_prefix(root)
             .map_err(object_store_error)?
             .with_fsync(true);
@@ -126,30 +125,27 @@ impl SharedStore {
         })
     }
 
-    /// The folder, when the store is one on this machine.
+    /// Returns the folder if the store is one on this machine.
     pub fn folder(&self) -> Option<&FilePath> {
         self.folder.as_deref()
     }
 
-    /// Whether it is a home itself: then nothing of it is on two machines.
+    /// Returns whether the store is the home itself, so that nothing in it is shared.
     pub fn is_home(&self, home: &Home) -> bool {
         self.folder() == Some(home.root())
     }
 
-    /// The address that names the store to another process.
+    /// Returns the URL that names the store to another process.
     pub fn url(&self) -> &str {
         &self.url
     }
 
-    /// Where a file is, when the store is a folder on this machine.
+    /// Returns the path of a file if the store is a folder on this machine.
     fn path(&self, key: &Path) -> Option<PathBuf> {
         self.folder.as_ref().map(|root| root.join(key.as_ref()))
     }
 
-    /// Reads a file; none when there is none.
-    ///
-    /// # Errors
-    /// `Store`, when it is there and cannot be read.
+    /// Reads a file; `None` if it does not exist.
     pub async fn read(&self, key: &Path) -> Result<Option<Bytes>> {
         if let Some(path) = self.path(key) {
             return folder_files::read(path).await;
@@ -163,10 +159,10 @@ impl SharedStore {
         }
     }
 
-    /// Reads bytes of a file.
+    /// Reads one byte range of a file.
     ///
     /// # Errors
-    /// `Store`, when it is not there or cannot be read.
+    /// `Store`, when it does not exist or cannot be read.
     pub async fn read_range(&self, key: &Path, range: Range<u64>) -> Result<Bytes> {
         match self.path(key) {
             Some(path) => folder_files::read_range(path, range).await,
@@ -178,11 +174,10 @@ impl SharedStore {
         }
     }
 
-    /// Reads several ranges of a file, several at a time; ranges near each other come in one
-    /// answer.
+    /// Reads several ranges of a file concurrently; nearby ranges are merged into one request.
     ///
     /// # Errors
-    /// `Store`, when it is not there or cannot be read.
+    /// `Store`, when it does not exist or cannot be read.
     pub async fn read_ranges(&self, key: &Path, ranges: &[Range<u64>]) -> Result<Vec<Bytes>> {
         match self.path(key) {
             Some(path) => folder_files::read_ranges(path, ranges).await,
@@ -194,7 +189,7 @@ impl SharedStore {
         }
     }
 
-    /// Gives the bytes of a file piece by piece; false when there is none.
+    /// Passes the bytes of a file to `take` piece by piece; returns false if it does not exist.
     ///
     /// # Errors
     /// `Store`, when it cannot be read; those of `take`.
@@ -219,10 +214,7 @@ impl SharedStore {
         Ok(true)
     }
 
-    /// Writes a file of this machine, in pieces of bounded size, in place of what may be there.
-    ///
-    /// # Errors
-    /// `Store`, when it cannot be read or written.
+    /// Uploads a local file in pieces of bounded size, replacing an existing one.
     pub async fn put_file(&self, key: &Path, path: &FilePath) -> Result<()> {
         let mut file = tokio::fs::File::from_std(files::open_file(path).at("open", path)?);
         let mut writer = BufWriter::with_capacity(self.store.clone(), key.clone(), PIECE_BYTES);
@@ -234,10 +226,7 @@ impl SharedStore {
             .map_err(|error| Error::store(format!("{key}: {error}")))
     }
 
-    /// The size of a file; none when there is none.
-    ///
-    /// # Errors
-    /// `Store`, when the store cannot be asked.
+    /// Returns the size of a file; `None` if it does not exist.
     pub async fn size(&self, key: &Path) -> Result<Option<u64>> {
         if let Some(path) = self.path(key) {
             return folder_files::size(path).await;
@@ -249,10 +238,7 @@ impl SharedStore {
         }
     }
 
-    /// Writes a file, durably, in place of what may be there.
-    ///
-    /// # Errors
-    /// `Store`, when it cannot be written.
+    /// Writes a file durably, replacing an existing one.
     pub async fn put(&self, key: &Path, bytes: Bytes) -> Result<()> {
         self.store
             .put(key, bytes.into())
@@ -261,15 +247,15 @@ impl SharedStore {
             .map_err(|error| object_store_error(error).context(key.to_string()))
     }
 
-    /// Creates a file that must not exist yet. None when it is there now with these bytes, else
-    /// what stands there instead.
+    /// Creates a file that must not exist yet. Returns `None` if it exists now with these bytes,
+    /// otherwise the bytes of the existing file.
     ///
-    /// A store can refuse because another creation is under way of which nothing comes (S3's 409
-    /// `ConditionalRequestConflict`), and can take the file and lose the answer. Either way what is
-    /// there decides, and where nothing is, it is tried again.
+    /// A store can refuse because of another creation that then fails (S3's 409
+    /// `ConditionalRequestConflict`), and it can create the file and lose the answer. In both cases
+    /// the file in the store decides, and if it does not exist the creation is repeated.
     ///
     /// # Errors
-    /// `Store`, when the store cannot be asked, or keeps refusing what is not there.
+    /// `Store`, when a request fails, or the store keeps refusing a file that does not exist.
     pub async fn create(&self, key: &Path, bytes: Bytes) -> Result<Option<Bytes>> {
         let mut pause = FIRST_PAUSE;
         let mut tries = 0;
@@ -286,7 +272,7 @@ impl SharedStore {
                 ) => None,
                 Err(error) => Some(object_store_error(error).context(key.to_string())),
             };
-            // Nothing gets lost on the way to a folder.
+            // A folder loses no answers, so its failure is final.
             if let (Some(failure), true) = (&failure, self.folder.is_some()) {
                 return Err(failure.clone());
             }
@@ -297,11 +283,11 @@ impl SharedStore {
             if tries == TRIES {
                 let refused = || {
                     Error::store(format!(
-                        "{key}: the store says that it exists, and has no such file"
+                        "{key}: the store reports that the file exists, but does not return it"
                     ))
                 };
                 return Err(failure.unwrap_or_else(refused).hint(
-                    "run again; `pubdata check --store` tries whether the store can be relied on",
+                    "run again; `pubdata check --store` tests whether the store is reliable",
                 ));
             }
             tokio::time::sleep(pause).await;
@@ -309,11 +295,8 @@ impl SharedStore {
         }
     }
 
-    /// Makes a file of another's bytes without moving them through this machine: a hard link in a
-    /// folder, a copy within a bucket. False when there is no such other file.
-    ///
-    /// # Errors
-    /// `Store`, when it is there and cannot be copied.
+    /// Copies a file without moving its bytes through this machine: a hard link in a folder, a copy
+    /// within a bucket. Returns false if the source does not exist.
     pub async fn copy(&self, from: &Path, to: &Path) -> Result<bool> {
         match self.store.copy(from, to).await {
             Ok(()) => Ok(true),
@@ -322,10 +305,7 @@ impl SharedStore {
         }
     }
 
-    /// Deletes a file; one that is not there is as good as deleted.
-    ///
-    /// # Errors
-    /// `Store`, when it is there and stays.
+    /// Deletes a file, which need not exist.
     pub async fn delete(&self, key: &Path) -> Result<()> {
         match self.store.delete(key).await {
             Ok(()) | Err(object_store::Error::NotFound { .. }) => Ok(()),
@@ -334,9 +314,6 @@ impl SharedStore {
     }
 
     /// Deletes all files of a folder.
-    ///
-    /// # Errors
-    /// `Store`, when one cannot be deleted.
     pub async fn delete_folder(&self, folder: &Path) -> Result<()> {
         if let Some(root) = &self.folder {
             let path = root.join(folder.as_ref());
@@ -353,10 +330,7 @@ impl SharedStore {
         Ok(())
     }
 
-    /// The files of a folder and of those in it, sorted by name.
-    ///
-    /// # Errors
-    /// `Store`, when they cannot be listed.
+    /// Returns the files below a folder, recursively, sorted by name.
     pub async fn list(&self, folder: &Path) -> Result<Vec<SharedFile>> {
         let mut files = self.store.list(Some(folder));
         let mut found = Vec::new();
@@ -375,11 +349,8 @@ impl SharedStore {
         Ok(found)
     }
 
-    /// The names of the files of a folder, in no order. Where the store is a folder none of them is
-    /// looked at, as [`SharedStore::list`] has to.
-    ///
-    /// # Errors
-    /// `Store`, when they cannot be listed.
+    /// Returns the names of the files of a folder, in no order. In a folder store it does not query
+    /// each file's metadata, as [`SharedStore::list`] must.
     pub async fn file_names(&self, folder: &Path) -> Result<Vec<String>> {
         let Some(root) = &self.folder else {
             let files = self.list(folder).await?;
@@ -403,14 +374,11 @@ impl SharedStore {
             .collect())
     }
 
-    /// The names of the folders in a folder, sorted.
-    ///
-    /// # Errors
-    /// `Store`, when they cannot be listed.
+    /// Returns the names of the folders in a folder, sorted.
     pub async fn folders(&self, folder: &Path) -> Result<Vec<String>> {
         let mut names: Vec<String> = match &self.folder {
-            // A name that no file of a store can have, such as one with a line break, is somebody
-            // else's, and keeps nobody from reading the others.
+            // Invalid names, such as those with a line break, belong to other programs and must not
+            // prevent reading the others.
             Some(root) => entries(&root.join(folder.as_ref()))?
                 .into_iter()
                 .filter(|(_, is_folder)| *is_folder)
@@ -433,12 +401,12 @@ impl SharedStore {
         Ok(names)
     }
 
-    /// Tries whether the store keeps what publishing relies on: of several who create the same file
-    /// at once one wins, and what is there is never created again. Some servers take the condition
+    /// Checks that the store provides what publishing relies on: of concurrent creations of a file
+    /// one succeeds, and an existing file is never created again. Some servers accept the condition
     /// and ignore it.
     ///
     /// # Errors
-    /// `Config`, when it does not; `Store`, when it cannot be asked.
+    /// `Config`, when it does not; `Store`, when a request fails.
     pub async fn check(&self) -> Result<()> {
         let mut name = [0; 8];
         getrandom::fill(&mut name).map_err(|error| {
@@ -467,7 +435,7 @@ impl SharedStore {
             self.delete(&key).await?;
             if winners != 1 {
                 return Err(ignored(&format!(
-                    "of {RACERS} who created one file at once, {winners} were told that it is theirs"
+                    "{winners} of {RACERS} concurrent creations of one file succeeded"
                 )));
             }
             let won = answers
@@ -475,14 +443,14 @@ impl SharedStore {
                 .position(Option::is_none)
                 .map(|winner| &contents[winner]);
             if late.is_none() || kept.as_ref() != won {
-                return Err(ignored("a file that was there was created again"));
+                return Err(ignored("an existing file was created again"));
             }
         }
         Ok(())
     }
 }
 
-/// The names in a folder, each with whether it is a folder's; none when there is no such folder.
+/// Returns the names in a folder, each with whether it is a folder; empty if it does not exist.
 fn entries(path: &FilePath) -> Result<Vec<(String, bool)>> {
     let entries = match std::fs::read_dir(path) {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),

@@ -1,4 +1,4 @@
-//! Puts snapshots where other machines find them, and takes them from there.
+//! Uploads snapshots to the shared store, and downloads them from there.
 
 use std::ops::Range;
 use std::path::Path as FilePath;
@@ -12,24 +12,21 @@ use pubdata_core::error::{Error, ErrorKind, IoExt, Result};
 use pubdata_core::ids::{Digest, Hasher};
 use pubdata_core::provenance::Snapshot;
 
-/// What came of taking a snapshot from a store.
+/// Result of linking or copying a snapshot from a store.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Taken {
     AsFetched,
     /// The store does not have it.
     Gone,
-    /// The store has other bytes.
+    /// The store has different bytes.
     Other,
 }
 
-/// Between looks at a snapshot that another process of this machine is taking.
+/// Interval between checks for a snapshot that another process of this machine is downloading.
 const BETWEEN_LOOKS: Duration = Duration::from_millis(200);
 
 impl Snapshots {
-    /// Puts a snapshot into a store, where it is not there yet.
-    ///
-    /// # Errors
-    /// `Store`, when it cannot be read or written.
+    /// Uploads a snapshot to a store that does not have it yet.
     pub async fn share(&self, store: &SharedStore, snapshot: &Snapshot) -> Result<()> {
         let (path, key) = (self.path(snapshot), self.key(snapshot)?);
         if store.size(&key).await? == Some(snapshot.size_bytes) {
@@ -47,12 +44,12 @@ impl Snapshots {
         store.put_file(&key, &path).await
     }
 
-    /// Takes a snapshot from a store, where it is not here yet. What comes is as it was fetched, or
-    /// it does not come.
+    /// Downloads a snapshot from a store unless this home has it. Accepts only bytes with the
+    /// snapshot's digest.
     ///
     /// # Errors
-    /// `Store`, when the store does not have it, or has other bytes; or when it cannot be written
-    /// here.
+    /// `Store`, when the store does not have it, or has different bytes; or when it cannot be
+    /// written here.
     pub async fn bring(&self, store: &SharedStore, snapshot: &Snapshot) -> Result<()> {
         let is_here = || {
             std::fs::metadata(self.path(snapshot))
@@ -72,7 +69,7 @@ impl Snapshots {
                 partial => break partial?,
             }
         };
-        // Another process may have finished between the look and the lock.
+        // Another process may have finished between the check and the lock.
         if is_here() {
             return partial.discard();
         }
@@ -91,21 +88,17 @@ impl Snapshots {
                 place()?,
                 snapshot.url
             ))
-            .hint("`pubdata plan --write` puts it there again")),
+            .hint("`pubdata plan --write` uploads it again")),
             Taken::Other => Err(Error::store(format!(
                 "{} is not what was fetched from {}",
                 place()?,
                 snapshot.url
             ))
-            .hint("delete it there; `pubdata plan --write` puts it there again")),
+            .hint("delete it there; `pubdata plan --write` uploads it again")),
         }
     }
 
-    /// Takes a snapshot from a store into a home that is thrown away: a link, where the store is a
-    /// folder.
-    ///
-    /// # Errors
-    /// `Store`, when the store cannot be read, or the home not be written.
+    /// Takes a snapshot from a store into a temporary home, as a link if the store is a folder.
     pub async fn take(&self, store: &SharedStore, snapshot: &Snapshot) -> Result<Taken> {
         if let Some(folder) = store.folder() {
             let path = folder.join(self.key(snapshot)?.as_ref());
@@ -139,10 +132,7 @@ impl Snapshots {
         self.keep(partial, snapshot).map(|()| Taken::AsFetched)
     }
 
-    /// Has a snapshot be found here whose bytes are in another file of this machine.
-    ///
-    /// # Errors
-    /// `Store`, when the link cannot be made.
+    /// Links a snapshot's path to another file of this machine that has its bytes.
     pub fn link(&self, snapshot: &Snapshot, to: &FilePath) -> Result<()> {
         let path = self.path(snapshot);
         if let Some(folder) = path.parent() {
@@ -154,18 +144,12 @@ impl Snapshots {
         }
     }
 
-    /// Whether a store has a snapshot.
-    ///
-    /// # Errors
-    /// `Store`, when the store cannot be asked.
+    /// Returns whether a store has a snapshot.
     pub async fn is_in(&self, store: &SharedStore, snapshot: &Snapshot) -> Result<bool> {
         Ok(store.size(&self.key(snapshot)?).await?.is_some())
     }
 
-    /// The digest of a snapshot's bytes in a store; none when it is not there.
-    ///
-    /// # Errors
-    /// `Store`, when it cannot be read.
+    /// Returns the digest of a snapshot's bytes in a store; `None` if it does not have them.
     pub async fn digest_in(
         &self,
         store: &SharedStore,
@@ -181,16 +165,13 @@ impl Snapshots {
         Ok(is_there.then(|| hasher.finish()))
     }
 
-    /// Where a store has a snapshot.
-    ///
-    /// # Errors
-    /// `Store`, when its name is none that a store has.
+    /// Returns the URL of a snapshot in a store.
     pub fn place_in(&self, store: &SharedStore, snapshot: &Snapshot) -> Result<String> {
         Ok(format!("{}/{}", store.url(), self.key(snapshot)?))
     }
 
-    /// Reads ranges of a snapshot of a store, several at a time. Its digest says nothing of them:
-    /// whoever reads them checks what they hold.
+    /// Reads ranges of a snapshot in a store, several at a time. Its digest does not cover single
+    /// ranges, so the caller must verify their content.
     ///
     /// # Errors
     /// `Store`, when the store does not have it, or cannot be read.

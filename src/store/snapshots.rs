@@ -1,5 +1,5 @@
-//! Publishers' files, named by their content, and what is known of each URL. Losing the latter
-//! costs a download, never a wrong answer.
+//! Stores publishers' files, named by their content, and what is known of each URL. Losing the
+//! latter costs a download and never gives a wrong result.
 
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
@@ -19,7 +19,8 @@ use pubdata_core::provenance::Snapshot;
 /// Format of the files below `state/urls`; one of a newer format counts as absent.
 pub(super) const URL_STATE_FORMAT_VERSION: u32 = 1;
 
-/// Longest header that is kept of a publisher's answer: an ETag has some forty bytes.
+/// Maximum length of a header that is kept from a publisher's response: an ETag has some forty
+/// bytes.
 pub const MOST_HEADER_BYTES: usize = 512;
 
 /// Publishers' files, named by their content, and what is known of each URL.
@@ -27,11 +28,12 @@ pub const MOST_HEADER_BYTES: usize = 512;
 /// ```text
 /// HOME/snapshots/<source_id>/<sha256>-<file name>   the bytes, read-only; nothing else is here
 /// HOME/state/urls/<hash>.json                       the newest snapshot of a source's URL
-/// HOME/state/partial/<hash>.part, <hash>.json       a download in progress, and which bytes it is a part of
+/// HOME/state/partial/<hash>.part, <hash>.json       a download in progress, and the file it belongs to
 /// ```
 ///
-/// A snapshot is complete when it has its name: bytes are written aside, synced, and renamed. The
-/// state is a memory only: losing it costs a download, never a wrong answer.
+/// A snapshot is complete when it has its name: its bytes are written to a temporary file, synced,
+/// and renamed. The URL state is only a cache: losing it costs a download and never gives a wrong
+/// result.
 #[derive(Debug, Clone)]
 pub struct Snapshots {
     pub(super) snapshots_dir: PathBuf,
@@ -40,44 +42,43 @@ pub struct Snapshots {
     blocks_dir: PathBuf,
 }
 
-/// What is known of one URL.
+/// State of one URL.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct KnownUrl {
     pub snapshot: Snapshot,
-    /// Where the bytes came from: the URL itself, or a place on a mirror. ETags and dates mean
-    /// something at that place only.
+    /// Origin of the bytes: the URL itself, or a location on a mirror. ETags and dates are valid
+    /// only there.
     pub origin: String,
-    /// The file's stamp, when the origin is a file whose stamp can be trusted.
+    /// The file's stamp, if the origin is a file with a reliable stamp.
     pub stamp: Option<FileStamp>,
-    /// Whether nothing proves that the bytes are the whole file: neither how they came nor how they
-    /// end.
+    /// True if neither the transfer nor the end of the bytes proves that the file is complete.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_length_unknown: bool,
-    /// The publisher's date of the bytes, where it lies after the day of the fetch and does not
-    /// count.
+    /// The publisher's date of the bytes, if it is after the day of the fetch and therefore
+    /// ignored.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub future_date: Option<String>,
-    /// What the publisher's own document said of the file when it was last fetched.
+    /// Statement of the publisher's document about the file at the last fetch.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stated: Option<KnownChange>,
 }
 
-/// What a publisher's document said of a file's last change when the file was last fetched.
+/// Statement of a publisher's document about a file's last change, as of the last fetch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct KnownChange {
     /// Instant of the change, seconds since 1970-01-01.
     pub seconds: i64,
-    /// Instant of the last fetch, likewise.
+    /// Instant of the last fetch, seconds since 1970-01-01.
     pub fetched_seconds: i64,
     /// Runs since then that reused the file without fetching it.
     pub reused_runs: u32,
-    /// Whether the bytes changed while the stated instant did not.
+    /// True if the bytes changed while the stated instant did not.
     pub is_contradicted: bool,
 }
 
 impl KnownUrl {
-    /// Takes back what an earlier version believed: a date after the day of the fetch, and headers
-    /// of any length.
+    /// Removes values that earlier versions accepted: a date after the day of the fetch, and
+    /// headers of any length.
     fn without_what_is_not_believed(mut self) -> Self {
         let snapshot = &mut self.snapshot;
         if let Some(day) = snapshot
@@ -97,13 +98,13 @@ impl KnownUrl {
     }
 }
 
-/// What a file system says of a file that changes whenever its bytes do.
+/// File system metadata of a file that changes whenever its bytes do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FileStamp {
     pub size_bytes: u64,
     /// Nanoseconds since 1970.
     pub modified_ns: i64,
-    /// Time of the last change of content or attributes, where the system has one; catches a
+    /// Time of the last change of content or attributes, on systems that have one; detects a
     /// rewritten file with a copied date.
     pub changed_ns: i64,
 }
@@ -126,9 +127,6 @@ struct UrlState {
 
 impl Snapshots {
     /// Opens the snapshot store of a home, creating its folders.
-    ///
-    /// # Errors
-    /// `Store`, when a folder cannot be made.
     pub fn open(home: &Home) -> Result<Self> {
         let snapshots = Self::look(home);
         for folder in [
@@ -142,7 +140,7 @@ impl Snapshots {
         Ok(snapshots)
     }
 
-    /// The snapshot store of a home for looking only: no folder is made.
+    /// Returns the snapshot store of a home for reading only, without creating folders.
     pub fn look(home: &Home) -> Self {
         let state_dir = home.state_dir();
         let below = |name: &str| state_dir.join(name);
@@ -154,13 +152,13 @@ impl Snapshots {
         }
     }
 
-    /// Returns the newest snapshot of a source's URL (without secrets). Nothing, when its file is
-    /// gone or has another size.
+    /// Returns the newest snapshot of a source's URL (without secrets); `None` if its file is
+    /// missing or has another size.
     pub fn known(&self, source_id: &str, url: &str) -> Option<Snapshot> {
         self.known_url(source_id, url).map(|known| known.snapshot)
     }
 
-    /// Like [`Snapshots::known`], with where the bytes came from.
+    /// Returns the same as [`Snapshots::known`], with the state of the URL.
     pub fn known_url(&self, source_id: &str, url: &str) -> Option<KnownUrl> {
         let path = self.url_state_file(source_id, url);
         let bytes = read_file(&path).ok()?;
@@ -181,10 +179,7 @@ impl Snapshots {
         (metadata.is_file() && metadata.len() == known.snapshot.size_bytes).then_some(known)
     }
 
-    /// The newest snapshot of every URL of a source, by keys.
-    ///
-    /// # Errors
-    /// `Store`, when the folder cannot be read.
+    /// Returns the newest snapshot of every URL of a source, sorted by keys.
     pub fn known_of_source(&self, source_id: &str) -> Result<Vec<Snapshot>> {
         let mut snapshots = Vec::new();
         for path in self.url_states()? {
@@ -199,11 +194,8 @@ impl Snapshots {
         Ok(snapshots)
     }
 
-    /// Returns the newest snapshot of every URL, by keys, and the errors of states that cannot be
-    /// read.
-    ///
-    /// # Errors
-    /// `Store`, when the folder cannot be read.
+    /// Returns the newest snapshot of every URL, sorted by keys, and the errors of states that
+    /// cannot be read.
     pub fn readable(&self) -> Result<(Vec<Snapshot>, Vec<Error>)> {
         let (mut snapshots, mut unreadable) = (Vec::new(), Vec::new());
         for path in self.url_states()? {
@@ -223,10 +215,7 @@ impl Snapshots {
         Ok((snapshots, unreadable))
     }
 
-    /// Digests of the newest snapshot of every URL.
-    ///
-    /// # Errors
-    /// `Store`, when the folder cannot be read.
+    /// Returns the digests of the newest snapshot of every URL.
     pub fn newest(&self) -> Result<std::collections::BTreeSet<Digest>> {
         let mut newest = std::collections::BTreeSet::new();
         for path in self.url_states()? {
@@ -240,7 +229,7 @@ impl Snapshots {
         Ok(newest)
     }
 
-    /// The states of all URLs. What a killed process left aside is none.
+    /// Returns the state files of all URLs, without temporary files of killed processes.
     fn url_states(&self) -> Result<Vec<PathBuf>> {
         let is_state = |path: &PathBuf| path.extension() == Some(OsStr::new("json"));
         Ok(files_of(&self.urls_dir)?
@@ -249,7 +238,7 @@ impl Snapshots {
             .collect())
     }
 
-    /// Where a snapshot's bytes are, whether or not they are there.
+    /// Returns the path of a snapshot's bytes, which need not exist.
     pub fn path(&self, snapshot: &Snapshot) -> PathBuf {
         self.source_dir(&snapshot.source_id).join(format!(
             "{}-{}",
@@ -259,9 +248,6 @@ impl Snapshots {
     }
 
     /// Finds a snapshot by its digest alone, as provenance names it.
-    ///
-    /// # Errors
-    /// `Store`, when the folder cannot be read.
     pub fn find(&self, source_id: &str, sha256: &Digest) -> Result<Option<PathBuf>> {
         let folder = self.source_dir(source_id);
         let mut paths: Vec<PathBuf> = files_of(&folder)?
@@ -272,10 +258,10 @@ impl Snapshots {
         Ok(paths.into_iter().next())
     }
 
-    /// All snapshots, by source and digest.
+    /// Returns all snapshots, by source and digest.
     ///
     /// # Errors
-    /// `Store`, when a folder cannot be read or holds something that is not a snapshot.
+    /// `Store`, when a folder cannot be read or contains something that is not a snapshot.
     pub fn all(&self) -> Result<Vec<StoredSnapshot>> {
         let mut snapshots = Vec::new();
         for folder in files_of(&self.snapshots_dir)? {
@@ -308,9 +294,6 @@ impl Snapshots {
     }
 
     /// Deletes a snapshot; its URL then counts as never fetched.
-    ///
-    /// # Errors
-    /// `Store`, when the file cannot be deleted.
     pub fn remove(&self, snapshot: &StoredSnapshot) -> Result<()> {
         fs::remove_file(&snapshot.path).at("delete", &snapshot.path)?;
         match fs::remove_file(self.blocks_file(&snapshot.sha256)) {
@@ -324,24 +307,24 @@ impl Snapshots {
     /// Opens the download of a source's URL, in progress or new.
     ///
     /// # Errors
-    /// `Busy`, when it is being downloaded now; `Store`, when it cannot be opened.
+    /// `Busy`, when another process is downloading it; `Store`, when it cannot be opened.
     pub fn partial(&self, source_id: &str, url: &str) -> Result<Partial> {
         Partial::open(&self.partial_dir, &name_of(source_id, url))
     }
 
-    /// Makes a finished download a snapshot: syncs it, makes it read-only, gives it its name and
-    /// remembers its URL. Bytes that are already there are replaced by themselves, which also mends
-    /// a damaged file.
+    /// Turns a finished download into a snapshot: syncs it, makes it read-only, renames it and
+    /// stores the state of its URL. Existing bytes are replaced by equal ones, which also repairs a
+    /// damaged file.
     ///
     /// # Errors
-    /// `Store`, when a step fails or when `known` does not describe the bytes; the snapshots that
-    /// are there stay as they are.
+    /// `Store`, when a step fails or when `known` does not describe the bytes; existing snapshots
+    /// stay as they are.
     pub fn accept(&self, partial: Partial, known: &KnownUrl) -> Result<()> {
         self.keep(partial, &known.snapshot)?;
         self.remember(known)
     }
 
-    /// Makes finished bytes a snapshot; nothing is remembered of its URL.
+    /// Turns a finished download into a snapshot without storing a URL state.
     pub(super) fn keep(&self, partial: Partial, snapshot: &Snapshot) -> Result<()> {
         if partial.digest() != snapshot.sha256 || partial.len() != snapshot.size_bytes {
             return Err(Error::store(format!(
@@ -358,11 +341,8 @@ impl Snapshots {
             .at("sync folder", &folder)
     }
 
-    /// Forgets what is known of a snapshot's URL, so that the next fetch asks for the whole file
-    /// whatever the publisher says of changes.
-    ///
-    /// # Errors
-    /// `Store`, when the state cannot be deleted.
+    /// Deletes the state of a snapshot's URL, so that the next fetch requests the whole file even
+    /// if the publisher reports no change.
     pub fn forget(&self, snapshot: &Snapshot) -> Result<()> {
         let path = self.url_state_file(&snapshot.source_id, &snapshot.url);
         match fs::remove_file(&path) {
@@ -373,10 +353,7 @@ impl Snapshots {
         }
     }
 
-    /// Remembers what is known of a URL whose snapshot is already stored.
-    ///
-    /// # Errors
-    /// `Store`, when the state cannot be written.
+    /// Stores the state of a URL whose snapshot is already stored.
     pub fn remember(&self, known: &KnownUrl) -> Result<()> {
         let path = self.url_state_file(&known.snapshot.source_id, &known.snapshot.url);
         let state = UrlState {
@@ -386,11 +363,11 @@ impl Snapshots {
         write_json(&path, &state)
     }
 
-    /// Says that a snapshot's file is gone, or that something else stands in its place.
+    /// Returns a message that a snapshot's file is missing, or is not a regular file.
     pub fn absence(&self, snapshot: &Snapshot) -> String {
         let path = self.path(snapshot);
         let what = if path.exists() {
-            "cannot be read: what stands there is no file"
+            "cannot be read: it is not a regular file"
         } else {
             "is gone"
         };
@@ -401,11 +378,8 @@ impl Snapshots {
         )
     }
 
-    /// What is wrong with a snapshot's file: gone, or in which bytes it is not what was fetched.
-    /// Nothing when it is as fetched.
-    ///
-    /// # Errors
-    /// `Store`, when the file cannot be read.
+    /// Returns the damage of a snapshot's file: missing, or the byte ranges that differ from what
+    /// was fetched. Returns `None` if the file is intact.
     pub fn damage(&self, snapshot: &Snapshot) -> Result<Option<String>> {
         let path = self.path(snapshot);
         if !path.is_file() {
@@ -451,7 +425,7 @@ impl Snapshots {
     }
 }
 
-/// Writes a small file whole or not at all, as far as other processes can see.
+/// Writes a small file atomically with respect to other processes.
 pub(super) fn write_json(path: &Path, value: &impl Serialize) -> Result<()> {
     let mut bytes = serde_json::to_vec_pretty(value)
         .map_err(|error| Error::store(format!("cannot write {}: {error}", path.display())))?;
@@ -470,7 +444,7 @@ fn name_of(source_id: &str, url: &str) -> String {
     Digest::of(format!("{source_id}\n{url}").as_bytes()).short(40)
 }
 
-/// Entries of a folder; none when there is no folder.
+/// Returns the entries of a folder; empty if it does not exist.
 fn files_of(folder: &Path) -> Result<Vec<PathBuf>> {
     match fs::read_dir(folder) {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(Vec::new()),
@@ -490,8 +464,8 @@ fn digest_of_name(path: &Path) -> Option<Digest> {
         .ok()
 }
 
-/// The URL's last path segment; where the query tells one file from another, the values of the keys
-/// stand before its extension.
+/// Returns the URL's last path segment. If the query distinguishes files, the values of the keys
+/// are inserted before its extension.
 fn file_name(url: &str, keys: &BTreeMap<String, String>) -> String {
     let (path, query) = url.split_once('?').unwrap_or((url, ""));
     let name = path
@@ -518,8 +492,8 @@ fn file_name(url: &str, keys: &BTreeMap<String, String>) -> String {
     }
 }
 
-/// A name that is one path segment on every file system: no separator, no leading dot, at most 120
-/// bytes.
+/// Returns a name that is one path segment on every file system: no separator, no leading dot, at
+/// most 120 bytes.
 fn sanitised(name: &str) -> String {
     let is_plain = |character: char| character.is_ascii_alphanumeric() || "._-".contains(character);
     let name: String = name

@@ -1,5 +1,5 @@
-//! Builds that are not in a release yet: parts first, the description last, so that an interrupted
-//! build is never taken for a whole one.
+//! Stores builds that are not in a release yet: parts first, the description last, so that an
+//! interrupted build is never taken for a complete one.
 
 use std::fs::File;
 use std::io::Write;
@@ -19,7 +19,7 @@ pub struct Staging {
 }
 
 impl Staging {
-    /// The place of a build; nothing is read or made.
+    /// Returns the folder of a build without reading or creating anything.
     pub fn of(home: &Home, task_id: &str, input_hash: &Digest) -> Self {
         Self {
             folder: home
@@ -28,13 +28,10 @@ impl Staging {
         }
     }
 
-    /// Makes the folder, empty: what an interrupted build left there is removed.
-    ///
-    /// # Errors
-    /// `Store`, when the folder cannot be emptied or made.
+    /// Creates an empty folder. Removes what an interrupted build left there.
     pub fn begin(&self) -> Result<()> {
         if self.folder.exists() {
-            // The description goes first, so that half a removal never looks like a build.
+            // The description is deleted first, so that a partial removal never looks like a build.
             let build = self.folder.join(BUILD);
             if build.exists() {
                 std::fs::remove_file(&build).at("delete", &build)?;
@@ -45,40 +42,30 @@ impl Staging {
         durable::create_folder(&self.folder)
     }
 
-    /// Writes a part. `part_path` is a path that [`super::part_path`] made. Not durable: what a
-    /// loss of power takes shows in the digest that the description has of it, and there can be
-    /// thousands of parts.
-    ///
-    /// # Errors
-    /// `Store`, when it cannot be written.
+    /// Writes a part. [`super::part_path`] builds `part_path`. Not durable, because there can be
+    /// thousands of parts: a loss of power is detected by the digest in the description.
     pub fn put(&self, part_path: &str, bytes: &[u8]) -> Result<()> {
         let path = self.path(part_path);
         if let Some(parent) = path.parent() {
             std::fs::create_dir_all(parent).at("create folder", parent)?;
         }
-        // Never over another: a release may have taken that over.
+        // An existing file is never overwritten, because a release may have a hard link to it.
         File::create_new(&path)
             .and_then(|mut file| file.write_all(bytes))
             .at("write", &path)
     }
 
-    /// Where a part is, or would be.
+    /// Returns the path of a part, which need not exist.
     pub(super) fn path(&self, part_path: &str) -> PathBuf {
         self.folder.join(part_path)
     }
 
-    /// Writes the description, durably: from now on the build is whole.
-    ///
-    /// # Errors
-    /// `Store`, when it cannot be written.
+    /// Writes the description durably: from now on the build is complete.
     pub fn finish(&self, description: &[u8]) -> Result<()> {
         durable::write_file(&self.folder.join(BUILD), description)
     }
 
-    /// Reads the description; none when no build was finished here.
-    ///
-    /// # Errors
-    /// `Store`, when it is there and cannot be read.
+    /// Reads the description; `None` if no build was finished here.
     pub fn description(&self) -> Result<Option<Vec<u8>>> {
         let path = self.folder.join(BUILD);
         match super::files::read_file(&path) {
@@ -87,10 +74,7 @@ impl Staging {
         }
     }
 
-    /// Reads a part; none when it is not here.
-    ///
-    /// # Errors
-    /// `Store`, when it is there and cannot be read.
+    /// Reads a part; `None` if it does not exist.
     pub fn part(&self, part_path: &str) -> Result<Option<Vec<u8>>> {
         let path = self.path(part_path);
         match super::files::read_file(&path) {
@@ -100,9 +84,6 @@ impl Staging {
     }
 
     /// Removes all builds of a task, whatever their inputs were.
-    ///
-    /// # Errors
-    /// `Store`, when a folder cannot be read or removed.
     pub fn clear(home: &Home, task_id: &str) -> Result<()> {
         let folder = home.staging_dir();
         if !folder.exists() {

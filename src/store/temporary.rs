@@ -1,23 +1,20 @@
-//! A home and a mirror in the system's temporary folder, for work that must leave the real home as
-//! it is; removed when dropped.
+//! Provides a temporary home and mirror for work that must not change the real home; removed when
+//! dropped.
 
 use std::path::{Path, PathBuf};
 
 use super::Home;
 use pubdata_core::error::{Error, IoExt, Result};
 
-/// A home in the system's folder for temporary files, with a folder for a mirror beside it; all of
-/// it is removed when dropped. For work that must leave the real home as it is.
+/// A home in the system's folder for temporary files, with a folder for a mirror next to it. All of
+/// it is removed when dropped.
 pub struct TemporaryHome {
     root: PathBuf,
     home: Home,
 }
 
 impl TemporaryHome {
-    /// Makes it, empty.
-    ///
-    /// # Errors
-    /// `Store`, when it cannot be made.
+    /// Creates an empty home and mirror.
     pub fn make(purpose: &str) -> Result<Self> {
         let mut bytes = [0; 6];
         getrandom::fill(&mut bytes).map_err(|error| {
@@ -45,15 +42,12 @@ impl TemporaryHome {
         &self.home
     }
 
-    /// The folder of the mirror.
+    /// Returns the folder of the mirror.
     pub fn mirror(&self) -> PathBuf {
         self.root.join("mirror")
     }
 
-    /// Puts a file on the mirror.
-    ///
-    /// # Errors
-    /// `Store`, when it cannot be written.
+    /// Writes a file to the mirror.
     pub fn put(&self, path: &str, bytes: &[u8]) -> Result<()> {
         let path = self.mirror().join(path);
         let folder = path.parent().unwrap_or(Path::new("."));
@@ -61,7 +55,7 @@ impl TemporaryHome {
         std::fs::write(&path, bytes).at("write", &path)
     }
 
-    /// A file for other use, outside home and mirror.
+    /// Returns the path of another file, outside home and mirror.
     pub fn file(&self, name: &str) -> PathBuf {
         self.root.join(name)
     }
@@ -70,7 +64,7 @@ impl TemporaryHome {
 impl Drop for TemporaryHome {
     fn drop(&mut self) {
         if let Err(error) = std::fs::remove_dir_all(&self.root) {
-            tracing::warn!(%error, folder = %self.root.display(), "a temporary folder stays behind");
+            tracing::warn!(%error, folder = %self.root.display(), "cannot remove a temporary folder");
         }
     }
 }

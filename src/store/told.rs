@@ -1,13 +1,12 @@
-//! What may be told to strangers of a place on this machine: the name of the file, never the
-//! folders it lies in.
+//! Removes local folders from texts for untrusted clients, which may see a file's name only.
 
 use std::cmp::Reverse;
 use std::path::Path;
 
-/// Stands for a folder that is known by its whole name, however that is spelled.
+/// Replaces a folder whose whole name is known, however it is spelled.
 const KNOWN: &str = "/~";
 
-/// Marks that may stand around a path, opening and closing.
+/// Marks that can enclose a path, opening and closing.
 const MARKS: [(char, char); 6] = [
     ('(', ')'),
     ('`', '`'),
@@ -17,7 +16,7 @@ const MARKS: [(char, char); 6] = [
     ('<', '>'),
 ];
 
-/// What follows a path where no mark ends it.
+/// Texts that end a path without an enclosing mark.
 const ENDS: [&str; 9] = [
     ": ",
     "; ",
@@ -30,9 +29,9 @@ const ENDS: [&str; 9] = [
     " http://",
 ];
 
-/// The text with the file's name alone in place of each path on this machine. Folders that are
-/// given are found whatever their names; of others that have blanks or punctuation in their names a
-/// word may stay.
+/// Replaces each local path in a text by its file name. The given `folders` are found whatever
+/// their names. If the name of another folder contains blanks or punctuation, a word of it may
+/// remain.
 pub fn without_folders(text: &str, folders: &[&Path]) -> String {
     let mut names: Vec<&str> = folders
         .iter()
@@ -62,7 +61,7 @@ pub fn without_folders(text: &str, folders: &[&Path]) -> String {
     told + rest
 }
 
-/// Where a path begins: at a slash that no word stands before, and none of a network's address.
+/// Finds the start of a path: a slash that neither follows a word nor is part of a URL.
 fn start_of_path(text: &str) -> Option<usize> {
     let is_start = |at: usize| {
         let (before, after) = text.split_at(at);

@@ -1,5 +1,5 @@
-//! Which builds of a channel's release the last try could not renew: beside the releases, which
-//! never change, so that a night on which nothing came publishes nothing.
+//! Stores which tasks of a channel's release are stale. The file is next to the releases, which
+//! never change, so that a run without new data publishes nothing.
 
 use std::collections::BTreeMap;
 
@@ -14,20 +14,21 @@ use pubdata_core::error::{Error, Result};
 /// Format of the file; readers refuse a newer one.
 pub const UNRENEWED_FORMAT_VERSION: u32 = 1;
 
-/// What could not be renewed of a channel's present release.
+/// The stale tasks of a channel's current release.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Unrenewed {
     pub format_version: u32,
-    /// By task.
+    /// By task id.
     pub tasks: BTreeMap<String, NotRenewed>,
 }
 
-/// Why a build is still the last good one.
+/// Why a task is still published from an earlier build.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct NotRenewed {
-    /// Why, for people.
+    /// The reason as text.
     pub reason: String,
-    /// End of the first run that could not renew it, RFC 3339 UTC; null if the ledger does not say.
+    /// End of the first run that could not rebuild it, RFC 3339 UTC; null if the ledger does not
+    /// have it.
     #[schemars(extend("format" = "date-time"))]
     pub since: Option<String>,
 }
@@ -42,12 +43,12 @@ impl Unrenewed {
 }
 
 impl Releases {
-    /// What the last run on a channel could not renew; none before the first, and of channels that
-    /// programs of before moved last.
+    /// Reads the stale tasks of the last run on a channel. Returns `None` before the first run, and
+    /// if a program without this file moved the channel last.
     ///
     /// # Errors
-    /// `Config`, when the name is not one a channel can have; `Store`, when the file cannot be
-    /// read, is damaged or of a newer format.
+    /// `Config`, when the name is not a valid channel name; `Store`, when the file cannot be read,
+    /// is damaged or of a newer format.
     pub async fn unrenewed(&self, channel: &str) -> Result<Option<Unrenewed>> {
         let key = key(channel)?;
         let Some(bytes) = self.store.read(&key).await? else {
@@ -55,7 +56,7 @@ impl Releases {
         };
         let unrenewed: Unrenewed = serde_json::from_slice(&bytes).map_err(|error| {
             Error::store(format!("{key} is damaged: {error}"))
-                .hint("the next `pubdata run` writes it anew")
+                .hint("the next `pubdata run` rewrites it")
         })?;
         if unrenewed.format_version > UNRENEWED_FORMAT_VERSION {
             let newer = format!(
@@ -68,13 +69,12 @@ impl Releases {
         Ok(Some(unrenewed))
     }
 
-    /// As [`Releases::unrenewed`], for those who can do without: what cannot be read is told, and
-    /// counts as nothing.
+    /// Reads the stale tasks as [`Releases::unrenewed`] does, but logs an error and returns `None`.
     pub async fn unrenewed_if_readable(&self, channel: &str) -> Option<Unrenewed> {
         let read = self.unrenewed(channel).await;
         read.inspect_err(|error| {
             tracing::warn!(
-                "what could not be renewed is not known: {error} ({})",
+                "cannot read the stale tasks: {error} ({})",
                 error.way_out().unwrap_or_default()
             )
         })
@@ -82,11 +82,10 @@ impl Releases {
         .flatten()
     }
 
-    /// Puts what could not be renewed in the place of what stood there; the same again is not
-    /// written.
+    /// Replaces the stale tasks of a channel. Equal content is not written again.
     ///
     /// # Errors
-    /// `Config`, when the name is not one a channel can have; `Store`, when the file cannot be
+    /// `Config`, when the name is not a valid channel name; `Store`, when the file cannot be
     /// written.
     pub async fn put_unrenewed(&self, channel: &str, unrenewed: &Unrenewed) -> Result<()> {
         let key = key(channel)?;

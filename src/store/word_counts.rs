@@ -1,5 +1,5 @@
-//! How many records of a part have a text of the publisher for a coded column, and in how many its
-//! meaning is not known.
+//! Counts the records of a part that have a publisher's text for a coded column, and those whose
+//! text has no known meaning.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap};
@@ -9,24 +9,24 @@ use serde::{Deserialize, Serialize};
 
 use pubdata_core::contract::Contract;
 
-/// Unknown words that a part keeps of a column: the commonest. Lists that do not say what they mean
-/// have thousands.
+/// Maximum number of unknown words that a part keeps per column: the most frequent ones. Sources
+/// that do not document their codes have thousands.
 const MOST_WORDS: usize = 100;
 
-/// What is known of the texts that a coded column is read from. Members are in the order of their
-/// names, as what is hashed is.
+/// Counts of the texts from which a coded column is read. Members are in alphabetical order because
+/// they are hashed.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct WordCounts {
-    /// The commonest texts without a known meaning, with their records.
+    /// The most frequent texts without a known meaning, with their number of records.
     pub commonest: BTreeMap<String, u64>,
     /// Records with a text.
     pub rows: u64,
-    /// Those whose text has no known meaning.
+    /// Records whose text has no known meaning.
     pub unknown: u64,
 }
 
 impl WordCounts {
-    /// Adds those of other records.
+    /// Adds the counts of other records.
     pub fn add(&mut self, other: &Self) {
         self.rows += other.rows;
         self.unknown += other.unknown;
@@ -36,7 +36,7 @@ impl WordCounts {
             .for_each(|(word, count)| *self.commonest.entry(word.clone()).or_default() += count);
     }
 
-    /// Share of the records whose text has no known meaning, percent.
+    /// Returns the percentage of records whose text has no known meaning.
     pub fn unknown_percent(&self) -> f64 {
         if self.rows == 0 {
             0.0
@@ -45,7 +45,7 @@ impl WordCounts {
         }
     }
 
-    /// So many of the texts without a known meaning, the commonest first.
+    /// Returns the `count` most frequent texts without a known meaning.
     pub fn most(&self, count: usize) -> Vec<(&str, u64)> {
         let mut words: Vec<(&str, u64)> = self
             .commonest
@@ -58,9 +58,9 @@ impl WordCounts {
     }
 }
 
-/// Words of the coded columns of a table, as far as they were counted.
+/// Counts the words of a table's coded columns while it is read.
 pub struct WordTally<'c> {
-    /// The column of the publisher's texts of each coded column.
+    /// By coded column, the column with the publisher's texts.
     coded: BTreeMap<&'c str, &'c str>,
     /// Records with a text, by the column of the texts.
     texts: HashMap<String, u64>,
@@ -81,7 +81,7 @@ impl<'c> WordTally<'c> {
         }
     }
 
-    /// Whether a column holds the texts of a coded column.
+    /// Returns whether a column holds the texts of a coded column.
     pub fn reads(&self, column: &str) -> bool {
         self.coded.values().any(|raw| *raw == column)
     }
@@ -91,7 +91,7 @@ impl<'c> WordTally<'c> {
         *self.texts.entry(raw.to_owned()).or_default() += records;
     }
 
-    /// Adds an item of `unknown_values`: a coded column, and a text that has no known meaning.
+    /// Adds an entry of `unknown_values`: a coded column, and a text that has no known meaning.
     pub fn add_unknown(&mut self, item: &str) {
         let Some((column, word)) = item.split_once('=') else {
             return;
@@ -107,7 +107,7 @@ impl<'c> WordTally<'c> {
         }
     }
 
-    /// The counts by coded column.
+    /// Returns the counts by coded column.
     pub fn finish(mut self) -> BTreeMap<String, WordCounts> {
         let mut counts = BTreeMap::new();
         for (name, raw) in self.coded {

@@ -1,4 +1,4 @@
-//! Every endpoint is named by a test, and every dataset has records in a case of `fixtures/`.
+//! Checks that every endpoint has a test and every dataset has records in a case of `fixtures/`.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -10,10 +10,10 @@ use serde_json::Value;
 
 use pubdata_testing::{BINARIES, files_below, folders, project};
 
-/// Rows by what is covered, with what covers it and how often.
+/// Rows by covered item, with the covering tests or cases and their counts.
 type Matrix = BTreeMap<String, BTreeMap<String, usize>>;
 
-/// One endpoint of the interface's description.
+/// One endpoint of the OpenAPI document.
 pub struct Endpoint {
     /// `GET /v1/zip/{zip}`.
     name: String,
@@ -22,7 +22,7 @@ pub struct Endpoint {
 }
 
 impl Endpoint {
-    /// Where the document describes it.
+    /// JSON pointer of the operation in the document.
     pub fn pointer(&self) -> String {
         format!(
             "/paths/~1{}/{}",
@@ -31,8 +31,7 @@ impl Endpoint {
         )
     }
 
-    /// Whether a path is one of this endpoint, and how many of its segments are words of the
-    /// endpoint's own.
+    /// Number of literal segments if the path matches this endpoint.
     fn fit(&self, segments: &[&str]) -> Option<usize> {
         let is_value = |segment: &str| segment.starts_with('{');
         let fits = self.segments.iter().zip(segments).all(|(own, asked)| {
@@ -76,8 +75,8 @@ pub fn endpoints(document: &Value) -> Vec<Endpoint> {
     operations.map(endpoint).collect()
 }
 
-/// The endpoints that a path in a test may mean: those it has the most words in common with. A path
-/// that tests only of other things (`/v1/nothing`) is none's.
+/// Endpoints that a path in a test may refer to: those with the most literal segments in common. A
+/// path used only for other purposes (`/v1/nothing`) matches none.
 pub fn meant<'a>(endpoints: &'a [Endpoint], path: &str) -> Vec<&'a Endpoint> {
     let segments: Vec<&str> = path.trim_start_matches('/').split('/').collect();
     let fits: Vec<(usize, &Endpoint)> = endpoints
@@ -91,8 +90,8 @@ pub fn meant<'a>(endpoints: &'a [Endpoint], path: &str) -> Vec<&'a Endpoint> {
         .collect()
 }
 
-/// The paths of the interface that a test's text names: what stands behind a quotation mark and
-/// begins with `/v1/`, up to its query. A value that is filled in later (`{number}`) counts as one.
+/// API paths in a test's source: text after a quotation mark that begins with `/v1/`, up to the
+/// query. A placeholder (`{number}`) counts as one segment.
 fn paths(text: &str) -> Vec<String> {
     let literals = text
         .split("\"/v1/")
@@ -108,7 +107,7 @@ fn paths(text: &str) -> Vec<String> {
         .collect()
 }
 
-/// The module of a test file: `serve::license`, whose files are one room.
+/// Module of a test file, such as `serve::license`. All files of a folder share one module.
 fn module(path: &Path) -> String {
     let below = path.strip_prefix(project("tests")).unwrap();
     let names: Vec<String> = below
@@ -146,8 +145,8 @@ fn tests() -> Vec<(String, String)> {
         .iter()
         .flat_map(|binary| files_below(&project("tests").join(binary)))
         .filter(|path| path.extension().is_some_and(|extension| extension == "rs"));
-    // This file names paths to be matched and asks none; the examples ask for each endpoint once,
-    // whatever it answers.
+    // This file lists paths without requesting them; the examples request each endpoint once and
+    // accept any answer. Neither counts as a test.
     let files = files.filter(|path| {
         !["tests/api/coverage.rs", "tests/api/serve/examples.rs"]
             .iter()
@@ -219,7 +218,7 @@ fn endpoints_have_tests_and_datasets_have_fixtures() {
 }
 
 #[test]
-fn a_path_is_that_of_the_endpoint_whose_words_it_has() {
+fn path_matches_the_endpoint_with_the_most_literal_segments() {
     let endpoints = endpoints(&openapi_document(&declarations().contracts, None));
     let names = |path: &str| {
         meant(&endpoints, path)
@@ -231,7 +230,7 @@ fn a_path_is_that_of_the_endpoint_whose_words_it_has() {
     assert_eq!(
         names("/v1/zip/batch"),
         ["POST /v1/zip/batch"],
-        "its own word, not a value"
+        "a literal segment, not a value"
     );
     assert_eq!(names("/v1/zip/{zip}/nearby"), ["GET /v1/zip/{zip}/nearby"]);
     assert_eq!(names("/v1/properties"), ["GET /v1/properties"]);
@@ -248,7 +247,7 @@ fn a_path_is_that_of_the_endpoint_whose_words_it_has() {
 }
 
 #[test]
-fn an_endpoint_that_no_test_names_is_found() {
+fn endpoint_without_a_test_is_reported() {
     let texts = [(
         "serve::zip".to_owned(),
         "ask(\"/v1/zip/90210\"); ask(\"/v1/zip/55401\")".to_owned(),

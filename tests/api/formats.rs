@@ -1,5 +1,5 @@
-//! What earlier versions wrote is read by today's program: `tests/formats/README.md` says which
-//! version wrote what.
+//! Checks that today's program reads what earlier versions wrote; `tests/formats/README.md` lists
+//! which version wrote what.
 
 use pubdata_core::declared::DeclarationFiles;
 use pubdata_core::ids::ReleaseId;
@@ -16,16 +16,16 @@ use pubdata_testing::{Place, copy_folder, files_below, project};
 
 const HOME: &str = "tests/formats/home-of-2026-11-22";
 
-/// A home of before releases carried their declarations, with a build that is staged.
+/// A home from before releases carried their declarations, with a staged build.
 const LATER_HOME: &str = "tests/formats/home-of-2026-11-23";
 const LATER_RELEASE: &str = "r348d4ed0c03ed179d3b6";
 const RELEASE: &str = "rb36900cabaaee90b7132";
 const PERMIT: &str = "permit.permit:us-la-new_orleans:15-14477-EVAC";
 
-/// The secret of the key `reader` of that home, made when it was.
+/// Secret of the key `reader` of that home, created with the home.
 const KEY: &str = "pd___P8mpAZNiNRQzPRwnVFY4IMfe-D3rBqRCTgnSxC_OA";
 
-/// A place whose home is that of before flat part names; its mirror is that of the fixtures.
+/// A place whose home predates flat part names; its mirror is that of the fixtures.
 fn place() -> Place {
     let place = Place::new();
     copy_folder(&project(HOME), &place.home());
@@ -65,7 +65,7 @@ async fn ask(place: &Place, path: &str) -> Answer {
 }
 
 #[test]
-fn a_release_in_folders_of_keys_and_values_is_verified() {
+fn release_in_key_value_folders_is_verified() {
     let place = place();
     assert!(place.part("permit.permit/jurisdiction=us-la-new_orleans/source_id=permit.nola/bucket=0/part-0.parquet").is_file());
     let report = place.pubdata(&["verify", "--json"]).expect(0).json();
@@ -76,7 +76,7 @@ fn a_release_in_folders_of_keys_and_values_is_verified() {
 }
 
 #[test]
-fn built_again_by_todays_program_it_says_that_its_code_was_another() {
+fn rebuild_by_another_code_version_is_reported_as_not_possible() {
     let place = place();
     let report = place
         .pubdata(&["verify", "--rebuild", "--json"])
@@ -118,16 +118,17 @@ fn built_again_by_todays_program_it_says_that_its_code_was_another() {
     );
     let text = place.pubdata(&["verify", "--rebuild"]).expect(2).stdout;
     assert!(
-        text.contains("could not be built again, the others came out the same")
+        text.contains("could not be rebuilt, the others are the same")
             && text.contains("permit.nola: not possible: made by code version "),
         "{text}"
     );
 }
 
 #[test]
-fn its_records_lead_to_the_publishers_bytes_and_come_out_the_same() {
+fn old_records_lead_to_their_bytes_and_cannot_be_replayed() {
     let place = place();
-    // The planning regions of Connecticut are read since, a file that the release does not have.
+    // The program now also reads the planning regions of Connecticut, a file that the release
+    // lacks.
     let report = place.trace("zip.zip:90210").expect(2).json();
     assert_eq!(
         (&report["replay"], &report["release_id"]),
@@ -140,7 +141,7 @@ fn its_records_lead_to_the_publishers_bytes_and_come_out_the_same() {
             && notes.contains("made by code version "),
         "{notes}"
     );
-    // Units stand apart from the street since: the record is another today, and its bytes are the
+    // The program now keeps units separate from the street: the record differs, its bytes are the
     // same.
     let permit = place.trace(PERMIT).expect(2).json();
     assert_eq!(permit["replay"], "not_possible", "{permit:#}");
@@ -149,7 +150,7 @@ fn its_records_lead_to_the_publishers_bytes_and_come_out_the_same() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn it_is_served_to_the_keys_of_then() {
+async fn old_release_is_served_to_its_old_keys() {
     let place = place();
     let permits = ask(
         &place,
@@ -181,7 +182,8 @@ async fn it_is_served_to_the_keys_of_then() {
         (&json!("permit.nola"), &json!(829), &json!(410)),
         "{source:#}"
     );
-    // What a dataset of the release cannot answer is said so; the scope of the key counts.
+    // A dataset that the release lacks answers with an error that names it; the key's scope
+    // applies.
     assert_eq!(
         ask(&place, "/v1/business/search?name=acme")
             .await
@@ -196,7 +198,7 @@ async fn it_is_served_to_the_keys_of_then() {
 }
 
 #[test]
-fn the_next_run_builds_anew_and_leaves_the_old_release_as_it_was() {
+fn next_run_builds_anew_and_keeps_the_old_release() {
     let place = place();
     let plan = place.plan(&["permit.nola"]).expect(0);
     assert!(plan.stdout.contains("code changed"), "{}", plan.stdout);
@@ -221,9 +223,9 @@ fn the_next_run_builds_anew_and_leaves_the_old_release_as_it_was() {
         .expect(0)
         .json();
     assert_eq!(report["verified"]["problems"], json!([]));
-    // Layouts differ; of the records, those of permits with a unit, which stands apart from the
-    // street since. The list of places has two codes more today, in both tables, and is another
-    // snapshot; the county of 99519 is not known since.
+    // Layouts differ. The changed records are permits with a unit, which is now separate from the
+    // street. The list of places has two more codes today, in both tables, and is another snapshot;
+    // the county of 99519 is no longer known.
     let report = place
         .pubdata(&["releases", "diff", RELEASE, &place.current(), "--json"])
         .expect(0)
@@ -250,7 +252,7 @@ fn the_next_run_builds_anew_and_leaves_the_old_release_as_it_was() {
 }
 
 #[test]
-fn both_forms_of_the_ledger_are_read_and_go_on() {
+fn both_ledger_formats_are_read_and_continued() {
     let place = place();
     let outcomes = |place: &Place| {
         read_ledger(&home(place))
@@ -296,7 +298,7 @@ fn both_forms_of_the_ledger_are_read_and_go_on() {
 }
 
 #[test]
-fn keys_and_acceptances_count_as_they_did() {
+fn old_keys_and_overrides_stay_valid() {
     let place = place();
     let keys = place.pubdata(&["keys", "list"]).expect(0).stdout;
     let line = |name: &str| {
@@ -319,7 +321,7 @@ fn keys_and_acceptances_count_as_they_did() {
 }
 
 #[test]
-fn the_event_log_is_read_from_its_beginning_and_written_on() {
+fn event_log_is_read_from_its_start_and_continued() {
     let place = place();
     let home = home(&place);
     let events = EventTail::new(&home).read().unwrap();
@@ -351,15 +353,14 @@ fn the_event_log_is_read_from_its_beginning_and_written_on() {
 }
 
 #[test]
-fn a_release_that_carries_no_declarations_is_traced_by_those_of_the_program_and_the_next_one_carries_its_own()
- {
+fn release_without_declarations_is_traced_by_those_of_the_program() {
     let place = later_place();
     let report = place.pubdata(&["verify", "--json"]).expect(0).json();
     assert_eq!(
         report["verified"],
         json!({"declarations": 0, "missing": [], "parts": 2, "problems": [], "release_id": LATER_RELEASE, "snapshots": 1, "unreadable": []})
     );
-    // Units stand apart from the street since.
+    // The program now keeps units separate from the street.
     let trace = place.trace(PERMIT).expect(2).json();
     assert_eq!(trace["replay"], "not_possible", "{trace:#}");
     assert!(
@@ -394,12 +395,12 @@ fn a_release_that_carries_no_declarations_is_traced_by_those_of_the_program_and_
         (&json!("match"), &json!([])),
         "{trace:#}"
     );
-    // The old one stays as it is.
+    // The old release stays unchanged.
     place.pubdata(&["verify", LATER_RELEASE]).expect(0);
 }
 
 #[test]
-fn every_format_of_earlier_homes_is_read_and_none_needs_to_be_rewritten() {
+fn every_old_home_format_is_read_without_rewriting() {
     for (place, expected) in [
         (
             place(),
@@ -428,7 +429,7 @@ fn every_format_of_earlier_homes_is_read_and_none_needs_to_be_rewritten() {
         assert_eq!(serde_json::Value::Object(found), expected);
         let text = place.pubdata(&["upgrade"]).expect(0).stdout;
         assert!(
-            text.contains("\nnothing needs to be rewritten: what is there is read as it is\n"),
+            text.contains("\nnothing needs to be rewritten: all files can be read as they are\n"),
             "{text}"
         );
         assert_eq!(files_below(&place.home()), before, "nothing is written");
@@ -436,7 +437,7 @@ fn every_format_of_earlier_homes_is_read_and_none_needs_to_be_rewritten() {
 }
 
 #[test]
-fn what_a_new_program_does_to_an_old_home_is_told() {
+fn changes_by_a_new_program_to_an_old_home_are_reported() {
     let report = place().pubdata(&["upgrade", "--json"]).expect(0).json();
     let next = &report["next_runs"]["nightly"];
     assert_eq!(
@@ -465,7 +466,7 @@ fn what_a_new_program_does_to_an_old_home_is_told() {
     );
 }
 
-/// Changes the number of a format in a file.
+/// Increases the format number in a file.
 fn make_newer(place: &Place, file: &str) {
     let path = place.home().join(file);
     let text = std::fs::read_to_string(&path).unwrap();
@@ -477,7 +478,7 @@ fn make_newer(place: &Place, file: &str) {
 }
 
 #[test]
-fn files_of_a_newer_program_are_refused_by_name_and_what_can_be_made_again_is_not() {
+fn newer_files_are_refused_by_name_unless_they_can_be_rebuilt() {
     let manifest = format!("releases/{RELEASE}/manifest.json");
     for (name, file) in [
         ("ledger", "ledger.jsonl"),
@@ -518,12 +519,12 @@ fn files_of_a_newer_program_are_refused_by_name_and_what_can_be_made_again_is_no
             .pubdata(&["upgrade"])
             .expect(0)
             .stdout
-            .contains("makes it again when it is needed")
+            .contains("rebuilds it when needed")
     );
 }
 
 #[test]
-fn a_home_of_a_newer_program_is_refused_by_every_command() {
+fn home_of_a_newer_program_is_refused_by_every_command() {
     let place = place();
     std::fs::write(
         place.home().join("home.json"),

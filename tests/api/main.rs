@@ -1,10 +1,10 @@
-//! Tests of what answers: the HTTP API, its pages, receipts, `verify --url`, metrics, documents in
-//! JSON.
+//! Tests of everything that answers: the HTTP API, its pages, receipts, `verify --url`, metrics and
+//! JSON documents.
 #![allow(
     clippy::unwrap_used,
     clippy::print_stderr,
     clippy::float_cmp,
-    reason = "a test may stop at once, say why it skips, and compare exact figures"
+    reason = "a test may panic, print the reason for a skip, and compare exact figures"
 )]
 
 mod coverage;

@@ -1,5 +1,5 @@
-//! Tests of what makes a release out of files: decoders, validation, publishing. Also what other
-//! readers find in a published release.
+//! Tests of the code that turns files into a release: decoders, validation, publishing. They also
+//! check what other readers find in a published release.
 #![allow(
     clippy::unwrap_used,
     clippy::print_stderr,

@@ -1,5 +1,5 @@
-//! Fetching against a publisher that behaves and one that does not: the outcome, the message, and
-//! what is on disk afterwards.
+//! Fetches from well-behaved and faulty publishers, and checks the outcome, the message and the
+//! files on disk.
 
 mod beliefs;
 mod completeness;

@@ -1,4 +1,4 @@
-//! Tests of what fetches and runs: `pubdata run`, `plan`, `probe`, `new`, `follow`, `import`,
+//! Tests of commands that fetch and run: `pubdata run`, `plan`, `probe`, `new`, `follow`, `import`,
 //! `trace`, `verify`, and faults of all kinds.
 #![allow(
     clippy::unwrap_used,

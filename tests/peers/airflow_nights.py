@@ -1,5 +1,5 @@
-"""Runs a DAG of integrations/airflow with the real Airflow, a night for each line on standard input, and prints after each what became of its tasks
-what they left for each other and which assets were told of. AIRFLOW_HOME is a folder of its own. First it parses all DAGs there are."""
+"""Runs a DAG of integrations/airflow with the real Airflow, once for each line on standard input. After each run it prints the states of the tasks, their
+XCom values and the reported assets. AIRFLOW_HOME is a separate folder. All DAGs are parsed first."""
 
 import importlib.util
 import json

@@ -1,4 +1,4 @@
-"""Makes the container that a test uses: `azurite_container.py PORT ACCOUNT KEY`.
+"""Creates the container for a test: `azurite_container.py PORT ACCOUNT KEY`.
 
 Signed with the account's key. Source: "Authorize with Shared Key", learn.microsoft.com.
 """

@@ -1,8 +1,8 @@
-"""Walks through the pages of a running server in Chromium, as a person does, and looks at each page.
+"""Walks through the pages of a running server in Chromium, as a user does, and checks each page.
 
 Usage: browse.py BASE_URL ADMIN_KEY PAGES.json FOLDER
 
-Prints one JSON object: what each walk ended with, and of each page what is wrong with it (messages of the console, requests beyond this machine, findings of
+Prints one JSON object: the result of each walk, and the faults of each page (console messages, requests beyond this machine, findings of
 axe-core). Screenshots at 1400 and 390 pixels are written to FOLDER.
 """
 
@@ -46,7 +46,7 @@ def browser(width, height):
 
 
 def requested(driver):
-    """Hosts that pages asked for since the last look."""
+    """Returns the hosts that pages requested since the last call."""
     hosts = set()
     for entry in driver.get_log("performance"):
         message = json.loads(entry["message"])["message"]
@@ -62,7 +62,7 @@ def complaints(driver):
 
 
 def click(driver, selector, text=None):
-    """Clicks the first thing of a selector, or the one with a text."""
+    """Clicks the first element of a selector, or the first one that contains a text."""
     def found(_):
         for element in driver.find_elements(By.CSS_SELECTOR, selector):
             if text is None or text in element.text:
@@ -123,7 +123,7 @@ def key_to_revoked(driver):
     row = [row for row in driver.find_elements(By.CSS_SELECTOR, "tbody tr") if row.text.startswith("browser")][0].get_attribute("id")
     click(driver, f"#{row} button")
     state = driver.find_element(By.CSS_SELECTOR, f"#{row}").text
-    # A key that was valid counts for up to a quarter of a second.
+    # The server accepts a revoked key for up to a quarter of a second.
     revoked = WebDriverWait(driver, 5).until(lambda d: (status := d.execute_async_script(ask, key)) != 200 and status)
     seen = driver.execute_script("return document.cookie")
     click(driver, "main form button", "Sign out")
@@ -160,7 +160,7 @@ def main():
                 report["walks"][walk.__name__] = walk(driver)
             except Exception as error:  # The report names the walk; the test fails on it.
                 report["walks"][walk.__name__] = f"{type(error).__name__} at {driver.current_url}: {str(error)[:300]}"
-            # What a walk asks for that is refused on purpose is no complaint of a page.
+            # Requests of a walk that are refused on purpose do not count as complaints of a page.
             complaints(driver)
             hosts |= requested(driver)
     finally:

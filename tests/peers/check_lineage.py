@@ -1,5 +1,5 @@
-"""Makes every event of some files of JSON lines an object of OpenLineage's own classes, which its schemas were turned into: nothing may be in an event
-that they do not know, nothing be missing or of another type, and what they write is what was read. Prints how many events of each type there were."""
+"""Parses every event of some JSON Lines files into OpenLineage's own classes, which are generated from its schemas. An event must not have unknown or
+missing fields or other types, and must serialise to the same event. Prints the number of events of each type."""
 
 import collections
 import importlib
@@ -17,7 +17,7 @@ from openlineage.client.generated.base import BaseFacet, RunEvent
 from openlineage.client.serde import Serde
 
 FORMATS = jsonschema.FormatChecker()
-assert {"uri", "uuid", "date-time"} <= set(FORMATS.checkers), "without its validators a format is not checked"
+assert {"uri", "uuid", "date-time"} <= set(FORMATS.checkers), "formats are checked only if their validators are installed"
 
 classes = [
     item
@@ -29,21 +29,21 @@ facets = {item._get_schema(): item for item in classes if issubclass(item, BaseF
 
 
 def made(kind, value, place):
-    """A value as what a class's field takes."""
+    """Converts a value to the type of a class's field."""
     origin, arguments = typing.get_origin(kind), typing.get_args(kind)
     if origin in (typing.Union, types.UnionType):
         (kind,) = [argument for argument in arguments if argument is not type(None)]
         return made(kind, value, place)
     if origin is list:
-        assert isinstance(value, list), f"{place} is no list"
+        assert isinstance(value, list), f"{place} is not a list"
         return [made(arguments[0], item, f"{place}[{number}]") for number, item in enumerate(value)]
     if origin is dict:
-        assert isinstance(value, dict), f"{place} is no object"
+        assert isinstance(value, dict), f"{place} is not an object"
         return {key: made(arguments[1], item, f"{place}.{key}") for key, item in value.items()}
     if isinstance(kind, type) and issubclass(kind, Enum):
         return kind(value)
     if not attr.has(kind):
-        assert type(value) is kind or (kind is float and type(value) is int), f"{place} is {value!r}, no {kind.__name__}"
+        assert type(value) is kind or (kind is float and type(value) is int), f"{place} is {value!r}, not {kind.__name__}"
         return value
     if issubclass(kind, BaseFacet):
         expected = kind
@@ -69,7 +69,7 @@ def made(kind, value, place):
 
 
 def without_nothing(value):
-    """Neither classes nor we write what is empty in the same way."""
+    """Removes empty values, which the classes and our events write in different ways."""
     if isinstance(value, dict):
         return {key: kept for key, item in value.items() if (kept := without_nothing(item)) not in (None, {}, [])}
     return [without_nothing(item) for item in value] if isinstance(value, list) else value

@@ -1,5 +1,5 @@
-"""Materializes the assets of integrations/dagster with the real Dagster, a night for each line on standard input, and prints after each what became of
-it. The definitions are loaded anew each night, as `dagster dev` does when a person reloads them."""
+"""Materializes the assets of integrations/dagster with the real Dagster, once for each line on standard input, and prints the result of each
+run. The definitions are loaded again for each run, as `dagster dev` does when a user reloads them."""
 
 import importlib.util
 import json

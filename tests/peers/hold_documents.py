@@ -1,7 +1,7 @@
-"""Holds what commands print against their schemas with the `jsonschema_rs` package, and the schemas against the draft they are written in.
+"""Validates the output of commands against their schemas with the `jsonschema_rs` package, and the schemas against their draft.
 
-Argument: a folder of files with a schema and its documents. Each document is also changed: with a key that the schema does not have, it must be
-refused, or nothing was held.
+Argument: a folder of files with a schema and its documents. Each document is also changed: with a key that the schema lacks it must be
+refused, which proves that it was validated.
 """
 
 import json

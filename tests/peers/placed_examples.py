@@ -1,4 +1,4 @@
-"""Holds the examples of integrations/ against the form of what reads them, and prints every `pubdata` command in them, one per line."""
+"""Checks that the examples of integrations/ have the form their readers expect, and prints every `pubdata` command in them, one per line."""
 
 import ast
 import json
@@ -36,7 +36,7 @@ assert [word for word in container["command"] if word.startswith("Ref::")] == ["
 commands.append(container["command"][2].replace("$1", "build"))
 
 for script in ["kubernetes/night.sh", "aws-batch/night.sh"]:
-    # As the program prints it, in lines.
+    # The program prints the document with line breaks.
     document = json.dumps({"format": "pubdata.plan", "plan": "s3://bucket/plans/1.json", "work": []}, indent=2)
     find = re.search(r"sed -n '[^']*'", (root / script).read_text()).group(0)
     found = subprocess.run(["sh", "-c", find], input=document, capture_output=True, text=True, check=True).stdout

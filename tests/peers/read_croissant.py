@@ -1,6 +1,6 @@
-"""Reads Croissant documents as programs of others do: `read_croissant.py cases.json`, a list of `{document, files, parts}` with the places of the document and
-of each part. The parts are at their paths beside the document. Every document must be valid without a warning, and its records must be those of its parts: of one
-part by the file, of several without being told where they are. With the address of a server, rdflib reads the same document from there."""
+"""Reads Croissant documents as foreign programs do: `read_croissant.py cases.json`, a list of `{document, files, parts}` with the paths of the document and
+of each part. The parts are at their paths beside the document. Every document must be valid without a warning, and its records must equal those of its parts: one
+part is read by its file, several are found by the reader. With the address of a server, rdflib reads the same document from there."""
 
 import json
 import sys
@@ -28,7 +28,7 @@ def main(path, server):
 
 
 def linked(server):
-    """How many files a document names in the graph that rdflib makes of it, told nothing but the address."""
+    """Returns the number of files that a document names in rdflib's graph, given only the address."""
     for _ in range(300):
         try:
             urllib.request.urlopen(f"{server}/readyz")
@@ -45,7 +45,7 @@ def compare(case, dataset):
     table = [row for _, file in sorted(case["files"].items()) for row in pyarrow.parquet.read_table(file, columns=columns).to_pylist()]
     records = list(dataset.records("records"))
     if [key for record in records for key in record if key not in fields]:
-        sys.exit(f"{case['document']}: fields that are not described")
+        sys.exit(f"{case['document']}: undescribed fields")
     found = [{column: plain(record[field]) for column, field in zip(columns, fields)} for record in records]
     expected = [{column: plain(value) for column, value in row.items()} for row in table]
     different = [(one, other) for one, other in zip(found, expected) if one != other]
@@ -55,7 +55,7 @@ def compare(case, dataset):
 
 
 def plain(value):
-    """Texts come as bytes, dates as instants, decimals as floats, missing lists as none."""
+    """Converts a reader's value: texts come as bytes, dates as instants, decimals as floats, missing lists as none."""
     if isinstance(value, bytes):
         return value.decode()
     if isinstance(value, (list, tuple)) or hasattr(value, "tolist") and getattr(value, "ndim", 0):

@@ -1,13 +1,13 @@
-"""Reads the published Parquet of a release with DuckDB, polars, pyarrow and pandas and compares it with what our own reader says.
+"""Reads the published Parquet of a release with DuckDB, polars, pyarrow and pandas and compares it with the values of our own reader.
 
 Usage: read_parts.py EXPECTED.json
 
 EXPECTED.json: {"folder": …, "datasets": {id: {"partition_by": [column], "parts": [{"path", "rows", "columns": [{"name", "kind"}],
 "values": {column: [value]}, "totals": {column: {"count", "sum", "min", "max"}}}]}}}. Paths are below the folder.
 
-Values are written alike for all readers: decimals as their text, dates as ISO text, floats as `f64:` and the bits, lists and structs as
-JSON. Prints one JSON object {engine: {"parts", "values", "totals", "folder_rows"}} counting what was compared; what differs goes to standard
-error, and then the exit code is 1.
+Values are written in the same form for all readers: decimals as their text, dates as ISO text, floats as `f64:` and the bits, lists and structs as
+JSON. Prints one JSON object {engine: {"parts", "values", "totals", "folder_rows"}} with the numbers of compared values. Differences go to standard
+error, and the exit code is then 1.
 """
 
 import datetime
@@ -31,7 +31,7 @@ POINTERS = {
     "pyarrow": "list<item: struct<source_id: string not null, snapshot: string not null, member: string, offset: int64 not null, "
     "length: int64 not null> not null>",
 }
-# The type each reader gives to a physical type of a contract. A decimal is followed by its precision and scale.
+# The type of each reader for a physical type of a contract. Precision and scale follow a decimal.
 TYPES = {
     "duckdb": {"String": "VARCHAR", "Int32": "INTEGER", "Int64": "BIGINT", "Float64": "DOUBLE", "Boolean": "BOOLEAN", "Date": "DATE"}
     | {"Decimal": "DECIMAL(%d,%d)", "StringList": "VARCHAR[]", "Pointers": POINTERS["duckdb"]},
@@ -122,7 +122,7 @@ class PyArrow:
 
 
 class Pandas:
-    """Reads folders only: it reads files with pyarrow, and has its own types for most."""
+    """Reads only folders: pandas reads files with pyarrow, and has its own types for most columns."""
 
     def folder(self, folder, keys):
         table = pandas.read_parquet(folder)
@@ -159,7 +159,7 @@ def check_part(name, engine, folder, part, counts):
     for column, expected in part["totals"].items():
         found = dict(zip(["count", "sum", "min", "max"], engine.totals(column)))
         for what, ours in expected.items():
-            # The sum of no values is null for one reader and zero for another.
+            # One reader returns null for the sum of no values, another returns zero.
             is_nothing = expected["count"] == 0 and what != "count"
             counts["totals"] += 1
             if not is_nothing and not is_equal_total(ours, found[what]):

@@ -1,10 +1,10 @@
-"""Reads the datasets of a release as tables, by their Delta logs and as folders, with one engine, and compares rows, types and values with what our
-own reader says; or looks at the logs and the Data Package themselves.
+"""Reads the datasets of a release as tables, by their Delta logs and as folders, with one engine, and compares rows, types and values with those of our
+own reader. It can also check the logs and the Data Package themselves.
 
 Usage: read_tables.py EXPECTED.json ENGINE. ENGINE is deltalake, polars, pandas, sail (by the logs), spark (folders of Parquet), duckdb (by the logs,
-where the extension `delta` is at hand: else says so), logs or package. EXPECTED.json is what `read_parts.py` reads, with a `release_id`.
+if the extension `delta` is available; otherwise it prints a reason), logs or package. EXPECTED.json is the input of `read_parts.py`, with a `release_id`.
 
-Prints one JSON object {"tables", "rows", "values"} counting what was compared; what differs goes to standard error, and then the exit code is 1.
+Prints one JSON object {"tables", "rows", "values"} with the numbers of compared values. Differences go to standard error, and the exit code is then 1.
 """
 
 import datetime
@@ -18,7 +18,7 @@ import warnings
 
 warnings.simplefilter("ignore")
 
-# The type each reader gives to a physical type of a contract. A decimal is followed by its precision and scale.
+# The type of each reader for a physical type of a contract. Precision and scale follow a decimal.
 ARROW = {
     "String": "string",
     "Int32": "int32",
@@ -107,7 +107,7 @@ class DeltaLake:
 
 
 class Pandas(DeltaLake):
-    """Has its own types for most: the names of the columns and the values of texts and whole numbers are compared."""
+    """Has its own types for most columns, so only column names and the values of texts and whole numbers are compared."""
 
     types = {kind: "" for kind in ARROW}
 
@@ -148,7 +148,7 @@ class Polars:
 
 
 class Spark:
-    """Spark 4 itself, which reads the folders: a folder with a log is one of Parquet files to it."""
+    """Spark 4 itself, which reads the folders: it treats a folder with a log as a folder of Parquet files."""
 
     types = SPARK
 
@@ -232,8 +232,8 @@ def check_table(name, engine, folder, dataset_id, dataset, counts):
             counts["values"] += 1
             if written(value) != expected[column][record_id]:
                 problems.append(f"{place}: `{column}` of {record_id} is {written(value)!r}, expected {expected[column][record_id]!r}")
-    # An engine that passes over parts by what the log says of them must still come to all rows: those of a value of each column, and of none.
-    # Each question takes Sail as long as a table takes the others: it is asked for what it could pass over parts by.
+    # An engine that skips parts by the statistics of the log must still find all rows: those with a value of each column, and those with null.
+    # Each query takes Sail as long as a table takes the others: only columns by which it can skip parts are queried.
     asked = ["record_id", *dataset["partition_by"]] if name == "sail" else values
     for column in asked if engine.find else []:
         found = values[column]
@@ -249,7 +249,7 @@ def check_table(name, engine, folder, dataset_id, dataset, counts):
 
 
 def check_log(folder, release_id, dataset_id, dataset, counts):
-    """The actions of a log against the values that it is about; `read_parts.py` has shown that those are in the files."""
+    """Compares the actions of a log with the values of its parts; `read_parts.py` has shown that the files contain those values."""
     lines = open(os.path.join(folder, dataset_id, LOG), encoding="utf-8").read().splitlines()
     protocol, table, *adds = [json.loads(line) for line in lines]
     problem = lambda text: problems.append(f"log of {dataset_id}: {text}")
@@ -281,7 +281,7 @@ def check_log(folder, release_id, dataset_id, dataset, counts):
                 problem(f"says {bounds} of `{column}` in {part['path']}")
         if ",".join(sorted(stats["nullCount"])) != ",".join(sorted(filter(None, bounded.split(",")))):
             problem(f"says {stats['nullCount']} of {part['path']}, and of the table that it says so of {bounded}")
-    # A footer cuts longer texts short; of all others the log knows the bounds.
+    # A footer truncates longer texts; the log has bounds for all others.
     is_short = all(len(record_id.encode()) <= 64 for part in dataset["parts"] for record_id in part["values"]["record_id"])
     if is_short and "record_id" not in bounded.split(","):
         problem("says nothing of record_id")
@@ -312,8 +312,8 @@ def check_package(folder, expected, counts):
         if list(fields) != [column["name"] for column in dataset["parts"][0]["columns"]]:
             problems.append(f"package: {resource['name']} has the fields {list(fields)}")
         if not resource["licenses"] or not resource["sources"] or not all(field["description"] for field in fields.values()):
-            problems.append(f"package: {resource['name']} does not say all of licences, sources and columns")
-        # What is said of values holds for all of them.
+            problems.append(f"package: {resource['name']} lacks licenses, sources or column descriptions")
+        # Constraints hold for all values.
         keys = set()
         for part in dataset["parts"]:
             keys.update(zip(*(part["values"][name] for name in resource["schema"]["primaryKey"])))
@@ -364,7 +364,7 @@ def main():
         except Exception as error:
             if name != "duckdb":
                 raise
-            # Its extension comes from DuckDB's own server, which tests do not ask.
+            # The extension comes from DuckDB's own server, which tests do not contact.
             print(f"skipped: DuckDB has no extension `delta` here: {str(error).splitlines()[0]}", file=sys.stderr)
             print(json.dumps(None))
             return
@@ -373,7 +373,7 @@ def main():
     print(json.dumps(counts))
     for problem in problems[:50]:
         print(problem, file=sys.stderr)
-    # A server in the process would keep it from ending.
+    # A server in the process would prevent its end.
     sys.stdout.flush()
     sys.stderr.flush()
     os._exit(1 if problems else 0)

@@ -1,9 +1,9 @@
-"""Runs the script of `pubdata releases duckdb` into a database file, opens that file again, and prints what its views hold, as JSON.
+"""Runs the script of `pubdata releases duckdb` into a database file, opens that file again, and prints the contents of its views as JSON.
 
 Usage: read_views.py SCRIPT.sql DATABASE QUERIES.json
 
 QUERIES.json: {name: SQL}. Prints {"rows": {view: count}, "views": {view: comment}, "columns": {view: {column: [type, comment]}},
-"answers": {name: rows}}. The script is run twice, as by someone who makes the same file again.
+"answers": {name: rows}}. The script runs twice, as when a user creates the same file again.
 """
 
 import json

@@ -1,27 +1,27 @@
-"""What OpenAPI cannot say about the API's requests, said to schemathesis."""
+"""Tells schemathesis the rules of requests that OpenAPI cannot express."""
 
 import re
 
 import schemathesis
 
-# Parameters of which a request has at most one; a name and its alias are two of them.
+# Mutually exclusive parameters; a name and its alias are two of them.
 AT_MOST_ONE = {
     "/v1/sec/companies/search": [["name", "q", "ticker", "cik"]],
     "/v1/sec/financials/compare": [["ciks", "tickers"]],
     "/v1/filings/search": [["ticker", "cik", "company"], ["form", "form_type"]],
     "/v1/license/verify": [["number", "license_number"]],
 }
-# First and last of a range.
+# First and last parameter of a range.
 RANGES = [("fiscal_year_from", "fiscal_year_to"), ("filed_from", "filed_to"), ("date_from", "date_to"),
           ("period_from", "period_to"), ("formed_from", "formed_to"), ("permits_from", "permits_to")]
 NUMBERS = [("min_value", "max_value")]
-# Whose random values are hardly ever a place with a record of the day, or a name.
+# Bodies whose random values are hardly ever a place with a record of that day, or a name.
 BODIES = {
     "/v1/tax/calculate": {"to": {"zip": "55401"}, "date": "2019-01-01", "line_items": [{"id": "a", "quantity": 2, "unit_price": 9.99}]},
     "/v1/admin/keys": {"name": "made up", "scopes": ["geo"]},
     "/v1/tax/batch": {"date": "2019-01-01", "addresses": [{"id": "a", "zip": "55401"}, {"id": "b", "zip": "00000"}]},
 }
-# A random place is not covered, and a random state is none: requests to these go to places of the fixtures.
+# A random place is not covered, and a random state does not exist: these requests use places of the fixtures.
 PLACES = {
     "/v1/business/search": {"state": ["NY", "FL"]},
     "/v1/license/search": {"state": ["TX", "WA"]},
@@ -31,7 +31,7 @@ PLACES = {
 }
 
 
-# Of which a request needs one, with a value for requests that have none.
+# Parameters of which a request needs one, with a value for requests that have none.
 NEEDED = {
     "/v1/sec/companies/search": (["name", "q", "ticker", "cik"], "name", "apple"),
     "/v1/filings/search": (["ticker", "cik", "company"], "ticker", "AAPL"),
@@ -45,11 +45,11 @@ NEEDED = {
 
 
 def exclusive(path, query):
-    """Leaves one of several parameters that exclude each other, and ranges in order; adds one of those of which one is needed."""
+    """Keeps one of several mutually exclusive parameters, orders ranges, and adds a required parameter."""
     names, name, value = NEEDED.get(path, ([], None, None))
     if names and not set(names) & set(query):
         query[name] = value
-    # A blank is no name.
+    # A blank is not a name.
     for name in ("name", "q", "company"):
         if name in query and not (str(query[name]).strip() and str(query[name]).isprintable()):
             query[name] = "apple"
@@ -58,7 +58,7 @@ def exclusive(path, query):
         query.pop("ciks", None)
         query["tickers"] = ["AAPL", "NVDA"]
         query.setdefault("metric", "revenue")
-    # One year, or the first and the last; a span is of quarterly figures.
+    # One year, or the first and the last; only quarterly figures have a span.
     if "fiscal_year" in query and "{metric}" not in path:
         query.pop("fiscal_year_from", None)
         query.pop("fiscal_year_to", None)
@@ -77,7 +77,7 @@ def exclusive(path, query):
 
 
 def places(path, query):
-    """Asks where something is: other places are refused with 404, which is tested elsewhere."""
+    """Replaces places with covered ones: other places are refused with 404, which is tested elsewhere."""
     known = PLACES.get(path, {})
     for name, value in known.items():
         if name in query or name in ("state", "jurisdiction"):
@@ -95,7 +95,7 @@ def places(path, query):
 
 
 def is_wrong_in_one_address_alone(case):
-    """Of a batch, what is wrong with one address stands in its result, which a schema of the whole request cannot say."""
+    """Returns true if only one address of a batch is wrong: its result reports this, which a schema of the whole request cannot express."""
     body = case.body
     if case.path != "/v1/tax/batch" or not isinstance(body, dict) or not set(body) <= {"date", "addresses"}:
         return False
@@ -112,37 +112,37 @@ def filter_case(context, case):
 
 @schemathesis.hook
 def before_call(context, case, kwargs):
-    # The key of the test is listed by another operation, and would be revoked.
+    # Another operation lists the key of the test, which would then be revoked.
     if case.path == "/v1/admin/keys/{key_id}/revoke":
         case.path_parameters = {"key_id": "k000000000000"}
     is_meant_to_be_valid = case.meta is not None and case.meta.generation.mode.is_positive
     if not is_meant_to_be_valid:
         return
     query = case.query or {}
-    # `release` and `as_of` exclude each other; a parameter cannot say so about another one.
+    # `release` and `as_of` exclude each other, which OpenAPI cannot express.
     if {"release", "as_of"} <= set(query):
         del query["as_of"]
-    # A cursor is the server's own word; nobody can make one up.
+    # Only the server can create a cursor.
     query.pop("cursor", None)
     exclusive(case.path, query)
-    # What looks like a street address and is none cannot be said by a pattern.
+    # A pattern cannot distinguish a street address from a similar text.
     if case.path == "/v1/properties/{address}":
         case.path_parameters = {"address": "us-il-chicago:2245-w-jackson-blvd-chicago"}
     if case.path == "/v1/contractors/{license}":
         case.path_parameters = {"license": "TX-tdlr-ba-21907"}
-    # What follows a batch in a stateful test is asked of the word `batch`.
+    # A stateful test would use the word `batch` as the value of the next request.
     if case.path.startswith("/v1/zip/{") and "batch" in (case.path_parameters or {}).values():
         case.path_parameters = {name: "90210" for name in case.path_parameters}
     if case.path == "/v1/geo-demographics/states/{state}/counties":
         case.path_parameters = {"state": "ca"}
-    # Words of a contract's column stand in its pattern as letters.
+    # The pattern of a coded column allows any letters, so a random value is not one of its words.
     if case.path.endswith("/{metric}"):
         case.path_parameters = {"metric": "revenue" if "/sec/" in case.path else "population"}
-    # A part is one of a form.
+    # A part exists in one format only.
     if case.path == "/v1/releases/{release_id}/datasets/{dataset_id}":
         query.pop("part", None)
         query.pop("format", None)
-    # An address needs a ZIP code, or city and state: which of them there are is for the program to check.
+    # An address needs a ZIP code, or city and state: only the program can check this.
     if case.path == "/v1/tax/rate":
         query["zip"] = "55401"
     if case.path == "/v1/tax/calculate" and {"amount", "line_items"} <= set(case.body):
@@ -151,6 +151,6 @@ def before_call(context, case, kwargs):
         case.query = query
     if case.path in BODIES:
         case.body = BODIES[case.path]
-    # Two random codes are almost never both areas: half of the wishes are about areas of the fixtures.
+    # Two random codes are almost never both areas: half of the requests use areas of the fixtures.
     if case.path.endswith("/locations/compare") and case.body["locations"][0] < "5":
         case.body = case.body | {"locations": ["90210", "95120"]}

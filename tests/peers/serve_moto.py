@@ -1,5 +1,5 @@
-"""Moto's server, which says its port, answering one request at a time: its threads look whether a key is there and write it in two
-steps, so that two of them may both be told that they created it. What it stands for, Amazon S3, tells one."""
+"""Runs Moto's server, prints its port, and answers one request at a time. Moto's threads check for a key and write it in two steps, so two of them
+could both report that they created it. Amazon S3, which it emulates, reports it to one."""
 
 from threading import Lock
 

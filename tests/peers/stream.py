@@ -1,7 +1,7 @@
-"""Follows /v1/stream with the `websockets` package: takes some messages, breaks off, comes back with `since_seq`, and prints what it saw.
+"""Follows /v1/stream with the `websockets` package: reads some messages, disconnects, reconnects with `since_seq`, and prints the messages.
 
-Arguments: URL, key, number of the last event to wait for. A line on standard output says when the first part is done, so that more can be
-logged in between; a line on standard input says when that has happened.
+Arguments: URL, key, number of the last event to wait for. A line on standard output marks the end of the first part, so that more events can be
+logged in between; a line on standard input marks the end of that.
 """
 
 import asyncio
@@ -40,10 +40,10 @@ async def main():
     async with connect(URL, additional_headers=headers) as websocket:
         welcome = await begin(websocket, since_seq=0)
         first = await take(websocket, welcome["seq"])
-        websocket.transport.abort()  # As when the network goes.
+        websocket.transport.abort()  # As when the network fails.
     print("more", flush=True)
     sys.stdin.readline()
-    # As a browser, which cannot set headers.
+    # Authenticates like a browser, which cannot set headers.
     async with connect(URL) as websocket:
         await websocket.send(json.dumps({"type": "auth", "token": KEY}))
         await begin(websocket, since_seq=first[-1])

@@ -18,13 +18,13 @@ with Client(URL, KEY) as client:
     assert client.compare_locations(body).data["comparisons"][0]["metric"] == "population"
     assert client.get_property("11436 Flushwing Dr, Austin, TX 78754", limit=1).data["match"]["quality"]
 
-    # The four codes around, two on a page; the first page alone is `data`.
+    # The four codes nearby, two on a page; only the first page is `data`.
     near = client.get_nearby_zips("55401", radius_mi=5, limit=2)
     assert [record["zip"] for record in near.data] == ["55402", "55403"], near.data
     assert [record["zip"] for record in near] == ["55402", "55403", "55404", "55405"], list(near)
     schools = client.get_schools("35950", limit=2)
     assert len(schools.data["schools"]) == 2 and len(list(schools)) == schools.meta["page"]["total"]
-    # A page of an earlier answer's release goes on without naming it again.
+    # The pages of an earlier answer's release continue without its name in each request.
     kept = client.get_nearby_zips("55401", radius_mi=5, limit=3, release=near.release_id)
     assert len(list(kept)) == 4
 
@@ -43,7 +43,7 @@ with Client(URL, KEY) as client:
         assert (problem.status, problem.code) == (404, "not_found"), problem
         assert problem.request_id and problem.advice and problem.errors[0]["field"] == "zip", problem.errors
     else:
-        raise AssertionError("a code that does not exist is a problem")
+        raise AssertionError("an unknown code must raise a problem")
 
 with Client(URL) as stranger:
     assert stranger.get_coverage().data["datasets"]
@@ -52,9 +52,9 @@ with Client(URL) as stranger:
     except Problem as problem:
         assert (problem.status, problem.code) == (401, "missing_api_key")
     else:
-        raise AssertionError("a key is needed")
+        raise AssertionError("a request without a key must raise a problem")
 
-# Busy twice, then an answer: it is asked again, and no sooner than it was told.
+# Busy twice, then an answer: the client retries, and not before the requested wait.
 asked = []
 
 
@@ -80,6 +80,6 @@ with Client("http://nowhere", "k", transport=httpx.MockTransport(always_busy)) a
     except Problem as problem:
         assert (problem.status, problem.code, problem.detail) == (503, "no_problem_document", "a proxy says so")
     else:
-        raise AssertionError("it gives up")
+        raise AssertionError("the client must give up")
 
 print("all as expected")

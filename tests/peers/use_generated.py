@@ -1,4 +1,4 @@
-"""Uses the client that openapi-python-client has made, against the server that PUBDATA_URL names, on the fixtures' release."""
+"""Uses the client that openapi-python-client generated against the server that PUBDATA_URL names, on the fixtures' release."""
 
 import datetime
 import importlib
@@ -12,7 +12,7 @@ from generated.types import UNSET
 
 client = AuthenticatedClient(base_url=os.environ["PUBDATA_URL"], token=os.environ["PUBDATA_KEY"])
 
-# Every module is one that can be imported.
+# Every module can be imported.
 for package in (generated.api, generated.models):
     for module in pkgutil.walk_packages(package.__path__, package.__name__ + "."):
         importlib.import_module(module.name)

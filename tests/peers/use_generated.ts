@@ -1,11 +1,11 @@
-// Uses the client of openapi-fetch with the types that openapi-typescript has made, against the server that PUBDATA_URL names.
+// Uses the client of openapi-fetch with the types that openapi-typescript generated, against the server that PUBDATA_URL names.
 
 import createClient from "openapi-fetch";
 import type { components, paths } from "./generated.js";
 
 declare const process: { env: Record<string, string | undefined> };
 
-// Lists can be had as tables, too: these are the forms that are asked for here.
+// Lists are also available as tables; these are the formats requested here.
 type Forms = "application/json" | "application/problem+json";
 const client = createClient<paths, Forms>({
   baseUrl: process.env.PUBDATA_URL!,

@@ -1,4 +1,4 @@
-//! The invariants of `docs/ARCHITECTURE.md`, read from `use` lines, paths, literals and
+//! Checks the invariants of `docs/ARCHITECTURE.md` in `use` lines, paths, literals and
 //! `Cargo.toml`: a rule that is only prose is broken within a month.
 
 mod circles;
@@ -11,9 +11,9 @@ use pubdata_core::declared::DeclarationFiles;
 use pubdata_core::pipeline::{Declarations, Format};
 use source_text::SourceText;
 
-/// Layers within each member of the workspace, low to high, each with those of the same member that
-/// it may import. Between members the compiler holds the layers: a member names those below it in
-/// its `Cargo.toml`.
+/// Layers within each member of the workspace, low to high, each with the layers of the same member
+/// that it may import. The compiler enforces the layers between members: a member names those below
+/// it in its `Cargo.toml`.
 const LAYERS: &[(&str, &str)] = &[
     ("ids", ""),
     ("error", ""),
@@ -83,8 +83,9 @@ const NOT_FOR: &[(&str, &str)] = &[
     ("serve", "declared issue pipeline"),
 ];
 
-/// Rooms of `src/serve/`, low to high, each with those that it may import: what all requests share,
-/// then places, then families, then what names families. `mod` is the list of modules.
+/// Folders of `src/serve/`, low to high, each with those that it may import: first the code that
+/// all requests share, then places, then families, then the code that names families. `mod` is the
+/// list of modules.
 const SERVE_LAYERS: &[(&str, &str)] = &[
     ("contact", ""),
     ("days", ""),
@@ -140,8 +141,8 @@ const SERVE_LAYERS: &[(&str, &str)] = &[
     ("mod", "*"),
 ];
 
-/// Rooms of `src/run/`, low to high: what a run works with and what is told of it, then its steps,
-/// then what runs, repeats or tries out runs.
+/// Folders of `src/run/`, low to high: first the tools and reports of a run, then its steps, then
+/// the code that starts, repeats or simulates runs.
 const RUN_LAYERS: &[(&str, &str)] = &[
     ("toml_text", ""),
     ("settings", ""),
@@ -171,8 +172,8 @@ const RUN_LAYERS: &[(&str, &str)] = &[
 /// Folders or files from low to high, each with those that it may import.
 type Layers = &'static [(&'static str, &'static str)];
 
-/// Layers that have rooms, each with the name of its table. Within one, names are imported from
-/// their rooms: what `lib.rs` hands on is for other members.
+/// Layers with subfolders, each with the name of its table. Within one, names are imported from
+/// their folders: the re-exports of `lib.rs` are for other members.
 const ROOMS: &[(&str, &str, Layers)] = &[
     ("serve", "SERVE_LAYERS", SERVE_LAYERS),
     ("run", "RUN_LAYERS", RUN_LAYERS),
@@ -180,8 +181,8 @@ const ROOMS: &[(&str, &str, Layers)] = &[
 
 const ANYWHERE: &str = "*";
 
-/// Dependencies that only some layers of their member may name. That no other member names them is
-/// seen in the members' `Cargo.toml`.
+/// Dependencies that only some layers of their member may name. The members' `Cargo.toml` files
+/// show that no other member names them.
 const CRATES: &[(&str, &str)] = &[
     ("arrow", "contract error publish receipts serve store"),
     ("arrow-schema", "contract error"),
@@ -228,8 +229,8 @@ const CRATES: &[(&str, &str)] = &[
 /// The file that writes to standard output and standard error.
 const TERMINAL: &str = "cli/terminal.rs";
 
-/// Folders whose result depends on their arguments only: no clock, no environment, no network, and
-/// no disk except the file that `decode` is given.
+/// Folders whose result depends only on their arguments: no clock, no environment, no network, and
+/// no disk except the file that `decode` gets.
 const PURE: &[&str] = &[
     "ids",
     "canonical",
@@ -257,7 +258,7 @@ fn repository() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR"))
 }
 
-/// The member that a layer is of.
+/// Returns the member of a layer.
 fn member_of(layer: &str) -> Option<&'static str> {
     let found = source_text::MEMBERS
         .iter()
@@ -277,7 +278,7 @@ fn lists(list: &str, name: &str) -> bool {
     list == ANYWHERE || list.split(' ').any(|listed| listed == name)
 }
 
-/// What is wrong in one file, as `src/path:line: rule`.
+/// Returns the breaches in one file, as `src/path:line: rule`.
 fn breaches(source: &SourceText, words: &Words) -> Vec<String> {
     let mut found = Vec::new();
     let (layer, member) = (source.layer(), source.member());
@@ -351,7 +352,7 @@ fn breaches(source: &SourceText, words: &Words) -> Vec<String> {
                         report(
                             line,
                             format!(
-                                "`{layer}/{own}` imports `{room}` by way of lib.rs: import it from its room (layers)"
+                                "`{layer}/{own}` imports `{room}` by way of lib.rs: import it from its folder (layers)"
                             ),
                         );
                     }
@@ -497,7 +498,7 @@ fn breaches(source: &SourceText, words: &Words) -> Vec<String> {
     found
 }
 
-/// A profile of a standard is named by a URL, and is nobody's data.
+/// The profile of a standard has a URL, which is not a publisher's host.
 fn names_a_foreign_host(after_scheme: &str) -> bool {
     let is_host = after_scheme.starts_with(|c: char| c.is_ascii_alphanumeric());
     is_host
@@ -511,7 +512,7 @@ fn names_a_foreign_host(after_scheme: &str) -> bool {
         .any(|host| after_scheme.starts_with(host))
 }
 
-/// `["datasets", "census", "acs5", …]` → `census::acs5`.
+/// Maps `["datasets", "census", "acs5", …]` to `census::acs5`.
 fn dataset_of(module: &[String]) -> Option<String> {
     match module {
         [folder, family, name, ..] if folder == "datasets" => Some(format!("{family}::{name}")),
@@ -528,12 +529,11 @@ fn is_dataset(name: &str) -> bool {
         .is_file()
 }
 
-/// What no literal outside of datasets may be.
+/// Words that no literal outside of datasets may be.
 struct Words {
-    /// Column names and special numbers of the publishers, as far as no English word could be
-    /// meant.
+    /// Column names and special numbers of the publishers, except those that are English words.
     publishers: BTreeSet<String>,
-    /// Values of which contracts say something, and what they say.
+    /// Values that contracts describe, and the texts that describe them.
     facts: BTreeSet<String>,
     /// Postal codes of states.
     states: BTreeSet<String>,
@@ -564,7 +564,7 @@ impl Words {
             }
         }
         facts.retain(|word: &String| word.contains(|c: char| !c.is_ascii_digit()));
-        // Words of the API itself, which a publisher's value happens to be, too.
+        // Words of the API itself that are also a publisher's value.
         for word in [
             "income",
             "balance",
@@ -637,7 +637,7 @@ fn source_keeps_the_invariants() {
     );
 }
 
-/// Each rule, broken once: a rule that finds nothing anywhere proves nothing.
+/// Breaks each rule once: a rule that never finds a breach proves nothing.
 #[test]
 fn every_rule_finds_its_breach() {
     let words = Words::read();
@@ -770,7 +770,7 @@ fn every_rule_finds_its_breach() {
         (
             "run/fetching/fetch.rs",
             "use super::super::RunReport;",
-            "src/run/fetching/fetch.rs:1: `run/fetching` imports `RunReport` by way of lib.rs: import it from its room (layers)",
+            "src/run/fetching/fetch.rs:1: `run/fetching` imports `RunReport` by way of lib.rs: import it from its folder (layers)",
         ),
         (
             "run/helpers/plan.rs",
@@ -844,7 +844,7 @@ fn layers_have_no_cycle_and_a_fixed_order() {
             for import in imports.split_whitespace() {
                 assert!(
                     position(import).unwrap() < position(layer).unwrap(),
-                    "`{layer}` stands below `{import}`, which it imports"
+                    "`{layer}` is below `{import}`, which it imports"
                 );
             }
         }
@@ -852,7 +852,7 @@ fn layers_have_no_cycle_and_a_fixed_order() {
 }
 
 #[test]
-fn no_files_import_each_other_in_a_circle() {
+fn no_files_import_each_other_in_a_cycle() {
     assert_eq!(
         circles::circles(&source_text::read_all(&repository().join("src"))),
         Vec::<String>::new()
@@ -889,9 +889,9 @@ fn dependencies(manifest: &toml::Table) -> BTreeSet<String> {
         .collect()
 }
 
-/// Members stand on those of the table and on no others: what the compiler then holds.
+/// Members depend on those of the table and on no others: the compiler then enforces the layers.
 #[test]
-fn members_stand_on_those_below_them() {
+fn members_depend_only_on_those_below_them() {
     for (member, below) in MEMBERS_BELOW {
         let ours = dependencies(&manifest_of(member))
             .into_iter()
@@ -915,7 +915,7 @@ fn members_stand_on_those_below_them() {
     );
 }
 
-/// A dependency that nothing names costs each build its time.
+/// An unused dependency costs time in each build.
 #[test]
 fn every_dependency_is_named() {
     let sources = source_text::read_all(&repository().join("src"));
@@ -957,7 +957,7 @@ fn every_dependency_is_named() {
     assert_eq!(
         unknown,
         Vec::<&str>::new(),
-        "the table CRATES names what no member depends on"
+        "the table CRATES names a crate that no member depends on"
     );
     for name in ["polars", "polars-core", "polars-ops"] {
         let features = root["workspace"]["dependencies"][name]
@@ -970,7 +970,7 @@ fn every_dependency_is_named() {
                 .any(|feature| feature.as_str() == Some(heavy));
             assert!(
                 !is_on,
-                "polars feature `{heavy}` draws in its streaming engine and a second HTTP client"
+                "polars feature `{heavy}` pulls in its streaming engine and a second HTTP client"
             );
         }
     }
@@ -980,10 +980,10 @@ fn every_dependency_is_named() {
     );
 }
 
-/// Dependencies that are there to turn on features of those that others bring.
+/// Dependencies that exist only to turn on features of transitive dependencies.
 const FEATURES_ONLY: &[&str] = &["fastrand", "polars-core", "polars-ops"];
 
-/// TOML holds facts: what needs a condition is Rust in the dataset's file (invariant 8).
+/// TOML holds facts: a condition belongs in Rust, in the dataset's file (invariant 8).
 #[test]
 fn declarations_hold_no_conditions() {
     fn visit(value: &toml::Value, path: &str, found: &mut Vec<String>) {
@@ -1029,7 +1029,7 @@ fn declarations_hold_no_conditions() {
     );
 }
 
-/// The five moves of `docs/ADDING-A-DATASET.md`, as far as files show them.
+/// Checks the five steps of `docs/ADDING-A-DATASET.md`, as far as files show them.
 #[test]
 fn every_dataset_is_complete() {
     let (declarations, findings) = Declarations::check(DeclarationFiles::built_in());

@@ -87,7 +87,7 @@ description = "Shows the layout."
 const PIPELINE_PATH: &str = "pipelines/test/parcels.toml";
 const CONTRACT_PATH: &str = "schemas/test/parcel.toml";
 
-/// Findings, as `pubdata check` prints them, after a change to the pipeline or the contract above.
+/// Returns the findings of `pubdata check` after a change to the pipeline or the contract above.
 fn findings_after(path: &str, from: &str, to: &str) -> Vec<String> {
     let original = if path == PIPELINE_PATH {
         PIPELINE
@@ -96,7 +96,7 @@ fn findings_after(path: &str, from: &str, to: &str) -> Vec<String> {
     };
     assert!(
         original.contains(from),
-        "no `{from}` in {path}: the case would test nothing"
+        "no `{from}` in {path}: the case would test no change"
     );
     let changed = original.replacen(from, to, 1);
     let files = DeclarationFiles::built_in().with(&[
@@ -118,7 +118,7 @@ fn built_in_declarations_have_no_findings() {
 }
 
 #[test]
-fn a_pipeline_and_a_contract_beside_the_built_in_ones_are_read() {
+fn pipeline_and_contract_beside_the_built_in_ones_are_read() {
     assert_eq!(findings_after(PIPELINE_PATH, "", ""), Vec::<String>::new());
 }
 
@@ -162,7 +162,7 @@ fn every_fault_of_a_pipeline_is_named_with_file_line_and_key() {
             "pipeline_id = \"test.parcels\"",
             "pipeline_id = \"test.parcel\"",
             &[
-                "pipelines/test/parcels.toml:2: pipeline_id: is `test.parcel`, but the file's place says `test.parcels`",
+                "pipelines/test/parcels.toml:2: pipeline_id: is `test.parcel`, but the file's path requires `test.parcels`",
             ],
         ),
         (
@@ -296,7 +296,7 @@ fn every_fault_of_a_pipeline_is_named_with_file_line_and_key() {
 }
 
 #[test]
-fn what_is_missing_at_the_end_is_told_at_the_last_line() {
+fn key_missing_at_the_end_is_reported_at_the_last_line() {
     for (text, line) in [
         ("pipeline_id = \"test.parcels\"\n[settings.status\n", 2),
         ("a = [\n\n\n", 1),
@@ -325,7 +325,7 @@ fn every_fault_of_a_calendar_is_named_with_file_line_and_key() {
         (
             "cadence = \"yearly\"",
             "cadence = \"yearly\"\ncalendar = { every = \"year\", after = \"soon\" }".to_owned(),
-            &["pipelines/test/parcels.toml:8: calendar: `after`: `soon` is no time such as `15 days`, `2 weeks`, `23 months` or `1 year`"],
+            &["pipelines/test/parcels.toml:8: calendar: `after`: `soon` is not a time such as `15 days`, `2 weeks`, `23 months` or `1 year`"],
         ),
         (
             "cadence = \"yearly\"",
@@ -338,7 +338,7 @@ fn every_fault_of_a_calendar_is_named_with_file_line_and_key() {
             "min_bytes = 100",
             "calendar = { every = \"day\", at = \"03:00 EST5\" }".to_owned(),
             &[
-                "pipelines/test/parcels.toml:26: source.calendar: source `test.parcel_list`: `at`: `03:00 EST5` names a zone that is not known, `EST5`; write it as `03:00 America/New_York`",
+                "pipelines/test/parcels.toml:26: source.calendar: source `test.parcel_list`: `at`: `03:00 EST5` names an unknown zone, `EST5`; write it as `03:00 America/New_York`",
             ],
         ),
         ("to = 2030\n", "".to_owned(), &[]),
@@ -348,7 +348,7 @@ fn every_fault_of_a_calendar_is_named_with_file_line_and_key() {
             list,
             with_range("from = \"Q1\", to = \"now\""),
             &[
-                "pipelines/test/parcels.toml:21: source.variables: source `test.parcel_list`: `part`: `from`: `Q1` is no label of a known form: 2009, 2425, 2009/QTR2, 2026-09, September_2026, 20230929 or 2023-09-29",
+                "pipelines/test/parcels.toml:21: source.variables: source `test.parcel_list`: `part`: `from`: `Q1` is not a label of a known form: 2009, 2425, 2009/QTR2, 2026-09, September_2026, 20230929 or 2023-09-29",
             ],
         ),
         (
@@ -360,7 +360,7 @@ fn every_fault_of_a_calendar_is_named_with_file_line_and_key() {
             list,
             with_range("from = \"2026-09\", to = \"now\""),
             &[
-                "pipelines/test/parcels.toml:21: source.variables: source `test.parcel_list`: `part`: labels such as `2026-09` need a calendar of their own step: give the source a `calendar` with `every = \"month\"`",
+                "pipelines/test/parcels.toml:21: source.variables: source `test.parcel_list`: `part`: labels such as `2026-09` need a calendar with the same step: give the source a `calendar` with `every = \"month\"`",
             ],
         ),
         (
@@ -427,7 +427,7 @@ fn every_fault_of_a_format_is_named_with_file_line_and_key() {
             "optional_columns = [\"share\"]",
             "optional_columns = [\"share\"]\n\n[source.listing]\npattern = 'owners_(?<year>\\d{4}.txt'\nper = []\nnewest_by = [\"year\"]",
             &[
-                "pipelines/test/parcels.toml:39: source.listing.pattern: source `test.parcel_owners`: `owners_(?<year>\\d{4}.txt` is no regular expression that can be used: unclosed group",
+                "pipelines/test/parcels.toml:39: source.listing.pattern: source `test.parcel_owners`: `owners_(?<year>\\d{4}.txt` is not a usable regular expression: unclosed group",
                 "pipelines/test/parcels.toml:28: source.listing: source `test.parcel_owners`: the URL is the page's: without variables and pages, and not on demand",
             ],
         ),
@@ -457,7 +457,7 @@ fn every_fault_of_a_contract_is_named_with_file_line_and_key() {
             "dataset_id = \"test.parcel\"",
             "dataset_id = \"test.plot\"",
             &[
-                "schemas/test/parcel.toml:1: dataset_id: is `test.plot`, but the file's place says `test.parcel`",
+                "schemas/test/parcel.toml:1: dataset_id: is `test.plot`, but the file's path requires `test.parcel`",
                 "pipelines/test/parcels.toml:8: produces: `test.parcel` has no contract; expected schemas/test/parcel.toml",
             ],
         ),

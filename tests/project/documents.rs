@@ -1,5 +1,5 @@
-//! What the documents say against what they speak of: the data dictionary, links, licences, and
-//! what is covered.
+//! Compares the documents with what they describe: the data dictionary, links, licenses, and
+//! coverage.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -13,7 +13,7 @@ fn repository() -> PathBuf {
 }
 
 #[test]
-fn data_dictionary_is_that_of_the_contracts() {
+fn data_dictionary_matches_the_contracts() {
     let written = std::fs::read_to_string(repository().join("docs/data-dictionary.md")).unwrap();
     let (declarations, _) = Declarations::check(DeclarationFiles::built_in());
     assert!(
@@ -77,7 +77,7 @@ fn demo_seals_its_release_before_it_serves_and_prints_how_to_sign_in() {
     );
 }
 
-/// The Markdown files of the repository's own rooms.
+/// Returns the Markdown files of the repository's own folders.
 fn documents() -> Vec<PathBuf> {
     fn collect(folder: &Path, found: &mut Vec<PathBuf>) {
         for entry in std::fs::read_dir(folder).unwrap() {
@@ -99,7 +99,7 @@ fn documents() -> Vec<PathBuf> {
     found
 }
 
-/// What a heading is called in a link: lower case, blanks as `-`, without punctuation.
+/// Returns the anchors of headings: lower case, blanks as `-`, without punctuation.
 fn anchors(text: &str) -> Vec<String> {
     let headings = text
         .lines()
@@ -150,7 +150,7 @@ fn links_between_documents_lead_somewhere() {
     assert_eq!(broken, Vec::<String>::new());
 }
 
-/// Addresses of a text that are read without TLS and are not of the reader's own machine.
+/// Returns addresses of a text that are read without TLS and are not on the reader's own machine.
 fn plain_addresses(text: &str) -> Vec<String> {
     let own = ["127.0.0.1", "localhost", "0.0.0.0", "NAME"];
     let begins = ["http://", "ws://"]
@@ -198,7 +198,7 @@ fn read(path: &str) -> String {
     std::fs::read_to_string(repository().join(path)).unwrap()
 }
 
-/// Terms that stand in a declaration only are read by nobody who uses the data.
+/// A user of the data does not see terms that only a declaration states.
 #[test]
 fn page_of_licences_has_the_row_of_every_pipeline() {
     let page = read("docs/LICENCES.md");
@@ -253,11 +253,11 @@ fn page_of_licences_lists_every_licence_that_asks_for_credit() {
     assert_eq!(
         missing,
         Vec::<&String>::new(),
-        "docs/LICENCES.md does not say whom to credit"
+        "docs/LICENCES.md does not name whom to credit"
     );
 }
 
-/// A cell of the row that begins with a label, empty where there is none.
+/// Returns a cell of the row that begins with a label, empty if the row is absent.
 fn cell<'t>(text: &'t str, label: &str, column: usize) -> &'t str {
     let rows = text
         .lines()
@@ -291,15 +291,15 @@ fn readme_counts_lists_that_were_seen_apart_from_documented_ones() {
         "Permits: {} lists were checked against records of the publisher, {} are known from documentation alone; licenses: {} and {}; businesses: {} and {}.",
         permits[0], permits[1], licenses[0], licenses[1], businesses[0], businesses[1]
     );
-    assert!(readme.contains(&said), "the README does not say: {said}");
+    assert!(readme.contains(&said), "the README lacks: {said}");
 }
 
 #[test]
-fn readme_says_which_states_and_cities_are_covered() {
+fn readme_names_the_states_and_cities_that_are_covered() {
     let readme = read("README.md");
     let (declarations, _) = Declarations::check(DeclarationFiles::built_in());
     let mut missing = Vec::new();
-    // What builds on others covers no place of its own.
+    // A pipeline that builds on others covers no place by itself.
     for (pipeline_id, declaration) in declarations
         .pipelines
         .iter()
@@ -349,12 +349,12 @@ fn readme_says_which_states_and_cities_are_covered() {
     assert_eq!(
         missing,
         Vec::<String>::new(),
-        "the README does not say that these are covered"
+        "the README does not name these as covered"
     );
 }
 
-/// The page lists by hand what the builder of permits reads, and our words: both as the
-/// declarations and types have them today.
+/// The page is a manual list of the columns that the permit builder reads, and of our words: both
+/// must equal the current declarations and types.
 #[test]
 fn page_about_adding_a_city_lists_every_column_and_word() {
     let page = read("docs/ADDING-A-DATASET.md");
@@ -372,8 +372,8 @@ fn page_about_adding_a_city_lists_every_column_and_word() {
             .iter()
             .flat_map(|source| source.columns.keys())
         {
-            // `contact_12_name` is `…_name` of a party, and a piece of an address is named by a
-            // setting.
+            // `contact_12_name` is `…_name` of a party, and a setting names each piece of an
+            // address.
             let of_a_party = column
                 .match_indices('_')
                 .any(|(place, _)| page.contains(&format!("`…{}`", &column[place..])));

@@ -86,51 +86,6 @@ fn without_purpose(files: &[File]) -> Vec<String> {
         .collect()
 }
 
-/// Public functions that can fail and do not say how. Handlers of endpoints are left out: their
-/// problems stand in the interface's description.
-fn without_errors(files: &[File]) -> Vec<String> {
-    let mut found = Vec::new();
-    for file in files {
-        for (offset, _) in file.text.match_indices("pub ") {
-            let (before, rest) = file.text.split_at(offset);
-            let is_function = ["pub fn ", "pub async fn ", "pub const fn "]
-                .iter()
-                .any(|start| rest.starts_with(start));
-            let indent = &before[before.rfind('\n').map_or(0, |end| end + 1)..];
-            if !is_function || !indent.trim().is_empty() {
-                continue;
-            }
-            let signature = &rest[..rest.find(['{', ';']).unwrap_or(rest.len())];
-            let can_fail =
-                signature.contains("-> Result<") || signature.contains("-> crate::error::Result<");
-            let lines = before.lines().rev().skip(usize::from(!indent.is_empty()));
-            let documentation: Vec<&str> = lines
-                .map(str::trim)
-                .take_while(|line| line.starts_with("///") || line.starts_with("#["))
-                .collect();
-            if can_fail
-                && !signature.contains("Result<Meta>")
-                && !documentation.contains(&"/// # Errors")
-            {
-                let name = signature
-                    .split('(')
-                    .next()
-                    .unwrap_or_default()
-                    .rsplit(' ')
-                    .next()
-                    .unwrap_or_default();
-                found.push(file.at(
-                    offset,
-                    &format!(
-                        "`{name}` returns a Result without `# Errors`: say which kind, and when"
-                    ),
-                ));
-            }
-        }
-    }
-    found
-}
-
 /// The argument list that begins with the parenthesis at the start of a text, cut at its commas.
 fn arguments(text: &str) -> Vec<&str> {
     let (mut depth, mut start, mut found) = (0_i32, 1, Vec::new());
@@ -207,11 +162,6 @@ fn every_file_says_what_it_is_for() {
 }
 
 #[test]
-fn every_public_function_says_how_it_fails() {
-    assert_eq!(without_errors(&sources()), Vec::<String>::new());
-}
-
-#[test]
 fn no_call_has_a_flag_without_a_name() {
     assert_eq!(with_bare_flags(&sources()), Vec::<String>::new());
 }
@@ -222,13 +172,6 @@ fn every_breach_of_a_habit_is_found() {
     assert_eq!(
         without_purpose(&[File::new("core/ids/zcta.rs", "use std::fmt;\n")]),
         ["src/core/ids/zcta.rs:1: begins without `//!`: say what the file is for"]
-    );
-    let silent = "/// Opens it.\npub fn open(path: &Path) -> Result<Self> {\n}\n";
-    assert_eq!(
-        without_errors(&[File::new("store/home.rs", silent)]),
-        [
-            "src/store/home.rs:2: `open` returns a Result without `# Errors`: say which kind, and when"
-        ]
     );
     let flagged = "//! Reads.\nfn read(text: &str, is_strict: bool) {}\nfn all() {\n    read(\"a, (b\", true);\n}\n";
     let found = with_bare_flags(&[File::new("build/decode/csv.rs", flagged)]);
@@ -241,12 +184,7 @@ fn every_breach_of_a_habit_is_found() {
     let kept = "//! Reads.\n\n/// Opens it.\n///\n/// # Errors\n/// `Store`, when it is not there.\n#[must_use]\npub fn open() -> Result<()> {\n    let is_strict = true;\n    read(\"a\", is_strict)\n}\nfn read(text: &str, is_strict: bool) {}\n/// Answers.\npub fn search(call: &Call<'_>) -> Result<Meta> {}\n#[cfg(test)]\nmod tests { fn f() { read(\"a\", true) } }\n";
     let kept = [File::new("store/home.rs", kept)];
     assert_eq!(
-        [
-            without_purpose(&kept),
-            without_errors(&kept),
-            with_bare_flags(&kept)
-        ]
-        .concat(),
+        [without_purpose(&kept), with_bare_flags(&kept)].concat(),
         Vec::<String>::new()
     );
 }

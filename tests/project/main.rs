@@ -11,3 +11,4 @@ mod declarations;
 mod documents;
 mod fixtures;
 mod habits;
+mod language;

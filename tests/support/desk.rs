@@ -1,4 +1,4 @@
-//! Places with declarations of their own, which tests of several commands share.
+//! Creates places with their own declarations, for the tests of several commands.
 
 use std::path::PathBuf;
 
@@ -12,7 +12,7 @@ pub const FILE: &str = "CONSTRUCTIONLICENSE_1.csv";
 pub const URL: &str =
     "https://www2.myfloridalicense.com/sto/file_download/extracts/CONSTRUCTIONLICENSE_1.csv";
 
-/// A place whose declaration of Florida's licenses is changed; its floors are those of a fixture.
+/// A place with a changed declaration of Florida's licenses, whose minimum sizes fit a fixture.
 pub struct Desk {
     pub place: Place,
     pub declarations: String,
@@ -29,13 +29,13 @@ impl Desk {
         let lenient = text
             .replace("min_bytes = 10_000_000", "min_bytes = 1")
             .replace("min_rows = 50_000", "min_rows = 1");
-        // The dates of the tests stand still: only the test that is about it may find a file late.
+        // The tests use fixed dates: only the test about lateness may find a file late.
         let patient = lenient.replace("grace = \"10 days\"", "grace = \"100 years\"");
         assert_ne!(patient, lenient);
-        // Of a few rows, one more with a word that nobody knows is a large part.
+        // Among a few rows, one more with an unknown word is a large share.
         let growth = "[expect.\"license.license\"]\nwords = { status = { max_growth_points = 100.0 }, profession = { max_growth_points = 100.0 } }";
         let patient = patient.replace("[expect.\"license.license\"]", growth);
-        // What a person confirms is a layout that nobody has seen.
+        // An operator confirms a layout known from documentation only.
         let patient = patient.replace("kind = \"excerpt\"", "kind = \"documented\"");
         let changed = change(patient.clone());
         assert_ne!(patient, changed);
@@ -57,7 +57,7 @@ impl Desk {
         answer(command.env_remove("SUDO_USER").env("USER", "ada"))
     }
 
-    /// A run that asks the publishers.
+    /// A run that contacts the publishers.
     pub fn run(&self) -> Answer {
         self.pubdata(&["run", SOURCE, "--json"])
     }
@@ -71,14 +71,14 @@ impl Desk {
         self.pubdata(&[&["import", SOURCE, &file, "--json"], arguments].concat())
     }
 
-    /// The one file that the newest release was made from.
+    /// The only input file of the newest release.
     pub fn input(&self) -> Value {
         self.place.manifest()["tasks"][SOURCE]["inputs"][0].clone()
     }
 }
 
-/// The declarations of the gazetteer as they are, but for floors that samples do not reach and a
-/// calendar of this test.
+/// The gazetteer's declarations without minimum sizes, which samples do not reach, and with this
+/// test's calendar.
 pub fn gazetteer() -> DeclarationFiles {
     let files = DeclarationFiles::built_in();
     let text = |path: &str| String::from_utf8(files.read(path).unwrap().to_vec()).unwrap();

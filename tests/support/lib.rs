@@ -4,7 +4,7 @@
     clippy::unwrap_used,
     clippy::print_stderr,
     clippy::new_without_default,
-    reason = "a test may stop at once, says why it skips, and makes places by name"
+    reason = "a test may panic, prints the reason for a skip, and creates places by name"
 )]
 
 pub mod desk;
@@ -40,8 +40,8 @@ use tempfile::TempDir;
 use publisher::archive;
 
 /// Hashes everything that a release of the fixtures depends on: code, declarations, fixtures, and
-/// today, the date of files that have none. A change of the API or of the command line alone leaves
-/// it as it is.
+/// today's date, which is that of files without a date. A change to the API or the command line
+/// alone does not change the hash.
 fn state_of_the_fixtures() -> String {
     let code = ["core", "store", "fetch", "build", "run"].map(|member| project("src").join(member));
     let declared = ["pipelines", "schemas"].map(project);
@@ -64,13 +64,13 @@ fn state_of_the_fixtures() -> String {
 /// The test binaries, each a folder of `tests/`.
 pub const BINARIES: [&str; 4] = ["api", "build", "nightly", "project"];
 
-/// The folder that Cargo builds into, which holds `deps/` with the running test: `target/debug`.
+/// Cargo's output folder, which holds `deps/` with the running test: `target/debug`.
 fn target_folder() -> PathBuf {
     let test = std::env::current_exe().unwrap();
     test.ancestors().nth(2).unwrap().to_owned()
 }
 
-/// The program, which Cargo builds before it runs a test binary of the package.
+/// Path of the program, which Cargo builds before it runs a test binary of the package.
 pub fn program() -> PathBuf {
     let program = target_folder().join(format!("pubdata{}", std::env::consts::EXE_SUFFIX));
     assert!(
@@ -81,7 +81,7 @@ pub fn program() -> PathBuf {
     program
 }
 
-/// A folder of this project.
+/// Path of a folder in this project.
 pub fn project(path: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR"))
         .ancestors()
@@ -90,7 +90,7 @@ pub fn project(path: &str) -> PathBuf {
         .join(path)
 }
 
-/// The `source` folders of every fixture case of a name, sorted.
+/// The `source` folders of every fixture case with a name, sorted.
 pub fn case_sources(case: &str) -> Vec<PathBuf> {
     let mut sources = Vec::new();
     for family in folders(&project("fixtures")) {
@@ -104,7 +104,7 @@ pub fn case_sources(case: &str) -> Vec<PathBuf> {
     sources
 }
 
-/// The folders in a folder, sorted.
+/// Folders in a folder, sorted.
 pub fn folders(parent: &Path) -> Vec<PathBuf> {
     let mut folders: Vec<PathBuf> = std::fs::read_dir(parent)
         .unwrap()
@@ -143,12 +143,12 @@ pub fn copy_folder(from: &Path, to: &Path) {
     }
 }
 
-/// A mirror of the basic fixtures and an empty home, in a temporary folder of their own.
+/// A mirror of the basic fixtures and an empty home, in a separate temporary folder.
 pub struct Place {
     folder: TempDir,
 }
 
-/// What the program said.
+/// Output of the program.
 #[derive(Debug)]
 pub struct Answer {
     pub code: Option<i32>,
@@ -162,9 +162,9 @@ impl Answer {
             .unwrap_or_else(|error| panic!("not JSON ({error}): {self:#?}"))
     }
 
-    /// Asserts the exit code, showing everything the program said when it is another. A run that
-    /// published everything ends with 0 here also where words of the fixtures have no known
-    /// meaning: most lists have one on purpose, and nothing else may need a person then.
+    /// Asserts the exit code, and shows the complete output if it differs. A run that published
+    /// everything also counts as 0 if some words of the fixtures are unknown: most lists contain
+    /// one on purpose. No other issue may need an operator then.
     #[track_caller]
     pub fn expect(self, code: i32) -> Self {
         let is_as_asked = self.code == Some(code)
@@ -173,12 +173,12 @@ impl Answer {
         self
     }
 
-    /// Whether a run's JSON says that nothing needs a person but words without a known meaning.
+    /// Returns true if unknown words are the only issues of a run that need an operator.
     fn needs_words_alone(&self) -> bool {
         let Ok(report) = serde_json::from_str::<Value>(&self.stdout) else {
             return false;
         };
-        // A column that nobody fills is no reason for another exit code.
+        // An empty column does not change the exit code either.
         let is_of_words = |finding: &Value| {
             ["unknown_words", "meaning_lost", "empty_column"]
                 .contains(&finding["code"].as_str().unwrap_or_default())
@@ -198,7 +198,7 @@ impl Answer {
             .is_some_and(|tasks| tasks.iter().all(needs_nobody_else))
     }
 
-    /// What became of a task, from a run's JSON.
+    /// Outcome of a task, from a run's JSON.
     #[track_caller]
     pub fn task(&self, task_id: &str) -> Value {
         let report = self.json();
@@ -210,7 +210,7 @@ impl Answer {
             .unwrap_or_else(|| panic!("no task {task_id}: {report:#}"))
     }
 
-    /// The reasons of a task in one text, with what a person can do.
+    /// Reasons of a task in one text, with the operator's hints.
     #[track_caller]
     pub fn reasons(&self, task_id: &str) -> String {
         let task = self.task(task_id);
@@ -237,8 +237,8 @@ impl Place {
         Self::holding(&[])
     }
 
-    /// A place with the fixtures of some families or pipelines alone, and the operator's choice to
-    /// run no others.
+    /// A place with the fixtures of some families or pipelines alone, and an operator's selection
+    /// of just these.
     pub fn with(selected: &[&str]) -> Self {
         let place = Self::holding(selected);
         std::fs::create_dir_all(place.home()).unwrap();
@@ -283,9 +283,8 @@ impl Place {
         Self::with(selected).kept(&selected.join("+"), |place| drop(place.run(&[]).expect(0)))
     }
 
-    /// A place that is filled, beside its mirror, by the first test of a day that asks for it; the
-    /// others copy what that one kept. What fills it must depend on the code, the declarations and
-    /// the fixtures alone.
+    /// A place that the first test of a day fills and stores; later tests copy it. The content may
+    /// depend only on the code, the declarations and the fixtures.
     pub fn kept(self, name: &str, fill: impl FnOnce(&Self)) -> Self {
         let kept = target_folder()
             .join("tmp")
@@ -312,7 +311,7 @@ impl Place {
             })
             .for_each(|folder| drop(std::fs::remove_dir_all(folder)));
         fill(&self);
-        // Whole or not at all: a test may be killed here.
+        // The copy is complete or absent: a test may be killed here.
         let copying = kept.join(format!("{name}.copying"));
         drop(std::fs::remove_dir_all(&copying));
         let mirror = self.mirror();
@@ -357,7 +356,7 @@ impl Place {
         std::fs::read_to_string(self.file(ending)).unwrap()
     }
 
-    /// Changes a text file of the mirror. A change that changes nothing is a mistake of the test.
+    /// Changes a text file of the mirror; fails if the text stays the same.
     #[track_caller]
     pub fn edit(&self, ending: &str, change: impl FnOnce(String) -> String) {
         let before = self.read(ending);
@@ -376,8 +375,7 @@ impl Place {
         std::fs::write(path, archive(&[(&name, after.as_bytes())])).unwrap();
     }
 
-    /// Changes the members of an archive of the mirror. A change that changes nothing is a mistake
-    /// of the test.
+    /// Changes the members of an archive of the mirror; fails if they stay the same.
     #[track_caller]
     pub fn edit_archive(&self, ending: &str, change: impl FnOnce(&mut BTreeMap<String, String>)) {
         let path = self.file(ending);
@@ -388,7 +386,7 @@ impl Place {
         std::fs::write(path, packed(&after)).unwrap();
     }
 
-    /// The program with this home, and no setting from the environment of the tests.
+    /// The program with this home, without settings from the tests' environment.
     pub fn command(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new(program());
         for name in [
@@ -441,7 +439,7 @@ impl Place {
         self.pubdata(&["trace", record_id, "--json"])
     }
 
-    /// The release that the channel points at, by the newest generation's file.
+    /// The release that the channel points at, from the newest generation's file.
     #[track_caller]
     pub fn current(&self) -> String {
         let generation = files_below(&self.home().join("channels/nightly"))
@@ -460,7 +458,7 @@ impl Place {
         serde_json::from_slice(&std::fs::read(path).unwrap()).unwrap()
     }
 
-    /// What stands beside the releases as not renewed: reasons by task.
+    /// Reasons from the stale marks of the channel `nightly`, by task.
     pub fn unrenewed(&self) -> BTreeMap<String, String> {
         let value: Value = serde_json::from_slice(
             &std::fs::read(self.home().join("unrenewed/nightly.json")).unwrap(),
@@ -472,19 +470,19 @@ impl Place {
             .collect()
     }
 
-    /// The current release's file of a part.
+    /// File of a part in the current release.
     pub fn part(&self, path: &str) -> PathBuf {
         self.home().join("releases").join(self.current()).join(path)
     }
 
-    /// The rows of a dataset of the current release by `record_id`, read from its Parquet files.
+    /// Rows of a dataset in the current release by `record_id`, read from its Parquet files.
     pub fn rows(&self, dataset_id: &str) -> BTreeMap<String, Record> {
         rows_below(&self.part(dataset_id))
     }
 }
 
-/// The rows of every Parquet file below a folder, or of one, by `record_id`; none when there is no
-/// such folder.
+/// Rows of a Parquet file, or of every Parquet file below a folder, by `record_id`; empty if the
+/// folder does not exist.
 pub fn rows_below(folder: &Path) -> BTreeMap<String, Record> {
     let files = if folder.is_dir() {
         files_below(folder)
@@ -512,7 +510,7 @@ pub fn rows_below(folder: &Path) -> BTreeMap<String, Record> {
                 let record_id = record.0["record_id"].as_str().unwrap().to_owned();
                 assert!(
                     rows.insert(record_id.clone(), record).is_none(),
-                    "{record_id} is there twice"
+                    "{record_id} occurs twice"
                 );
             }
         }
@@ -551,7 +549,7 @@ pub fn only_member(path: &Path) -> (String, String) {
     (name, text)
 }
 
-/// The members of an archive, by name.
+/// Members of an archive by name.
 pub fn members(path: &Path) -> BTreeMap<String, String> {
     member_bytes(path)
         .into_iter()
@@ -559,7 +557,7 @@ pub fn members(path: &Path) -> BTreeMap<String, String> {
         .collect()
 }
 
-/// The members of an archive whose text is in whatever encoding, by name.
+/// Members of an archive by name, as bytes in any encoding.
 pub fn member_bytes(path: &Path) -> BTreeMap<String, Vec<u8>> {
     let mut archive = zip::ZipArchive::new(Cursor::new(std::fs::read(path).unwrap())).unwrap();
     let count = archive.len();
@@ -572,7 +570,7 @@ pub fn member_bytes(path: &Path) -> BTreeMap<String, Vec<u8>> {
     (0..count).map(read).collect()
 }
 
-/// An archive of members.
+/// Packs members into an archive.
 pub fn packed(members: &BTreeMap<String, String>) -> Vec<u8> {
     let members: Vec<(&str, &[u8])> = members
         .iter()
@@ -581,8 +579,8 @@ pub fn packed(members: &BTreeMap<String, String>) -> Vec<u8> {
     archive(&members)
 }
 
-/// What a run in this process works with: the declarations of the program, a home, mirrors, and
-/// waits that no test notices.
+/// Settings of a run in this process: the program's declarations, a home, mirrors, and negligible
+/// waits.
 pub fn settings(home: &Path, mirrors: Vec<String>, files: DeclarationFiles) -> RunSettings {
     let home = Home::open(home).unwrap();
     let fetch = FetchSettings {
@@ -605,7 +603,7 @@ pub fn settings(home: &Path, mirrors: Vec<String>, files: DeclarationFiles) -> R
     }
 }
 
-/// A few tries with waits that no test notices.
+/// A few attempts with negligible waits.
 pub fn instant_waits() -> FetchSettings {
     let wait = Duration::from_millis(1);
     let proxy = ProxySettings::default();
@@ -619,8 +617,8 @@ pub fn instant_waits() -> FetchSettings {
     }
 }
 
-/// Changes the text of the mirror's files that were published, one after the other; a change of
-/// none leaves a file as it is. The sources by the URLs that were changed. Of what is not UTF-8
+/// Changes the text of the mirror's published files one after the other, and returns the sources by
+/// the changed URLs. A file stays as it is if `change` returns none. In a file that is not UTF-8,
 /// each byte is a character.
 pub fn edit_sources(
     place: &Place,
@@ -716,7 +714,7 @@ pub async fn plan_here(settings: &RunSettings) -> Plan {
         .unwrap()
 }
 
-/// A clock that stands.
+/// A fixed clock.
 pub struct ClockAt(pub Timestamp);
 
 impl Clock for ClockAt {
@@ -733,7 +731,7 @@ impl Clock for ClockAt {
     }
 }
 
-/// Hears nothing.
+/// Ignores all progress.
 pub struct Silent;
 
 impl FetchProgress for Silent {
@@ -749,8 +747,8 @@ impl Observer for Silent {
     fn built(&self, _: &TaskReport) {}
 }
 
-/// A file or folder of real agency data below `PUBDATA_SHARED_DATA` (`../shared/data` by default);
-/// none, with a printed reason, when it is not there.
+/// File or folder of real agency data below `PUBDATA_SHARED_DATA` (`../shared/data` by default).
+/// Returns none and prints the reason if it does not exist.
 pub fn shared_data(path: &str) -> Option<PathBuf> {
     let root = std::env::var_os("PUBDATA_SHARED_DATA")
         .map_or_else(|| project("../shared/data"), PathBuf::from);

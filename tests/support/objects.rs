@@ -1,5 +1,5 @@
-//! An object store of the tests' own, which speaks as much of S3's protocol as the program uses,
-//! and fails as S3 does when it is told to.
+//! Provides an object store for tests that implements the part of S3's protocol that the program
+//! uses, and fails like S3 on request.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex};
@@ -9,21 +9,21 @@ use axum::body::{Body, Bytes};
 use axum::extract::{DefaultBodyLimit, State};
 use axum::http::{HeaderMap, Method, Response, StatusCode, Uri};
 
-/// How the store fails.
+/// Failure mode of the store.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fault {
-    /// The first creation of each file is refused with 409 `ConditionalRequestConflict`, and
-    /// nothing comes of it.
+    /// Refuses the first creation of each file with 409 `ConditionalRequestConflict`, without
+    /// effect.
     Conflict,
-    /// The first creation of each file is done and answered with an error.
+    /// Performs the first creation of each file and answers with an error.
     LostAnswer,
-    /// Every third request is answered with 503.
+    /// Answers every third request with 503.
     Unavailable,
-    /// Conditions are ignored.
+    /// Ignores conditions.
     Unconditional,
 }
 
-/// A server of one bucket on loopback; it ends with the runtime that it was started on.
+/// A server of one bucket on loopback; ends with the runtime that started it.
 pub struct ObjectServer {
     pub endpoint: String,
     state: Arc<Mutex<Bucket>>,
@@ -31,14 +31,14 @@ pub struct ObjectServer {
 
 #[derive(Default)]
 struct Bucket {
-    /// By key, with the second each was written in.
+    /// Objects by key, with the time of writing in seconds.
     objects: BTreeMap<String, (Bytes, jiff::Timestamp)>,
     faults: Vec<Fault>,
     requests: u64,
     failed: BTreeSet<String>,
     /// Keys of files that were read.
     read: Vec<String>,
-    /// Bytes of each file that were given out, as a range or whole.
+    /// Bytes sent for each file, as a range or whole.
     given: BTreeMap<String, usize>,
 }
 
@@ -65,7 +65,7 @@ impl ObjectServer {
         Self { endpoint, state }
     }
 
-    /// What a process needs to find it.
+    /// Environment variables that point a process at the store.
     pub fn environment(&self) -> Vec<(String, String)> {
         let fixed = [
             ("AWS_ALLOW_HTTP", "true"),
@@ -85,7 +85,7 @@ impl ObjectServer {
         self.state.lock().unwrap().objects.keys().cloned().collect()
     }
 
-    /// The bytes of a file.
+    /// Bytes of a file.
     pub fn object(&self, key: &str) -> Bytes {
         self.state.lock().unwrap().objects[key].0.clone()
     }
@@ -95,7 +95,7 @@ impl ObjectServer {
         std::mem::take(&mut self.state.lock().unwrap().read)
     }
 
-    /// Bytes of a file that were given out since the last call.
+    /// Bytes sent for a file since the last call.
     pub fn given(&self, key_ending: &str) -> usize {
         let given = std::mem::take(&mut self.state.lock().unwrap().given);
         given
@@ -105,7 +105,7 @@ impl ObjectServer {
             .sum()
     }
 
-    /// Files of which a creation failed as it was told to.
+    /// Number of files whose creation failed on purpose.
     pub fn failed(&self) -> usize {
         self.state.lock().unwrap().failed.len()
     }
@@ -304,7 +304,7 @@ fn error(code: StatusCode, name: &str) -> Response<Body> {
     Response::builder()
         .status(code)
         .body(Body::from(format!(
-            "<Error><Code>{name}</Code><Message>as it was told to</Message></Error>"
+            "<Error><Code>{name}</Code><Message>requested by the test</Message></Error>"
         )))
         .unwrap()
 }

@@ -1,19 +1,19 @@
-//! Other people's programs against ours: readers of the published Parquet, a generator of requests
+//! Runs programs by others against ours: readers of the published Parquet, a generator of requests
 //! against the API, generators of clients, and a WebSocket client. They are Python packages
 //! (`.ci/python-requirements.txt`), found through `PUBDATA_TEST_PYTHON`; without them these tests
-//! say so and skip.
+//! print a notice and skip.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 use crate::{Place, copy_folder};
 
-/// The interpreter that has the packages; none, having said why, when there is no such interpreter.
+/// Interpreter that has the packages. Returns none and prints the reason if it is missing.
 pub fn python(packages: &[&str]) -> Option<PathBuf> {
     python_of("PUBDATA_TEST_PYTHON", packages)
 }
 
-/// The same of an interpreter that another variable names.
+/// The same for an interpreter that another variable names.
 pub fn python_of(variable: &str, packages: &[&str]) -> Option<PathBuf> {
     let Some(interpreter) = std::env::var_os(variable)
         .filter(|path| !path.is_empty())
@@ -49,12 +49,12 @@ pub fn python_of(variable: &str, packages: &[&str]) -> Option<PathBuf> {
     }
 }
 
-/// A script of `tests/peers`.
+/// Path of a script in `tests/peers`.
 pub fn script(name: &str) -> PathBuf {
     crate::project("tests/peers").join(name)
 }
 
-/// Runs the program and returns what it wrote.
+/// Runs the program and returns its output.
 pub fn pubdata(arguments: &[&str]) -> Output {
     Command::new(crate::program())
         .args(arguments)

@@ -1,7 +1,7 @@
-//! An in-process HTTP server that plays the publishers, well behaved or not. Each path answers with
-//! its replies in turn, the last one again and again; paths without replies are files of a folder,
-//! when there is one, or 404. Speaks HTTP/1.1, one request per connection, with TLS under names of
-//! its own where a test asks for that.
+//! Provides an in-process HTTP server that plays the publishers, well behaved or not. Each path
+//! answers with its replies in turn and repeats the last one. Paths without replies are files of a
+//! folder, if set, or 404. Speaks HTTP/1.1 with one request per connection, and TLS under chosen
+//! host names on request.
 
 mod archives;
 mod network;
@@ -34,21 +34,21 @@ struct Site {
     received: Mutex<Vec<Received>>,
 }
 
-/// A request as it came.
+/// A received request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Received {
     pub method: String,
     /// Path and query.
     pub target: String,
-    /// By lower-case name.
+    /// Headers by lower-case name.
     pub headers: BTreeMap<String, String>,
-    /// What was sent along.
+    /// Request body.
     pub body: String,
     pub at: Instant,
 }
 
 impl Received {
-    /// A header's value, empty when it was not sent.
+    /// Value of a header; empty if it was not sent.
     pub fn header(&self, name: &str) -> &str {
         self.headers.get(name).map_or("", String::as_str)
     }
@@ -65,35 +65,35 @@ pub struct Reply {
     delivery: Delivery,
 }
 
-/// How the end of a body is known.
+/// How the client knows the end of a body.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Framing {
     Length,
     Chunks,
-    /// The connection ends.
+    /// The connection closes.
     Close,
 }
 
 #[derive(Debug, Clone, Copy)]
 enum Delivery {
     Whole,
-    /// Closes the connection after so many bytes.
+    /// Closes the connection after this number of bytes.
     CutAfter(usize),
-    /// Falls silent after so many bytes.
+    /// Stops sending after this number of bytes.
     StallAfter(usize),
-    /// Sends the body again and again, a byte from time to time.
+    /// Sends the body repeatedly, one byte from time to time.
     Dripping,
     /// Repeats the body without end.
     Endless,
 }
 
 impl Publisher {
-    /// Starts on a free port of this machine.
+    /// Starts on a free loopback port.
     pub async fn start() -> Self {
         Self::listen(None).await
     }
 
-    /// Starts with TLS, by certificates of an authority for these hosts.
+    /// Starts with TLS, with certificates of an authority for these hosts.
     pub async fn start_tls(authority: &Authority, hosts: &[&str]) -> Self {
         Self::listen(Some(authority.server(hosts, &[]).into())).await
     }
@@ -109,7 +109,7 @@ impl Publisher {
                 tokio::spawn(async move {
                     match tls {
                         None => answer(stream, site).await,
-                        // A client that does not trust the certificate hangs up.
+                        // A client that does not trust the certificate disconnects.
                         Some(tls) => {
                             if let Ok(stream) = tls.accept(stream).await {
                                 answer(stream, site).await;
@@ -126,7 +126,7 @@ impl Publisher {
         }
     }
 
-    /// Where the hosts of a publisher with TLS are found.
+    /// Address for the hosts of a publisher with TLS.
     pub fn address(&self) -> SocketAddr {
         self.address
     }
@@ -137,7 +137,7 @@ impl Publisher {
         format!("http://{}", self.address)
     }
 
-    /// The URL of a path (and query).
+    /// URL of a path (and query).
     pub fn url(&self, target: &str) -> String {
         format!("{}{target}", self.base_url())
     }
@@ -152,12 +152,12 @@ impl Publisher {
             .insert(target.to_owned(), replies.into());
     }
 
-    /// Serves a folder's files wherever there is no route, with ETag, date, ranges and conditions.
+    /// Serves a folder's files for paths without a route, with ETag, date, ranges and conditions.
     pub fn serve_folder(&self, folder: &Path) {
         *self.site.folder.lock().unwrap() = Some(folder.to_owned());
     }
 
-    /// The requests for a path (and query), in order.
+    /// Requests for a path (and query), in order.
     pub fn requests(&self, target: &str) -> Vec<Received> {
         self.all_requests()
             .into_iter()
@@ -178,8 +178,8 @@ impl Drop for Publisher {
 }
 
 impl Reply {
-    /// A file with status 200; answers conditions (304) and ranges (206, 416) as its ETag and date
-    /// allow.
+    /// A file with status 200; answers conditions (304) and ranges (206, 416) according to its ETag
+    /// and date.
     pub fn file(body: impl Into<Bytes>) -> Self {
         Self {
             is_file: true,
@@ -187,7 +187,7 @@ impl Reply {
         }
     }
 
-    /// A status with a body, whatever was asked.
+    /// A status with a body, for any request.
     pub fn body(status: u16, body: impl Into<Bytes>) -> Self {
         Self {
             status,
@@ -210,7 +210,7 @@ impl Reply {
         Self::body(status, page).content_type("text/html; charset=utf-8")
     }
 
-    /// What the Census Data API answers since May 2026 when the key is missing or wrong.
+    /// Answer of the Census Data API since May 2026 to a missing or wrong key.
     pub fn key_error(page: &str) -> Self {
         Self::status(302)
             .header("Location", &format!("/data/{page}"))
@@ -222,7 +222,7 @@ impl Reply {
         self
     }
 
-    /// Give the quotes too: `"v1"`.
+    /// Sets the ETag, which includes its quotes: `"v1"`.
     pub fn etag(self, etag: &str) -> Self {
         self.header("ETag", etag)
     }
@@ -235,25 +235,25 @@ impl Reply {
         self.header("Content-Type", content_type)
     }
 
-    /// Declares the whole length and closes the connection after so many bytes of the body.
+    /// Declares the full length and closes the connection after this number of bytes of the body.
     pub fn cut_after(mut self, bytes: usize) -> Self {
         self.delivery = Delivery::CutAfter(bytes);
         self
     }
 
-    /// Declares the whole length and sends nothing more after so many bytes of the body.
+    /// Declares the full length and stops sending after this number of bytes of the body.
     pub fn stall_after(mut self, bytes: usize) -> Self {
         self.delivery = Delivery::StallAfter(bytes);
         self
     }
 
-    /// Repeats the body until the client hangs up; declares no length.
+    /// Repeats the body until the client disconnects; declares no length.
     pub fn endless(mut self) -> Self {
         self.delivery = Delivery::Endless;
         self.without_length()
     }
 
-    /// Sends a byte from time to time, for as long as the client listens.
+    /// Sends a byte from time to time, as long as the client is connected.
     pub fn dripping(mut self) -> Self {
         self.delivery = Delivery::Dripping;
         self.without_length()
@@ -265,7 +265,7 @@ impl Reply {
         self
     }
 
-    /// Declares no length: the body comes in chunks.
+    /// Declares no length: the body is sent in chunks.
     pub fn chunked(mut self) -> Self {
         self.framing = Framing::Chunks;
         self
@@ -278,7 +278,7 @@ impl Reply {
             .map(|(_, value)| value.as_str())
     }
 
-    /// The reply to a request: the file, that it has not changed, or a range of it.
+    /// Reply to a request: the file, a "not modified" answer, or a range of the file.
     fn to(&self, request: &Received) -> Self {
         let (etag, date) = (
             self.header_value("etag"),
@@ -352,7 +352,7 @@ impl Reply {
                 self.send_body(stream, &self.body[..bytes.min(self.body.len())])
                     .await?;
                 stream.flush().await?;
-                // Ends when the client hangs up.
+                // Ends when the client disconnects.
                 let mut nothing = [0; 1];
                 while stream.read(&mut nothing).await? > 0 {}
             }
@@ -360,7 +360,7 @@ impl Reply {
                 for byte in self.body.chunks(1) {
                     stream.write_all(byte).await?;
                     stream.flush().await?;
-                    // The client's deadline ends it, not a count.
+                    // The client's deadline ends this, not a count.
                     let mut nothing = [0; 1];
                     if tokio::time::timeout(Duration::from_millis(20), stream.read(&mut nothing))
                         .await
@@ -415,7 +415,7 @@ async fn answer(mut stream: impl AsyncRead + AsyncWrite + Unpin, site: Arc<Site>
     let reply = scripted
         .or_else(|| file_of(&folder?, &request.target))
         .unwrap_or_else(|| Reply::page(404));
-    // A client may hang up at any time.
+    // A client may disconnect at any time.
     let _ = reply.to(&request).send(&mut stream).await;
 }
 
@@ -457,7 +457,7 @@ async fn receive(stream: &mut (impl AsyncRead + Unpin)) -> Option<Received> {
     })
 }
 
-/// A folder's file as any static server gives it: the path percent-decoded, no way out of the
+/// Reply of a static server for a folder's file: the path is percent-decoded and cannot leave the
 /// folder.
 fn file_of(folder: &Path, target: &str) -> Option<Reply> {
     let path = percent_decoded(target.split('?').next()?)?;

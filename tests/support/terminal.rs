@@ -1,4 +1,4 @@
-//! A terminal to run the program on: it writes to one what it keeps from a pipe.
+//! Runs the program on a terminal, where it prints text that it omits on a pipe.
 
 use std::fs::File;
 use std::io::Read;
@@ -7,14 +7,15 @@ use std::process::{Command, Stdio};
 use rustix::fs::{Mode, OFlags, open};
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 
-/// What a program wrote to its terminal, standard output and standard error together.
+/// Output of a program on its terminal, standard output and standard error together.
 #[derive(Debug)]
 pub struct Screen {
     pub code: Option<i32>,
     pub text: String,
 }
 
-/// What the program itself sends to a terminal: styles, and how a progress bar is drawn.
+/// Control sequences that the program itself sends to a terminal: styles, and those of progress
+/// bars.
 const OWN: [&str; 10] = [
     "\u{1b}[0m",
     "\u{1b}[1m",
@@ -29,7 +30,7 @@ const OWN: [&str; 10] = [
 ];
 
 impl Screen {
-    /// What a terminal would obey of what others wrote.
+    /// Control characters from other sources that a terminal would execute.
     pub fn obeyed(&self) -> Vec<char> {
         let lines =
             (1..10).flat_map(|lines| [format!("\u{1b}[{lines}A"), format!("\u{1b}[{lines}B")]);
@@ -66,8 +67,8 @@ pub fn on_terminal(mut command: Command) -> Screen {
         .stdout(theirs.try_clone().unwrap())
         .stderr(theirs);
     let mut child = command.spawn().unwrap();
-    // With the command go the last ends of the terminal that the program does not hold: reading
-    // ends with the program.
+    // The command holds the last ends of the terminal outside the program. Without it, reading ends
+    // with the program.
     drop(command);
     let (mut bytes, mut ours) = (Vec::new(), File::from(ours));
     let mut some = [0; 4096];

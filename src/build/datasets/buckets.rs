@@ -1,7 +1,7 @@
-//! Splits the sources of a build on disk by the hash of a column, and reads them bucket by bucket.
-//! A record that could not be read has no key and is the first bucket's.
+//! Splits the sources of a build into bucket files on disk by the hash of a column, and reads them
+//! bucket by bucket. Records that could not be read have no key and belong to the first bucket.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
@@ -10,52 +10,51 @@ use serde::{Deserialize, Serialize};
 
 use super::context::{Context, SourceFrame, SourcePart};
 use super::{RowsRead, Table};
-use crate::decode::{self, HashPartitioner, Malformed, Partitioned};
+use crate::decode::{self, HashPartitioner, KeptRows, Malformed, Partitioned};
 use pubdata_core::error::{Error, Result};
 use pubdata_core::issue::SourceFinding;
 use pubdata_core::pipeline::{Buckets, Declarations, Format};
 use pubdata_core::provenance::{Inputs, Snapshot, SourcePointer};
 
-/// The file of a bucket, of a snapshot's number and of its member's.
+/// Path of a bucket file, by bucket, snapshot number and member number.
 pub type BucketPath<'a> = &'a (dyn Fn(u32, u64, u64) -> PathBuf + Sync);
 
-/// The rows of a build's sources on disk, split by the hash of a column.
+/// Rows of a build's sources on disk, split by the hash of a column.
 pub struct Split<'a> {
     buckets: &'a Buckets,
     path_of: BucketPath<'a>,
-    /// Files and members of each source that has the column, in the order in which they are read.
+    /// Files and members of each source that has the column, in reading order.
     sources: BTreeMap<String, Vec<SplitPart>>,
     pub(super) inputs: Inputs,
     rows: RowsRead,
-    /// Tables of other pipelines that no bucket splits, by pipeline.
+    /// Tables of other pipelines that are not split into buckets, by pipeline.
     tables: Mutex<BTreeMap<String, Arc<Vec<Table>>>>,
 }
 
-/// What is split: files and members in the order in which they are read, and how members are
-/// numbered.
+/// Files and members to split, in reading order, with the numbering of the members.
 #[derive(Clone, Serialize, Deserialize)]
 pub struct ToSplit {
-    /// Each with its source.
+    /// Source id and part.
     parts: Vec<(String, SourcePart)>,
     inputs: Inputs,
 }
 
-/// A file or member that is split.
+/// File or member that has been split.
 #[derive(Serialize, Deserialize)]
 pub struct SplitPart {
     part: SourcePart,
-    /// Names of its columns, in the frame's order.
+    /// Column names, in the order of the frame.
     columns: Vec<String>,
     malformed: Vec<(Malformed, SourcePointer)>,
-    /// Buckets that have rows of it.
+    /// Buckets that hold rows of this part.
     filled: BTreeSet<u32>,
 }
 
 impl ToSplit {
-    /// The files and members of every source of a build that maps the column.
+    /// Lists the files and members of every source that maps the column.
     ///
     /// # Errors
-    /// `Format`, naming the snapshot, when an archive cannot be read.
+    /// `Format`, naming the snapshot, if an archive cannot be read.
     pub fn of(context: Context<'_>, buckets: &Buckets) -> Result<Self> {
         let mut parts = Vec::new();
         for source_id in context.source_ids() {
@@ -64,7 +63,8 @@ impl ToSplit {
             if (is_split || !context.declaration.builds_on.is_empty())
                 && !matches!(source.format, Format::Document { .. })
             {
-                // Members are numbered here, one after the other, whatever the threads do.
+                // Number the members here, in order, so that the numbers do not depend on the
+                // threads.
                 let numbered = context.parts(&source_id)?;
                 parts.extend(
                     numbered
@@ -80,51 +80,74 @@ impl ToSplit {
         })
     }
 
-    /// The snapshot of each file or member, in their order.
+    /// Returns the snapshot of each file or member, in order.
     pub fn snapshots(&self) -> impl Iterator<Item = &Snapshot> {
         self.parts.iter().map(|(_, part)| &part.snapshot)
     }
 
-    /// The archive's member that the file of a number is; none where it is no archive.
+    /// Returns the name of the archive member with this index, or `None` if the file is not an
+    /// archive.
     pub fn member(&self, number: usize) -> Option<&str> {
         self.parts[number].1.member.as_deref()
     }
 
-    /// Whether a source is split; one that is not is read whole for each bucket.
+    /// Returns true if the source is split. A source that is not split is read whole for each
+    /// bucket.
     pub fn has(&self, source_id: &str) -> bool {
         self.parts.iter().any(|(split, _)| split == source_id)
     }
 
-    /// The snapshots and members of the build, as they are numbered.
+    /// Returns the keys of the records in the files of some snapshots, by their numbers.
+    ///
+    /// # Errors
+    /// `Format`, once there are more than `limit` keys.
+    pub fn keys(
+        &self,
+        numbers: &BTreeSet<u64>,
+        context: &Context<'_>,
+        buckets: &Buckets,
+        limit: usize,
+    ) -> Result<HashSet<String>> {
+        let mut keys = HashSet::new();
+        for (_, part) in self
+            .parts
+            .iter()
+            .filter(|(_, part)| numbers.contains(&part.number))
+        {
+            context.collect_keys(part, buckets, limit, &mut keys)?;
+        }
+        Ok(keys)
+    }
+
+    /// Returns the snapshots and members of the build, as numbered.
     pub fn inputs(&self) -> &Inputs {
         &self.inputs
     }
 
-    /// Splits the file or member of a number. Of a build of one bucket alone, only its rows are
-    /// kept.
+    /// Splits the file or member of a number.
     ///
     /// # Errors
-    /// `Format`, naming the snapshot, when the file is not what was declared; `Store`, when the
+    /// `Format`, naming the snapshot, if the file does not match its declaration; `Store` if the
     /// rows cannot be written.
     pub fn split(
         &self,
         number: usize,
         context: &Context<'_>,
         buckets: &Buckets,
-        only: Option<u32>,
+        kept: KeptRows<'_>,
         path_of: BucketPath<'_>,
     ) -> Result<SplitPart> {
-        split(context, &self.parts[number].1, buckets, only, path_of)
+        split(context, &self.parts[number].1, buckets, kept, path_of)
     }
 }
 
 impl SplitPart {
-    /// Numbers of its snapshot and member, for pointers and [`BucketPath`].
+    /// Returns the numbers of the snapshot and the member, for pointers and [`BucketPath`].
     pub fn numbers(&self) -> (u64, u64) {
         (self.part.number, self.part.member_number)
     }
 
-    /// The buckets that have rows of it, and the file of each.
+    /// Returns the buckets that hold rows of this part, with the file of each.
     pub fn files(&self, path_of: BucketPath<'_>) -> Vec<(u32, PathBuf)> {
         self.filled
             .iter()
@@ -139,20 +162,22 @@ impl SplitPart {
 }
 
 impl<'a> Split<'a> {
-    /// Splits every source of a build that maps the column: each file and member once, several side
-    /// by side. Of a build of one bucket alone, only its rows are kept.
+    /// Splits every source of a build that maps the column: each file and member once, several in
+    /// parallel. Rows and columns of the snapshots with the numbers `uncounted` are not counted.
     ///
     /// # Errors
-    /// `Format`, naming the snapshot, when a file is not what was declared; `Store`, when the rows
+    /// `Format`, naming the snapshot, if a file does not match its declaration; `Store` if the rows
     /// cannot be written.
     pub fn write<'c>(
         open: impl Fn() -> Context<'c>,
         buckets: &'a Buckets,
-        only: Option<u32>,
+        kept: KeptRows<'_>,
+        uncounted: &BTreeSet<u64>,
         path_of: BucketPath<'a>,
     ) -> Result<Self> {
         let to_split = ToSplit::of(open(), buckets)?;
         let context = open().numbered(to_split.inputs.clone());
+        let not_counting = open().numbered(to_split.inputs.clone());
         let next = AtomicUsize::new(0);
         let done: Mutex<BTreeMap<usize, Result<SplitPart>>> = Mutex::default();
         std::thread::scope(|scope| {
@@ -161,7 +186,9 @@ impl<'a> Split<'a> {
                     while let Some(number) = Some(next.fetch_add(1, Ordering::Relaxed))
                         .filter(|number| *number < to_split.parts.len())
                     {
-                        let split = to_split.split(number, &context, buckets, only, path_of);
+                        let is_counted = !uncounted.contains(&to_split.parts[number].1.number);
+                        let context = if is_counted { &context } else { &not_counting };
+                        let split = to_split.split(number, context, buckets, kept, path_of);
                         done.lock()
                             .expect("nothing panics while holding it")
                             .insert(number, split);
@@ -183,7 +210,7 @@ impl<'a> Split<'a> {
         ))
     }
 
-    /// Of parts that were split, in their order, and the rows that were read of them.
+    /// Assembles parts that have been split, in order, with the rows that were read from them.
     pub fn of(
         buckets: &'a Buckets,
         to_split: &ToSplit,
@@ -205,12 +232,14 @@ impl<'a> Split<'a> {
         }
     }
 
-    /// Whether a source is split; one that is not is read whole for each bucket.
+    /// Returns true if the source is split. A source that is not split is read whole for each
+    /// bucket.
     pub(super) fn has(&self, source_id: &str) -> bool {
         self.sources.contains_key(source_id)
     }
 
-    /// Tables that all buckets share: made by the first that asks, while the others wait.
+    /// Returns tables that all buckets share. The first bucket that needs them builds them while
+    /// the others wait.
     pub(super) fn once(
         &self,
         pipeline_id: &str,
@@ -229,22 +258,22 @@ impl<'a> Split<'a> {
         Ok(made)
     }
 
-    /// Rows that were split, by source.
+    /// Returns the number of split rows by source.
     pub fn rows(&self) -> BTreeMap<String, u64> {
         self.rows.by_source()
     }
 
-    /// What needs attention about the sources that were split.
+    /// Reports columns of the split sources that need attention.
     pub fn findings(&self, declarations: &Declarations) -> Vec<SourceFinding> {
         self.rows.findings(declarations)
     }
 
-    /// Number of buckets.
+    /// Returns the number of buckets.
     pub fn count(&self) -> u32 {
         self.buckets.count
     }
 
-    /// Whether a bucket has nothing to tell: no row, and no record that could not be read.
+    /// Returns true if a bucket has no rows and no unreadable records.
     pub fn is_empty(&self, bucket: u32) -> bool {
         let has_any = |split: &SplitPart| {
             split.filled.contains(&bucket) || (bucket == 0 && !split.malformed.is_empty())
@@ -252,12 +281,17 @@ impl<'a> Split<'a> {
         !self.sources.values().flatten().any(has_any)
     }
 
-    /// The rows of a source that are in a bucket. Records that could not be read have no key: they
-    /// are the first bucket's.
+    /// Reads the rows of a source that are in a bucket, from the snapshots whose numbers are visible.
+    /// Records that could not be read have no key: they belong to the first bucket.
     ///
     /// # Errors
     /// `Store`, when the rows cannot be read again.
-    pub(super) fn read(&self, source_id: &str, bucket: u32) -> Result<Vec<SourceFrame>> {
+    pub(super) fn read(
+        &self,
+        source_id: &str,
+        bucket: u32,
+        is_visible: &dyn Fn(u64) -> bool,
+    ) -> Result<Vec<SourceFrame>> {
         let read = |split: &SplitPart| {
             let part = &split.part;
             let path = (self.path_of)(bucket, part.number, part.member_number);
@@ -274,6 +308,7 @@ impl<'a> Split<'a> {
             .get(source_id)
             .into_iter()
             .flatten()
+            .filter(|split| is_visible(split.part.number))
             .map(read)
             .collect()
     }
@@ -283,7 +318,7 @@ fn split(
     context: &Context<'_>,
     part: &SourcePart,
     buckets: &Buckets,
-    only: Option<u32>,
+    kept: KeptRows<'_>,
     path_of: BucketPath<'_>,
 ) -> Result<SplitPart> {
     let path_of = |bucket: u32| path_of(bucket, part.number, part.member_number);
@@ -291,7 +326,7 @@ fn split(
         key: &buckets.key,
         fallback_key: buckets.fallback_key.as_deref(),
         count: buckets.count,
-        only,
+        kept,
         path_of: &path_of,
     };
     let (

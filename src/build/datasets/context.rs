@@ -1,7 +1,7 @@
-//! What a build may see: its declaration, its partition, and its sources decoded as declared. It
-//! counts every row that it hands out, so that the build has to account for it.
+//! Gives a build its declaration, its partition and its decoded sources. Counts every row it
+//! returns, so that the build has to account for each.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
@@ -20,53 +20,55 @@ use pubdata_core::contract::Words;
 use pubdata_core::error::{Error, Result, ResultExt};
 use pubdata_core::ids::bucket_name;
 use pubdata_core::issue::{Issue, Severity};
-use pubdata_core::pipeline::{Declaration, Declarations, Source, expand, is_packed};
+use pubdata_core::pipeline::{Buckets, Declaration, Declarations, Source, expand, is_packed};
 use pubdata_core::provenance::{Inputs, POINTERS, Snapshot, SourcePointer};
 
-/// The bucket of a build that is not split.
+/// Bucket of a build that is not split.
 const WHOLE: &str = "0";
 
-/// What a build may see: its declaration, its partition and its snapshots.
+/// Declaration, partition and snapshots of one build: everything that it may read.
 pub struct Context<'a> {
     pub declaration: &'a Declaration,
     declarations: &'a Declarations,
-    /// Value of the partition's URL variable, when the pipeline has partitions.
+    /// Value of the partition's URL variable, if the pipeline has partitions.
     pub partition: Option<String>,
     bucket: String,
     inputs: Mutex<Inputs>,
     rows: Mutex<RowsRead>,
     locate: &'a (dyn Fn(&Snapshot) -> PathBuf + Sync),
     elsewhere: Option<&'a Elsewhere>,
-    /// Reads only these records: how one record is made again from its own bytes.
+    /// Restricts reading to these records, to rebuild one record from its own bytes.
     only: Option<Ranges>,
-    /// Where the rows of a bucket are, and its number.
+    /// Bucket files and the number of the bucket to read.
     split: Option<(&'a Split<'a>, u32)>,
+    /// Numbers of snapshots that the build does not see.
+    hidden: Option<&'a BTreeSet<u64>>,
 }
 
-/// The decoded records of one file.
+/// Decoded records of one file.
 pub struct SourceFrame {
-    /// The values of the URL variables; of pages, without their number.
+    /// Values of the URL variables; for pages, without the page number.
     pub keys: BTreeMap<String, String>,
     pub source_version: String,
-    /// Day of the newest archive member that the records are from, `YYYY-MM-DD`, where the archive
-    /// says it.
+    /// Day of the newest archive member that the records come from, `YYYY-MM-DD`, if the archive
+    /// states it.
     pub member_date: Option<String>,
     pub frame: DataFrame,
-    /// Findings of decoding, not yet assigned to a dataset.
+    /// Issues of decoding, not yet assigned to a dataset.
     malformed: Vec<(Malformed, SourcePointer)>,
 }
 
-/// A source whose file is one document.
+/// Source whose file is one document.
 pub struct SourceDocument {
-    /// Number of the snapshot, for pointers.
+    /// Snapshot number, for pointers.
     pub number: u64,
     pub snapshot: Snapshot,
     pub content: Vec<u8>,
 }
 
 impl<'a> Context<'a> {
-    /// `locate` gives the file of a snapshot; `only`, when given, restricts every source to the
-    /// records pointed to.
+    /// Creates a context. `locate` returns the path of a snapshot; `only` restricts every source to
+    /// the records it points to.
     pub fn new(
         declarations: &'a Declarations,
         declaration: &'a Declaration,
@@ -87,10 +89,11 @@ impl<'a> Context<'a> {
             elsewhere: None,
             only,
             split: None,
+            hidden: None,
         }
     }
 
-    /// With archives that are not, or not all, on this machine.
+    /// Adds archives that are not, or not completely, on this machine.
     #[must_use]
     pub fn with_elsewhere(self, elsewhere: &'a Elsewhere) -> Self {
         Self {
@@ -99,7 +102,7 @@ impl<'a> Context<'a> {
         }
     }
 
-    /// With members that are numbered already.
+    /// Uses members that are already numbered.
     #[must_use]
     pub fn numbered(self, inputs: Inputs) -> Self {
         Self {
@@ -108,7 +111,7 @@ impl<'a> Context<'a> {
         }
     }
 
-    /// For records of a bucket that is not the only one.
+    /// Restricts the build to one of several buckets.
     #[must_use]
     pub fn in_bucket(self, bucket: &str) -> Self {
         Self {
@@ -117,7 +120,7 @@ impl<'a> Context<'a> {
         }
     }
 
-    /// For a bucket of a build that is split.
+    /// Reads a bucket of a build that is split.
     #[must_use]
     pub fn of_split(self, split: &'a Split<'a>, bucket: u32) -> Self {
         let inputs = Mutex::new(split.inputs.clone());
@@ -129,13 +132,27 @@ impl<'a> Context<'a> {
         }
     }
 
-    /// Value of the contracts' column `bucket`: `0`, unless the declaration splits the build.
+    /// Hides snapshots, by their numbers.
+    #[must_use]
+    pub fn hiding(self, hidden: &'a BTreeSet<u64>) -> Self {
+        Self {
+            hidden: Some(hidden),
+            ..self
+        }
+    }
+
+    fn is_hidden(&self, number: u64) -> bool {
+        self.hidden.is_some_and(|hidden| hidden.contains(&number))
+    }
+
+    /// Returns the value of the contracts' column `bucket`: `0` unless the declaration splits the
+    /// build.
     pub fn bucket(&self) -> &str {
         &self.bucket
     }
 
-    /// Words of the trade for the values of a coded column, which count where a list's own table
-    /// has no entry; none of a table that the list does not produce.
+    /// Returns the shared vocabulary of a coded column, which applies to words that are missing in
+    /// a source's own table. It is empty for a dataset without a contract.
     pub fn words(&self, dataset_id: &str, column: &str) -> &'a Words {
         static NONE: Words = Words::NONE;
         let column = self
@@ -146,10 +163,11 @@ impl<'a> Context<'a> {
         column.map_or(&NONE, |column| &column.column_type.words)
     }
 
-    /// The inputs with every archive member numbered that was read, and the rows that were.
+    /// Returns the inputs, in which every archive member that was read has a number, and the rows
+    /// that were read.
     ///
     /// # Panics
-    /// When a build panicked while it numbered a member.
+    /// If a build panicked while numbering a member.
     pub fn finish(self) -> (Inputs, RowsRead) {
         let rows = self
             .rows
@@ -163,11 +181,11 @@ impl<'a> Context<'a> {
         )
     }
 
-    /// Gives account of rows of which nothing is published though they break no rule. Four pointer
-    /// numbers each.
+    /// Accounts for rows that break no rule but are not published. `pointers` has four numbers per
+    /// row.
     ///
     /// # Panics
-    /// When a build panicked while it gave account.
+    /// If a build panicked while counting rows.
     pub fn leave_out(&self, reason: &'static str, pointers: Vec<u64>) {
         if !pointers.is_empty() {
             self.rows
@@ -178,12 +196,12 @@ impl<'a> Context<'a> {
         }
     }
 
-    /// Whether only the records of one published record are read.
+    /// Returns true if the build reads only the records of one published record.
     pub fn is_replay(&self) -> bool {
         self.only.is_some()
     }
 
-    /// The snapshots of a source, in the order of their keys.
+    /// Returns the snapshots of a source, in the order of their keys.
     pub fn snapshots(&self, source_id: &str) -> Vec<(u64, Snapshot)> {
         let inputs = self
             .inputs
@@ -191,18 +209,22 @@ impl<'a> Context<'a> {
             .expect("no build panicked while numbering");
         inputs
             .of_source(source_id)
+            .filter(|(number, _)| !self.is_hidden(*number))
             .map(|(number, snapshot)| (number, snapshot.clone()))
             .collect()
     }
 
-    /// Decodes every file of a source with the columns its declaration maps. Pages of one list are
-    /// one file, and so are members of one archive. In a build that is split, the bucket's rows.
+    /// Decodes every file of a source with the columns that its declaration maps. The pages of a
+    /// list count as one file, and so do the members of an archive. In a split build, returns the
+    /// rows of the bucket.
     ///
     /// # Errors
-    /// `Format`, naming the snapshot, when a file is not what was declared.
+    /// `Format`, naming the snapshot, if a file does not match its declaration.
     pub fn read(&self, source_id: &str) -> Result<Vec<SourceFrame>> {
         let parts = match self.split.filter(|(split, _)| split.has(source_id)) {
-            Some((split, bucket)) => split.read(source_id, bucket)?,
+            Some((split, bucket)) => {
+                split.read(source_id, bucket, &|number| !self.is_hidden(number))?
+            }
             None => self
                 .parts(source_id)?
                 .iter()
@@ -225,17 +247,17 @@ impl<'a> Context<'a> {
     /// Decodes the single file of a source.
     ///
     /// # Errors
-    /// `Format` as [`Context::read`], and when the source has none or several.
+    /// `Format` as for [`Context::read`], and if the source has no file or several.
     pub fn read_one(&self, source_id: &str) -> Result<SourceFrame> {
         self.read_optional(source_id)?
             .ok_or_else(|| Error::format(format!("source `{source_id}` has no file")))
     }
 
-    /// Decodes the single file of a source; none when the publisher does not have it, which only a
-    /// source with `required = false` may.
+    /// Decodes the single file of a source. Returns `None` if the publisher does not have it, which
+    /// only a source with `required = false` allows.
     ///
     /// # Errors
-    /// `Format` as [`Context::read`], and when the source has several files.
+    /// `Format` as for [`Context::read`], and if the source has several files.
     pub fn read_optional(&self, source_id: &str) -> Result<Option<SourceFrame>> {
         let mut frames = self.read(source_id)?;
         if frames.len() > 1 {
@@ -247,11 +269,11 @@ impl<'a> Context<'a> {
         Ok(frames.pop())
     }
 
-    /// Decodes one snapshot; `adjust` adds columns or a row filter to the declared plan.
+    /// Decodes one snapshot. `adjust` adds columns or a row filter to the declared plan.
     ///
     /// # Errors
-    /// `Format`, naming the snapshot; `Config`, in a build that is split, whose rows are on disk as
-    /// they were declared.
+    /// `Format`, naming the snapshot; `Config` if the source is split, because the rows on disk
+    /// follow the declared plan.
     pub fn read_snapshot(
         &self,
         number: u64,
@@ -298,7 +320,7 @@ impl<'a> Context<'a> {
         Ok(part.frame(frame, malformed))
     }
 
-    /// Decodes a file or member as declared into files of buckets.
+    /// Decodes a file or member as declared and writes it into bucket files.
     pub(super) fn split_part(
         &self,
         part: &SourcePart,
@@ -310,7 +332,23 @@ impl<'a> Context<'a> {
         })
     }
 
-    /// Decodes a file or member; `read` gives the number of its rows beside what it makes of them.
+    /// Adds the keys of a file's or member's records to `keys`.
+    pub(super) fn collect_keys(
+        &self,
+        part: &SourcePart,
+        buckets: &Buckets,
+        limit: usize,
+        keys: &mut HashSet<String>,
+    ) -> Result<()> {
+        self.decode(part, &|plan| plan, |task| {
+            let fallback_key = buckets.fallback_key.as_deref();
+            decode::collect_keys(task, &buckets.key, fallback_key, limit, keys)?;
+            Ok((0, (), Vec::new(), ColumnFindings::default()))
+        })
+        .map(drop)
+    }
+
+    /// Decodes a file or member. `read` returns the number of rows and the result.
     fn decode<T>(
         &self,
         part: &SourcePart,
@@ -369,10 +407,10 @@ impl<'a> Context<'a> {
         ))
     }
 
-    /// Whether all files are there that a pipeline's build cannot do without.
+    /// Returns true if all required files of a pipeline's sources are present.
     ///
     /// # Panics
-    /// When a build panicked while it numbered a member.
+    /// If a build panicked while numbering a member.
     pub fn has_sources_of(&self, pipeline_id: &str) -> bool {
         let inputs = self
             .inputs
@@ -389,20 +427,24 @@ impl<'a> Context<'a> {
             .get(pipeline_id)
             .into_iter()
             .flat_map(needed)
-            .all(|source| inputs.of_source(&source.source_id).next().is_some())
+            .all(|source| {
+                inputs
+                    .of_source(&source.source_id)
+                    .any(|(number, _)| !self.is_hidden(number))
+            })
     }
 
-    /// The tables of a pipeline that this one builds on, built from the same snapshots by that
-    /// pipeline's code and reduced to the rows that pass validation. That pipeline's own task
-    /// reports their findings. In a build that is split they are those of the bucket; where none of
-    /// their sources is split, they are made once for all buckets.
+    /// Builds the tables of a pipeline that this one builds on, from the same snapshots and with
+    /// that pipeline's code. Drops the rows that fail validation; that pipeline's own task reports
+    /// their issues. In a split build, returns the tables of the bucket. If none of their sources
+    /// is split, builds them once for all buckets.
     ///
     /// # Errors
-    /// Those of the pipeline's code and of validation; `Config`, when the declaration does not
-    /// build on it, or it is built shard by shard.
+    /// Errors of the pipeline's code and of validation; `Config` if the declaration does not build
+    /// on the pipeline, or if the pipeline is built shard by shard.
     ///
     /// # Panics
-    /// When a build panicked while it numbered a member.
+    /// If a build panicked while numbering a member.
     pub fn tables_of(&self, pipeline_id: &str) -> Result<Arc<Vec<Table>>> {
         let other = self.declarations.pipelines.get(pipeline_id).filter(|_| {
             self.declaration
@@ -418,7 +460,7 @@ impl<'a> Context<'a> {
         })?;
         let Build::Whole(build) = super::builder(other)?.build else {
             return Err(Error::config(format!(
-                "`{pipeline_id}` is built shard by shard: its tables cannot be built on"
+                "`{pipeline_id}` is built shard by shard: no other pipeline can build on its tables"
             )));
         };
         let split = self.split.filter(|(split, _)| {
@@ -448,6 +490,7 @@ impl<'a> Context<'a> {
                 elsewhere: self.elsewhere,
                 only: self.only.clone(),
                 split,
+                hidden: self.hidden,
             };
             let tables = build(&context)?;
             let inputs = context.finish().0;
@@ -467,7 +510,7 @@ impl<'a> Context<'a> {
         }
     }
 
-    /// A table without the rows that its own task quarantines.
+    /// Removes the rows that the table's own task quarantines.
     fn as_published(&self, table: Table, inputs: &Inputs) -> Result<Table> {
         let Table {
             dataset_id,
@@ -494,11 +537,11 @@ impl<'a> Context<'a> {
         })
     }
 
-    /// Drops rows that repeat an earlier one in every column but the pointers, and gives account of
+    /// Drops rows that repeat an earlier row in every column except the pointers, and accounts for
     /// them.
     ///
     /// # Errors
-    /// When polars fails.
+    /// Only if polars fails.
     pub fn without_repeats(&self, frame: &DataFrame) -> Result<DataFrame> {
         let kept = normalise::without_repeats(frame)?;
         if kept.height() < frame.height() {
@@ -515,7 +558,7 @@ impl<'a> Context<'a> {
         Ok(kept)
     }
 
-    /// The ids of the sources a build reads: its own and those of other declarations.
+    /// Returns the ids of the sources that a build reads: its own and those of other declarations.
     pub(super) fn source_ids(&self) -> Vec<String> {
         let own = self
             .declaration
@@ -525,8 +568,8 @@ impl<'a> Context<'a> {
         own.chain(&self.declaration.inputs).cloned().collect()
     }
 
-    /// The files of a source, and of archives the members, in the order in which they are read:
-    /// pages of one list in their own. Members are numbered.
+    /// Returns the files of a source, or the members of its archives, in reading order. The pages
+    /// of a list keep the list's order. Numbers the members.
     pub(super) fn parts(&self, source_id: &str) -> Result<Vec<SourcePart>> {
         let source = self.source(source_id)?;
         let mut snapshots = self.snapshots(source_id);
@@ -573,18 +616,18 @@ impl<'a> Context<'a> {
         Ok(parts)
     }
 
-    /// Whether the build is about records of a snapshot: always, except when one record is made
-    /// again.
+    /// Returns true if the build needs records of a snapshot. Only the replay of one record
+    /// excludes snapshots.
     pub fn is_wanted(&self, snapshot: &Snapshot) -> bool {
         self.only
             .as_ref()
             .is_none_or(|ranges| ranges.keys().any(|(digest, _)| *digest == snapshot.sha256))
     }
 
-    /// Number of an archive member, for pointers.
+    /// Returns the number of an archive member, for pointers.
     ///
     /// # Panics
-    /// When a build panicked while it numbered a member.
+    /// If a build panicked while numbering a member.
     pub fn member_number(&self, member: &Member) -> u64 {
         self.inputs
             .lock()
@@ -595,7 +638,8 @@ impl<'a> Context<'a> {
     /// Opens the archives of a source, in the order of their keys.
     ///
     /// # Errors
-    /// `Format`, naming the snapshot, when a file is not the archive that was declared.
+    /// `Format`, naming the snapshot, if a file is not the declared archive; `Config` if the source
+    /// declares no `members`.
     pub fn archives(&self, source_id: &str) -> Result<Vec<SourceArchive>> {
         let source = self.source(source_id)?;
         let pattern = source
@@ -622,7 +666,7 @@ impl<'a> Context<'a> {
     /// Reads the documents of a source, in the order of their keys.
     ///
     /// # Errors
-    /// `Format` or `Store`, naming the snapshot, when a file cannot be read.
+    /// `Format` or `Store`, naming the snapshot, if a file cannot be read.
     pub fn documents(&self, source_id: &str) -> Result<Vec<SourceDocument>> {
         let source = self.source(source_id)?;
         let read = |(number, snapshot): (u64, Snapshot)| {
@@ -645,10 +689,10 @@ impl<'a> Context<'a> {
         found.ok_or_else(|| Error::config(format!("no declaration has a source `{source_id}`")))
     }
 
-    /// Turns numbers of a pointer column into pointers.
+    /// Resolves the numbers of a pointer column to pointers.
     ///
     /// # Panics
-    /// When a build panicked while it numbered a member.
+    /// If a build panicked while numbering a member.
     pub fn resolve(&self, numbers: &[u64]) -> Vec<SourcePointer> {
         self.inputs
             .lock()
@@ -657,13 +701,13 @@ impl<'a> Context<'a> {
     }
 }
 
-/// A file, or a member of one, that is read as one table.
+/// File or archive member that is read as one table.
 #[derive(Clone, Serialize, Deserialize)]
 pub(super) struct SourcePart {
-    /// Number of the snapshot, for pointers.
+    /// Snapshot number, for pointers.
     pub(super) number: u64,
     pub(super) snapshot: Snapshot,
-    /// Of the file it is a part of.
+    /// Keys of the file that the part belongs to.
     keys: BTreeMap<String, String>,
     pub(super) member: Option<String>,
     member_date: Option<String>,
@@ -687,7 +731,7 @@ impl SourcePart {
     }
 }
 
-/// The values of a snapshot's variables; pages of one list have the same.
+/// Returns the values of a snapshot's URL variables. All pages of a list have the same.
 fn file_keys(source: &Source, snapshot: &Snapshot) -> BTreeMap<String, String> {
     let mut keys = snapshot.keys.clone();
     source
@@ -697,10 +741,10 @@ fn file_keys(source: &Source, snapshot: &Snapshot) -> BTreeMap<String, String> {
     keys
 }
 
-/// The members of a file that are read one after the other as tables; none, once, for a file that
-/// is not packed.
+/// Returns the members of a file that are read in order as tables. A file that is not packed gives
+/// one `None`.
 fn members(source: &Source, snapshot: &Snapshot, path: &Path) -> Result<Vec<Option<String>>> {
-    // Of files that a page lists, some are packed and some are not.
+    // A page can list both packed and plain files.
     if source.listing.is_some() && !is_packed(&snapshot.url) {
         return Ok(vec![None]);
     }
@@ -718,7 +762,7 @@ fn members(source: &Source, snapshot: &Snapshot, path: &Path) -> Result<Vec<Opti
 }
 
 impl SourceFrame {
-    /// Adds the records of a further page or member.
+    /// Appends the records of another page or member.
     fn append(&mut self, other: Self) -> Result<()> {
         self.malformed.extend(other.malformed);
         self.member_date = self.member_date.take().max(other.member_date);
@@ -726,7 +770,7 @@ impl SourceFrame {
         Ok(())
     }
 
-    /// The findings of decoding, as findings about a dataset.
+    /// Returns the issues of decoding as issues of a dataset.
     pub fn issues(&self, dataset_id: &str) -> impl Iterator<Item = Issue> {
         self.malformed
             .iter()
@@ -741,8 +785,8 @@ impl SourceFrame {
             })
     }
 
-    /// The same of a list that tells of persons: without the text of the record, which holds what
-    /// is never published. The pointer leads to it.
+    /// Returns the same issues for a source with data about persons, without the text of the
+    /// record: it holds values that are never published. The pointer leads to it.
     pub fn issues_without_text(&self, dataset_id: &str) -> impl Iterator<Item = Issue> {
         self.issues(dataset_id).map(|issue| Issue {
             source_text: None,
@@ -751,7 +795,7 @@ impl SourceFrame {
     }
 }
 
-/// A finding about a record that normalising made.
+/// Creates an issue about a record that was found while normalising.
 pub fn finding(
     code: &str,
     severity: Severity,

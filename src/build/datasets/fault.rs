@@ -1,17 +1,17 @@
-//! What is wrong in a declaration, as the code that reads it sees it: a setting, or a word that
-//! nothing understands.
+//! Describes a mistake in a declaration as the code that reads it reports it: a bad setting, or an
+//! unknown name.
 
 use serde_path_to_error::Segment;
 
 use pubdata_core::error::Error;
 use pubdata_core::pipeline::suggested;
 
-/// A key of a declaration that the code which reads it cannot use.
+/// Key of a declaration that the code reading it cannot use.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Fault {
-    /// The table that it stands in: `source`, `settings` or `settings.contact`.
+    /// Table with the key: `source`, `settings` or `settings.contact`.
     pub table: String,
-    /// Its place among the tables of that name, where they are a list.
+    /// Index among the tables of that name, if they are a list.
     pub number: Option<usize>,
     /// `columns.statsu`, `type.Building`; empty for the table as a whole.
     pub key: String,
@@ -19,7 +19,7 @@ pub struct Fault {
 }
 
 impl Fault {
-    /// A fault of a key of `settings`; of them as a whole where the key is empty.
+    /// Creates a fault for a key of `settings`, or for the whole table if the key is empty.
     pub fn of_settings(key: &str, message: impl Into<String>) -> Self {
         Self {
             table: "settings".to_owned(),
@@ -29,7 +29,7 @@ impl Fault {
         }
     }
 
-    /// A fault that the reader of a type found in `settings`.
+    /// Creates a fault from an error of deserialising `settings`.
     pub fn of_reader(
         settings: &toml::Table,
         error: &serde_path_to_error::Error<toml::de::Error>,

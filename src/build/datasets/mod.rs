@@ -1,7 +1,7 @@
-//! What each agency's files mean. One builder per kind of files, one line each in the registry; a
-//! builder turns its declared sources into tables in the shape of their contracts. Pure: the same
-//! snapshots and declaration give the same tables, and nothing here reads the clock, the
-//! environment, the network or the store.
+//! Builds tables from the files of each agency. Each kind of file has one builder, with one line in
+//! the registry. A builder turns its declared sources into tables in the shape of their contracts.
+//! Builders are pure: the same snapshots and declaration give the same tables. None reads the
+//! clock, the environment, the network or the store.
 
 mod buckets;
 mod business;
@@ -41,54 +41,53 @@ use pubdata_core::issue::Issue;
 use pubdata_core::pipeline::Declaration;
 use pubdata_core::provenance::Inputs;
 
-/// The code that makes the tables of one pipeline, or of all pipelines of a kind.
+/// Code that builds the tables of one pipeline, or of all pipelines of a kind.
 pub struct Builder {
-    /// Raised whenever the meaning of the output changes, so that unchanged sources are built
-    /// again: those of all its pipelines.
+    /// Version of the output's meaning. Raise it with every change, so that all pipelines of the
+    /// builder rebuild unchanged sources.
     pub code_version: u32,
     pub build: Build,
     /// Checks the declaration's settings without data.
     pub check: fn(&Declaration) -> std::result::Result<(), Fault>,
-    /// What declarations may say, where one builder reads many lists.
+    /// Names and words that declarations may use, for builders that read many sources.
     pub vocabulary: Option<&'static Vocabulary>,
 }
 
-/// Makes all tables of a partition, or of one bucket of it.
+/// Builds all tables of a partition, or of one of its buckets.
 pub type BuildWhole = fn(&Context<'_>) -> Result<Vec<Table>>;
 
-/// Reads what a build is divided by.
+/// Reads what divides a build into shards.
 pub type BuildShards = fn(&Context<'_>) -> Result<Box<dyn Sharded>>;
 
-/// How a pipeline makes its tables.
+/// How a pipeline builds its tables.
 #[derive(Clone, Copy)]
 pub enum Build {
-    /// All tables of a partition at once, or bucket by bucket where the declaration says so.
+    /// All tables of a partition at once, or bucket by bucket if the declaration splits the build.
     Whole(BuildWhole),
-    /// Shard by shard, several side by side: for archives of very many members. What did not change
-    /// is carried over.
+    /// Shard by shard, several in parallel, for archives with very many members. Reuses unchanged
+    /// subjects.
     Sharded(BuildShards),
 }
 
-/// A build whose records fall into shards, and in each shard to subjects that do not depend on each
-/// other.
+/// Build whose records fall into shards, and within a shard into independent subjects.
 pub trait Sharded: Send + Sync {
-    /// The shards in the order of their keys. Each subject is in exactly one.
+    /// Returns the shards in the order of their keys. Each subject belongs to exactly one.
     fn shards(&self) -> &[Shard];
 
-    /// The archives whose members are read shard by shard.
+    /// Returns the archives whose members are read shard by shard.
     fn archives(&self) -> Vec<&SourceArchive>;
 
-    /// The members that building a subject reads: of each archive, in the order of
+    /// Returns the members needed to build a subject, for each archive in the order of
     /// [`Sharded::archives`].
     ///
     /// # Errors
-    /// `Format`, when the subject is none.
+    /// `Format` if the subject is unknown.
     fn members(&self, subject: &Subject) -> Result<Vec<Vec<&Member>>>;
 
-    /// Makes the tables of some subjects of a shard. `inputs` numbers the members that are read.
+    /// Builds the tables of some subjects of a shard. `inputs` numbers the members that are read.
     ///
     /// # Errors
-    /// `Format`, when a source is not what it was declared to be.
+    /// `Format` if a source does not match its declaration.
     fn build(
         &self,
         shard: &Shard,
@@ -97,26 +96,26 @@ pub trait Sharded: Send + Sync {
     ) -> Result<Vec<Table>>;
 }
 
-/// The subjects whose records are published in the same parts.
+/// Subjects whose records are published in the same parts.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Shard {
-    /// Value of the partition column of all its parts.
+    /// Value of the partition column in all of the shard's parts.
     pub key: String,
-    /// In the order of their keys.
+    /// Subjects in the order of their keys.
     pub subjects: Vec<Subject>,
 }
 
-/// What is built or carried over as one, such as a registrant.
+/// Unit that is built or reused as a whole, such as a registrant.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Subject {
-    /// First segment of its records' keys.
+    /// First segment of the keys of its records.
     pub key: String,
-    /// Of everything in the sources that decides its records. Equal fingerprints mean equal
-    /// records.
+    /// Hash of everything in the sources that decides the subject's records. Equal fingerprints
+    /// mean equal records.
     pub fingerprint: Digest,
 }
 
-/// The code that makes tables, by the name that declarations give under `builder`: one line each.
+/// Builders by the name that declarations give under `builder`, one line each.
 pub const BUILDERS: &[(&str, &Builder)] = &[
     ("business", &business::BUILDER),
     ("census.acs5", &census::acs5::BUILDER),
@@ -138,10 +137,10 @@ pub const BUILDERS: &[(&str, &Builder)] = &[
     ("zip", &zip_code::BUILDER),
 ];
 
-/// What builds a pipeline's tables.
+/// Returns the builder that a declaration names.
 ///
 /// # Errors
-/// `Config`, when its declaration names no builder, or one that is not here.
+/// `Config` if the declaration names no builder or an unknown one.
 pub fn builder(declaration: &Declaration) -> Result<&'static Builder> {
     let known = || {
         BUILDERS
@@ -167,18 +166,18 @@ pub fn builder(declaration: &Declaration) -> Result<&'static Builder> {
                 declaration.pipeline_id,
                 known()
             ))
-            .hint("docs/ADDING-A-DATASET.md says which builder reads what, and how to write one")
+            .hint("see docs/ADDING-A-DATASET.md for what each builder reads and how to write one")
         })
 }
 
 /// Rows of one dataset and partition, before validation.
 pub struct Table {
     pub dataset_id: String,
-    /// Contract column and value of each key of the partition.
+    /// Contract column and value of each partition key.
     pub partition: BTreeMap<String, String>,
-    /// The contract's columns except the verdict, in the conventions of `contract::Physical`.
+    /// All columns of the contract except the verdict, in the conventions of `contract::Physical`.
     pub frame: DataFrame,
-    /// Findings of decoding and normalising. A record with a `Quarantine` finding has no row.
+    /// Issues of decoding and normalising. A record with a `Quarantine` issue has no row.
     pub issues: Vec<Issue>,
 }
 

@@ -1,27 +1,26 @@
-//! What people and forms write where there is nothing to say. Such a text is no value: the column
-//! is null, and the record carries the warning [`PLACEHOLDER`] with what was written.
+//! Recognises placeholders, which people and forms write in place of a missing value. The column is
+//! then null, and the record carries the warning [`PLACEHOLDER`] with the original text.
 
-/// Code of the warning on a record in which a placeholder stood for a value.
+/// Code of the warning on a record in which a placeholder replaces a value.
 pub const PLACEHOLDER: &str = "placeholder";
 
-/// What a column holds, by which its placeholders differ.
+/// Kind of value in a column, which decides the placeholders to look for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Holds {
-    /// The name of a person or a firm.
+    /// Name of a person or a firm.
     Name,
-    /// The name a firm trades under.
+    /// Name that a firm trades under.
     TradeName,
-    /// The number of a license.
+    /// License number.
     Number,
-    /// A city, county or state.
+    /// City, county or state.
     Place,
 }
 
-/// Most characters of a placeholder.
+/// Length of the longest placeholder, in characters.
 const LONGEST: usize = 40;
 
-/// Texts that say of any column that there is nothing. In all lists words stand in lower case with
-/// one blank between them.
+/// Placeholders of any column. In all lists, words are in lower case and separated by one blank.
 const OF_ALL: &[&str] = &[
     "n a",
     "na",
@@ -133,7 +132,7 @@ const OF_PLACES: &[&str] = &[
     "not assigned",
 ];
 
-/// Whether a text of a column stands for nothing: a placeholder as a whole, or punctuation alone.
+/// Returns true if the whole text is a placeholder of this kind of column, or has punctuation only.
 pub fn is_placeholder(holds: Holds, text: &str) -> bool {
     let mut buffer = [0; LONGEST];
     let Some(words) = plain_words(text, &mut buffer) else {
@@ -152,8 +151,8 @@ pub fn is_placeholder(holds: Holds, text: &str) -> bool {
         })
 }
 
-/// The words of a text in lower case with one blank between them; none of a text that is longer
-/// than any placeholder or has other letters.
+/// Returns the words of a text in lower case, separated by one blank. Returns `None` for a text
+/// that is longer than any placeholder or has other letters.
 fn plain_words<'b>(text: &str, buffer: &'b mut [u8; LONGEST]) -> Option<&'b [u8]> {
     let mut length = 0;
     let mut is_in_word = false;

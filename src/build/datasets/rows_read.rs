@@ -1,5 +1,4 @@
-//! The rows that a build was given and left out, and what needs attention about the columns they
-//! came in.
+//! Counts the rows that a build reads and leaves out, and reports columns that need attention.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,31 +8,32 @@ use crate::decode::ColumnFindings;
 use pubdata_core::issue::SourceFinding;
 use pubdata_core::pipeline::Declarations;
 
-/// The rows a build was given, for which it has to account.
+/// Rows that a build has read and must account for.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct RowsRead {
-    /// By source, and by file or archive member.
+    /// Number of rows by source, and by file or archive member.
     #[serde(with = "as_list")]
     by_part: BTreeMap<String, BTreeMap<(u64, u64), u64>>,
-    /// Pointer numbers, four per row, of rows that the build left out, with the reason. Of rows
-    /// that are only split there are none.
+    /// Rows that the build left out, as a reason and four pointer numbers per row. Empty for rows
+    /// that are only split.
     #[serde(skip)]
     pub left_out: Vec<(&'static str, Vec<u64>)>,
     columns: BTreeMap<String, SourceColumns>,
 }
 
-/// What the columns of a source are like, over all of its files.
+/// Columns of a source, over all of its files.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 struct SourceColumns {
     new: BTreeSet<String>,
     has_value: BTreeMap<String, bool>,
 }
 
-/// Fewer rows say nothing about a column in which none has a value.
+/// Minimum rows of a source before a column without any value is reported.
 const FEWEST_ROWS_FOR_EMPTY_COLUMN: u64 = 1_000;
 
 impl RowsRead {
-    /// `place` is the numbers of the file and of its member: what is read again counts once.
+    /// Counts the rows of a file or member, which `place` numbers. Reading it again does not count
+    /// twice.
     pub(super) fn add(&mut self, source_id: &str, place: (u64, u64), rows: u64) {
         self.by_part
             .entry(source_id.to_owned())
@@ -49,7 +49,7 @@ impl RowsRead {
         }
     }
 
-    /// Adds what was read of other files or members.
+    /// Adds the rows of other files or members.
     pub fn merge(&mut self, other: Self) {
         for (source_id, parts) in other.by_part {
             self.by_part.entry(source_id).or_default().extend(parts);
@@ -66,8 +66,7 @@ impl RowsRead {
         self.left_out.extend(other.left_out);
     }
 
-    /// What needs attention: columns that are neither mapped nor ignored, and mapped ones in which
-    /// no row has a value.
+    /// Reports columns that are neither mapped nor ignored, and mapped columns without any value.
     pub fn findings(&self, declarations: &Declarations) -> Vec<SourceFinding> {
         let mut findings = Vec::new();
         let rows = self.by_source();
@@ -109,7 +108,7 @@ impl RowsRead {
         findings
     }
 
-    /// Rows by source.
+    /// Returns the number of rows by source.
     pub fn by_source(&self) -> BTreeMap<String, u64> {
         self.by_part
             .iter()
@@ -118,7 +117,7 @@ impl RowsRead {
     }
 }
 
-/// Pairs of numbers are no keys of an object.
+/// Serialises a map as a list, because JSON keys cannot be pairs of numbers.
 mod as_list {
     use std::collections::BTreeMap;
 

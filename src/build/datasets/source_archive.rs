@@ -1,4 +1,4 @@
-//! Archives of documents, on this machine or elsewhere, whose members are read one by one.
+//! Reads members of document archives one by one, from this machine or from elsewhere.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -8,50 +8,49 @@ use pubdata_core::error::{Result, ResultExt};
 use pubdata_core::ids::Digest;
 use pubdata_core::provenance::Snapshot;
 
-/// Archives that are not, or not all, on this machine, by digest.
+/// Archives that are not, or not completely, on this machine, by digest.
 pub type Elsewhere = BTreeMap<Digest, Arc<dyn ReadAt>>;
 
-/// A source whose file is an archive of documents.
+/// Source whose file is an archive of documents.
 pub struct SourceArchive {
-    /// Number of the snapshot, for pointers.
+    /// Snapshot number, for pointers.
     pub number: u64,
     pub snapshot: Snapshot,
     pub(super) archive: Archive,
 }
 
 impl SourceArchive {
-    /// Where its directory begins, behind all members.
+    /// Returns the offset of the archive's directory, after all members.
     pub fn directory_start(&self) -> u64 {
         self.archive.directory_start()
     }
 
-    /// Says which members are read next: those of an archive that is elsewhere come at once, in
-    /// place of one by one.
+    /// Announces the members that are read next. A remote archive then fetches them together
+    /// instead of one by one.
     ///
     /// # Errors
-    /// `Store`, naming source, when they do not come.
+    /// `Store`, naming the source, if they cannot be fetched.
     pub fn expect<'m>(&self, members: impl Iterator<Item = &'m Member>) -> Result<()> {
         self.archive
             .expect(members)
             .context(|| format!("{} ({})", self.snapshot.source_id, self.snapshot.url))
     }
 
-    /// The members the declaration asks for, sorted by name.
+    /// Returns the members that the declaration selects, sorted by name.
     pub fn members(&self) -> &[Member] {
         self.archive.members()
     }
 
-    /// The member of that name.
+    /// Returns the member with this name.
     pub fn member(&self, name: &str) -> Option<&Member> {
         self.archive.member(name)
     }
 
-    /// Reads a member into a buffer, whose content is replaced. Several threads may read at the
-    /// same time.
+    /// Reads a member into a buffer, replacing its content. Several threads may read at the same
+    /// time.
     ///
     /// # Errors
-    /// `Format`, naming source and member, when its bytes are not those the archive's directory
-    /// describes.
+    /// `Format`, naming source and member, if the bytes do not match the archive's directory.
     pub fn read(&self, member: &Member, content: &mut Vec<u8>) -> Result<()> {
         self.archive
             .read(member, content)

@@ -1,6 +1,6 @@
-//! What a declaration may say to a builder of many lists: the columns that are read, and the
-//! settings whose words are published. A name that is misspelt would be read by nobody, and a word
-//! that is no value of its column would cost every record that has it.
+//! Checks declarations for builders that read many sources: the columns that the builder reads, and
+//! the settings whose words are published. Without the check, a misspelt column name would be
+//! silently ignored. A word that its column does not allow would cost every record that has it.
 
 use std::collections::BTreeSet;
 
@@ -9,46 +9,45 @@ use pubdata_core::contract::Contracts;
 use pubdata_core::error::Result;
 use pubdata_core::pipeline::{Declaration, nearest};
 
-/// The list's own table names the word.
+/// The source's own table maps the word.
 pub const DECLARED: &str = "declared";
 
-/// The vocabulary of the trade names it.
+/// The shared vocabulary maps the word.
 pub const SHARED_VOCABULARY: &str = "shared_vocabulary";
 
 /// Value of a coded column whose word is not known.
 pub const UNKNOWN: &str = "unknown";
 
-/// A word without a known meaning, as records keep it: `status=Hold`.
+/// Formats an unknown word as records keep it: `status=Hold`.
 pub fn unknown_value(column: &str, word: &str) -> String {
     format!("{column}={word}")
 }
 
-/// Reads from a declaration which columns are published under the publisher's own names.
+/// Reads from a declaration which columns keep the publisher's value under the same name.
 pub type NamesOf = fn(&Declaration) -> std::result::Result<SameNames, Fault>;
 
-/// What one builder understands.
+/// Names and words that one builder understands.
 pub struct Vocabulary {
-    /// Our names of the columns that the builder reads, and those that a declaration's own settings
-    /// name.
+    /// Our column names that the builder reads, and those that the declaration's settings name.
     pub columns: fn(&Declaration) -> Result<BTreeSet<String>>,
     pub words: &'static [Words],
-    /// Which published columns are read from the column that is mapped under the same name. None
-    /// where the code says it of none.
+    /// Published columns that are read from the column mapped under the same name. `None` if the
+    /// builder declares no such columns.
     pub same_names: Option<NamesOf>,
 }
 
-/// Columns of a table that are read, cell by cell, from the column that a source maps under the
-/// same name: as it is, in another form, or looked up in a table of words. What is joined, derived
-/// or put together from several columns is not among them.
+/// Columns of a table that are read cell by cell from the column that a source maps under the same
+/// name. The value may be copied, reformatted or looked up in a table of words. Columns that are
+/// joined, derived or composed of several columns are not included.
 pub struct SameNames {
     pub dataset_id: &'static str,
-    /// Sources that have a row, or several, for a record.
+    /// Sources with one or several rows per record.
     pub sources: Vec<String>,
     pub columns: Vec<&'static str>,
 }
 
-/// A setting whose words are values of a published column: a word, a table of words, or a key
-/// (`contact.role`) of every table of a list.
+/// Setting whose words are values of a published column: a word, a table of words, or a key
+/// (`contact.role`) in every table of a list.
 pub struct Words {
     pub setting: &'static str,
     pub dataset_id: &'static str,
@@ -56,8 +55,8 @@ pub struct Words {
 }
 
 impl Vocabulary {
-    /// What of a declaration is understood by nothing. Settings that cannot be read at all are the
-    /// builder's to tell.
+    /// Reports the columns and words of a declaration that no code understands. Skips settings that
+    /// cannot be read at all, which the builder reports.
     pub fn faults(&self, declaration: &Declaration, contracts: &Contracts) -> Vec<Fault> {
         let columns = (self.columns)(declaration)
             .map(|known| unread_columns(declaration, known))
@@ -148,7 +147,7 @@ impl Words {
             .collect()
     }
 
-    /// The words of the setting, each with its place.
+    /// Returns the words of the setting, each with its position.
     fn of<'d>(&self, settings: &'d toml::Table) -> Vec<Word<'d>> {
         if let Some((list, key)) = self.setting.split_once('.') {
             let tables = settings
@@ -173,7 +172,7 @@ impl Words {
             Some(toml::Value::String(word)) => {
                 vec![("settings".to_owned(), None, self.setting.to_owned(), word)]
             }
-            // A word may have company: `{ value = "llc", is_foreign = true }`.
+            // A word can have further keys: `{ value = "llc", is_foreign = true }`.
             Some(toml::Value::Table(table)) => table
                 .iter()
                 .filter_map(|(text, word)| {
@@ -190,5 +189,5 @@ impl Words {
     }
 }
 
-/// Table, number, key and word.
+/// Table, index, key and word.
 type Word<'d> = (String, Option<usize>, String, &'d str);

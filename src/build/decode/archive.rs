@@ -1,5 +1,5 @@
-//! Finds members of a ZIP archive by name or pattern and opens one as a stream. A member that is
-//! encrypted, larger than declared, or that grows beyond all measure is refused.
+//! Finds members of a ZIP archive by name or pattern and opens one as a stream. Rejects members
+//! that are encrypted, larger than declared or compressed beyond a maximum ratio.
 
 use std::collections::BTreeSet;
 use std::fs::File;
@@ -15,30 +15,27 @@ use zip::unstable::read::ZipIterable;
 use super::unreadable;
 use pubdata_core::error::{Error, IoExt, Result};
 
-/// Text compresses to a tenth or so; a member that grows more than this is made to exhaust memory
-/// or disk.
+/// Maximum compression ratio of a member. Text compresses to about a tenth; a higher ratio is an
+/// attempt to exhaust memory or disk.
 pub(super) const MAX_RATIO: u64 = 500;
 
-/// An archive as a whole grows less than one of its members may; one that unpacks to little may
-/// grow as it likes.
+/// Maximum compression ratio of a whole archive, which is lower than that of one member. Archives
+/// that unpack to at most [`LITTLE`] bytes are exempt.
 const MAX_TOTAL_RATIO: u64 = 100;
 const LITTLE: u64 = 1 << 30;
 
-/// Bytes of the directory that an entry has at least. Source: PKWARE, "APPNOTE.TXT – .ZIP File
-/// Format Specification", 4.3.12.
+/// Minimum size of a directory entry in bytes. Source: PKWARE, "APPNOTE.TXT – .ZIP File Format
+/// Specification", 4.3.12.
 const ENTRY_BYTES: u64 = 46;
 
-/// Bytes at an archive's end that hold its end record with the longest comment, the record of 64
-/// bits and its locator.
+/// Bytes at an archive's end that hold its end record with the longest comment, the ZIP64 end
+/// record and its locator.
 pub(super) const TAIL_BYTES: u64 = 65_535 + 22 + 20 + 56;
 
-/// Bytes of the locator of the end record of 64 bits, 4.3.15.
+/// Size of the locator of the ZIP64 end record, 4.3.15.
 const LOCATOR_BYTES: usize = 20;
 
-/// Refuses members that together unpack to more than any archive of text does.
-///
-/// # Errors
-/// `Format`, with both sizes.
+/// Rejects members that together unpack to more than any archive of text does.
 pub(super) fn refuse_endless_total(
     sizes: impl Iterator<Item = u64>,
     file_bytes: u64,
@@ -53,8 +50,8 @@ pub(super) fn refuse_endless_total(
     Ok(())
 }
 
-/// Refuses an archive whose end record of 64 bits declares more members than its bytes can list:
-/// what it says decides how much memory is asked for.
+/// Rejects an archive whose ZIP64 end record declares more members than its bytes can list, because
+/// the ZIP reader allocates memory for that number.
 ///
 /// Source: PKWARE, "APPNOTE.TXT – .ZIP File Format Specification", 4.3.14 and 4.3.15.
 fn refuse_impossible_directory(file: &File, file_bytes: u64) -> Result<()> {
@@ -73,8 +70,8 @@ fn refuse_impossible_directory(file: &File, file_bytes: u64) -> Result<()> {
                 .fold(0_u64, |number, byte| (number << 8) | u64::from(*byte))
         })
     };
-    // Of an archive of 64 bits the locator of that record stands right before the end record;
-    // elsewhere the same bytes are anything.
+    // In a ZIP64 archive the locator of that record comes right before the end record; elsewhere
+    // the same bytes are arbitrary.
     let locators: Vec<usize> = memchr::memmem::find_iter(&tail, b"PK\x05\x06")
         .filter_map(|end| end.checked_sub(LOCATOR_BYTES))
         .collect();
@@ -107,7 +104,7 @@ fn refuse_impossible_directory(file: &File, file_bytes: u64) -> Result<()> {
         };
         if directory_bytes > file_bytes || members > directory_bytes / ENTRY_BYTES {
             return Err(Error::format(format!(
-                "its end record declares {members} members in a directory of {directory_bytes} bytes, and the file has {file_bytes} bytes"
+                "its end record declares {members} members in a directory of {directory_bytes} bytes, but the file has {file_bytes} bytes"
             )));
         }
     }
@@ -117,10 +114,10 @@ fn refuse_impossible_directory(file: &File, file_bytes: u64) -> Result<()> {
         .map_err(unreadable)
 }
 
-/// Returns the one member that matches a pattern, as [`member_names`] does.
+/// Returns the one member that matches a pattern of [`member_names`].
 ///
 /// # Errors
-/// `Format`, when the file is no ZIP archive, or no member or more than one matches.
+/// `Format` if the file is not a ZIP archive, or if not exactly one member matches.
 pub fn member_name(path: &Path, pattern: &str) -> Result<String> {
     let mut matches = member_names(path, pattern)?;
     match matches.len() {
@@ -132,11 +129,11 @@ pub fn member_name(path: &Path, pattern: &str) -> Result<String> {
     }
 }
 
-/// Returns the members that match a pattern, in the order of their names: a name with at most one
-/// `*`, in which `#` stands for one digit. Letter case does not count.
+/// Returns the members that match a pattern, sorted by name. A pattern is a name with at most one
+/// `*`, in which `#` stands for one digit. Letter case is ignored.
 ///
 /// # Errors
-/// `Format`, when the file is no ZIP archive, no member matches, or one is there twice.
+/// `Format` if the file is not a ZIP archive, no member matches, or a matching name occurs twice.
 pub fn member_names(path: &Path, pattern: &str) -> Result<Vec<String>> {
     let mut archive = open_archive(path)?;
     let pattern = pattern.to_lowercase();
@@ -166,8 +163,8 @@ pub fn member_names(path: &Path, pattern: &str) -> Result<Vec<String>> {
     Ok(matches)
 }
 
-/// Refuses members, sorted, that are there twice. An archive in memory has the last one of each
-/// name, so that its directory is read once more.
+/// Rejects names, sorted, that occur twice in the archive. `ZipArchive` keeps only the last member
+/// of each name, so this reads the directory again.
 fn refuse_repeated(path: &Path, names: &[String]) -> Result<()> {
     let mut directory = ZipIterable::try_new(
         BufReader::new(File::open(path).at("open", path)?),
@@ -183,7 +180,7 @@ fn refuse_repeated(path: &Path, names: &[String]) -> Result<()> {
             .into_owned();
         if names.binary_search(&name).is_ok() && !seen.insert(name.clone()) {
             return Err(Error::format(format!(
-                "member `{name}` is there twice, and which one counts cannot be told"
+                "member `{name}` occurs twice, so it is unclear which one is valid"
             )));
         }
     }
@@ -209,7 +206,7 @@ pub(super) fn is_match(pattern: &str, name: &str) -> bool {
     }
 }
 
-/// Whether a text is the one given, in which `#` stands for one digit.
+/// Reports whether a text equals the pattern, in which `#` stands for one digit.
 pub(super) fn is_text(pattern: &str, text: &str) -> bool {
     pattern.len() == text.len()
         && pattern
@@ -218,10 +215,10 @@ pub(super) fn is_text(pattern: &str, text: &str) -> bool {
             .all(|(wanted, byte)| wanted == byte || (wanted == b'#' && byte.is_ascii_digit()))
 }
 
-/// The day that the archive's directory gives a member, `YYYYMMDD`; none when it gives none.
+/// Returns the date of a member in the archive's directory as `YYYYMMDD`; none if it has no date.
 ///
 /// # Errors
-/// `Format`, when the file is no ZIP archive or has no such member.
+/// `Format` if the file is not a ZIP archive or has no such member.
 pub fn member_date(path: &Path, member: &str) -> Result<Option<String>> {
     let mut archive = open_archive(path)?;
     let index = archive.index_for_name(member).ok_or_else(|| {
@@ -238,22 +235,21 @@ pub fn member_date(path: &Path, member: &str) -> Result<Option<String>> {
         .map(|day| format!("{:04}{:02}{:02}", day.year(), day.month(), day.day())))
 }
 
-/// Whether an archive has a member of exactly that name.
+/// Reports whether an archive has a member with exactly that name.
 pub(super) fn has_member(path: &Path, member: &str) -> Result<bool> {
     Ok(open_archive(path)?.index_for_name(member).is_some())
 }
 
-/// How much of a member is unpacked before it is asked for.
+/// How much of a member is decompressed in advance.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Ahead {
-    /// Bytes that are unpacked at a time.
+    /// Number of bytes to decompress at a time.
     pub(super) piece: usize,
-    /// Pieces that wait, beside the one that is in hand.
+    /// Number of pieces that wait, besides the current one.
     pub(super) pieces: usize,
 }
 
-/// Opens a member for reading from front to back. The reader fails at the end when the CRC does not
-/// match.
+/// Opens a member for sequential reading. The reader fails at the end if the CRC does not match.
 pub(super) fn open_member(
     path: &Path,
     member: &str,
@@ -298,7 +294,7 @@ fn open_archive(path: &Path) -> Result<ZipArchive<BufReader<File>>> {
         .map_err(|error| Error::format(format!("is not a readable ZIP archive: {error}")))
 }
 
-/// The members' names; one that is not text cannot be asked for.
+/// Returns the members' names, except those that are not valid text.
 fn names(archive: &ZipArchive<BufReader<File>>) -> impl Iterator<Item = String> {
     archive
         .file_names()
@@ -311,7 +307,7 @@ fn list_names(archive: &ZipArchive<BufReader<File>>) -> String {
     names.join(", ")
 }
 
-/// Owns the archive while one of its members is read, on a thread of its own.
+/// Owns the archive while a separate thread reads one of its members.
 struct MemberReader {
     pieces: std::sync::mpsc::Receiver<std::io::Result<Vec<u8>>>,
     current: Vec<u8>,
@@ -321,9 +317,9 @@ struct MemberReader {
 
 impl MemberReader {
     fn new(mut archive: ZipArchive<BufReader<File>>, index: usize, ahead: Ahead) -> Self {
-        // The archive lends its members; a thread of its own is the owner, and decompression runs
-        // beside parsing. The channel holds few pieces, so memory is bounded, and a reader that is
-        // dropped ends the thread.
+        // A member borrows from its archive, so a separate thread owns the archive, and
+        // decompression runs in parallel with parsing. The channel holds few pieces, which bounds
+        // memory. Dropping the reader ends the thread.
         let (sender, pieces) = std::sync::mpsc::sync_channel(ahead.pieces);
         std::thread::spawn(move || {
             let mut member = match archive.by_index(index) {
@@ -358,8 +354,7 @@ impl Read for MemberReader {
     fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
         if self.position == self.current.len() && !self.is_finished {
             self.position = 0;
-            // The last piece is empty; a channel that closes before it means that decompression
-            // broke down.
+            // The last piece is empty; if the channel closes before it, decompression failed.
             self.current = self
                 .pieces
                 .recv()

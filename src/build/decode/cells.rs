@@ -1,6 +1,6 @@
-//! Takes one record apart for people to look at: which of its bytes are which cell, and what stands
-//! above and around it in the file. It is split as decoding splits it; what cannot be is not shown
-//! in cells.
+//! Splits one record into cells for display: maps bytes of the record to cells, and shows the
+//! header and the surrounding text. Splits records as decoding does; a record that cannot be split
+//! is shown without cells.
 
 use std::borrow::Cow;
 use std::io::Read;
@@ -17,19 +17,19 @@ use super::{Task, json_records, json_rows, open, unreadable};
 use pubdata_core::error::{Error, Result, ResultExt};
 use pubdata_core::pipeline::{Encoding, Format};
 
-/// A cell of a record: which bytes of the record, and which characters of its text, are the value
-/// without its quotation marks.
+/// A cell of a record, with the byte range in the record and the character range in its text. Both
+/// ranges exclude quotation marks.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RecordCell {
-    /// The publisher's name of the column, as declarations write it.
+    /// The publisher's column name, as in declarations.
     pub column: String,
-    /// The value as decoding reads it; none where it is empty.
+    /// The value as decoding reads it; none if it is empty.
     pub text: Option<String>,
     pub bytes: Range<usize>,
     pub characters: Range<usize>,
 }
 
-/// A record as text, and its cells in their order.
+/// A record as text, and its cells in order.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RecordText {
     pub header: Option<HeaderRow>,
@@ -37,30 +37,30 @@ pub struct RecordText {
     pub cells: Vec<RecordCell>,
 }
 
-/// Bytes of a file with what stands before and behind them.
+/// Bytes of a file with the text before and after them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Surroundings {
     pub text: String,
-    /// First byte of the text, and how many bytes it is.
+    /// Offset of the text's first byte in the file, and the text's length in bytes.
     pub offset: u64,
     pub length: u64,
-    /// The characters of the text that are the bytes themselves.
+    /// Character range of the requested bytes in the text.
     pub characters: Range<usize>,
 }
 
-/// A cell before it is text: its column, its bytes, and its value where that is not what the bytes
-/// say.
+/// A cell before conversion to text: its column, its bytes, and its value if that differs from the
+/// bytes.
 struct Span {
     column: String,
     bytes: Range<usize>,
     value: Option<String>,
 }
 
-/// Takes a record apart that begins at `offset`; none where its format is not one of cells, or its
-/// bytes are no whole record.
+/// Splits a record that begins at `offset`. Returns none if its format has no cells, or if its
+/// bytes are not a whole record.
 ///
 /// # Errors
-/// `Format`, when the file is not in the declared format; `Store`, when it cannot be read.
+/// `Format` if the file is not in the declared format; `Store` if it cannot be read.
 pub fn record_cells(task: &Task<'_>, record: &[u8], offset: u64) -> Result<Option<RecordText>> {
     spans_of(task, record, offset)
         .context(|| task.place())
@@ -75,9 +75,9 @@ pub fn record_cells(task: &Task<'_>, record: &[u8], offset: u64) -> Result<Optio
         })
 }
 
-/// Takes a JSON value apart that stands in a document: the texts and numbers of an object; the
-/// items of a list, or the value alone, which have no column. None where the bytes are no JSON
-/// value.
+/// Splits a JSON value of a document. Returns the texts and numbers of an object with their
+/// columns; items of a list and single values have no column. Returns none if the bytes are not a
+/// JSON value.
 pub fn json_cells(value: &[u8]) -> Option<RecordText> {
     let text = std::str::from_utf8(value).ok()?;
     let whole: &RawValue = serde_json::from_str(text).ok()?;
@@ -118,7 +118,7 @@ fn spans_of(task: &Task<'_>, record: &[u8], offset: u64) -> Result<Found> {
     Ok(match task.format {
         Format::Delimited { .. } => {
             let layout = delimited::Layout::of(task.format)
-                .ok_or_else(|| Error::format("is no delimited text"))?;
+                .ok_or_else(|| Error::format("is not delimited text"))?;
             let (header, names, delimiter) = if layout.header.is_empty() {
                 let header = header_line(&mut Lines::open(task)?, &layout)?;
                 let (names, delimiter) = names_of(&header.text, &layout);
@@ -126,7 +126,7 @@ fn spans_of(task: &Task<'_>, record: &[u8], offset: u64) -> Result<Found> {
             } else {
                 (None, layout.header.to_vec(), narrow(layout.delimiters[0]))
             };
-            // A line that does not name the columns is a record.
+            // If the columns do not resolve, the line is a record and not a header.
             task.plan
                 .resolve(&names.iter().map(String::as_str).collect::<Vec<_>>())?;
             delimited_spans(record, offset, delimiter, &layout, &names)
@@ -227,7 +227,7 @@ fn delimited_spans(
     Some(spans.collect())
 }
 
-/// Where the cells of a record stand, without the quotation marks around them.
+/// Returns the byte ranges of a record's cells, without their quotation marks.
 fn cell_ranges(record: &[u8], delimiter: u8, layout: &delimited::Layout<'_>) -> Vec<Range<usize>> {
     let mut ranges = Vec::new();
     let mut at = 0;
@@ -264,8 +264,8 @@ fn cell_ranges(record: &[u8], delimiter: u8, layout: &delimited::Layout<'_>) -> 
     }
 }
 
-/// The place of a JSON value in the text that it was read from. Of a text the marks around it are
-/// no part.
+/// Locates a JSON value in the text that it was parsed from. Excludes the quotation marks of a
+/// string.
 fn span_of(text: &str, column: String, value: &RawValue) -> Span {
     let written = value.get();
     let start = written.as_ptr() as usize - text.as_ptr() as usize;
@@ -289,8 +289,8 @@ fn span_of(text: &str, column: String, value: &RawValue) -> Span {
     }
 }
 
-/// The text of a record and its cells; none where bytes are not in the encoding, or cells lie over
-/// each other.
+/// Returns the text of a record and its cells; none if bytes are not in the encoding, or if cells
+/// overlap.
 fn written(
     record: &[u8],
     encoding: Encoding,
@@ -329,10 +329,10 @@ fn written(
     Some((text, cells))
 }
 
-/// Reads bytes with so many before and behind them, cut where characters end.
+/// Reads bytes with `around` bytes before and after them, cut at character borders.
 ///
 /// # Errors
-/// `Store` or `Format`, when the file or member cannot be read or ends before the bytes do.
+/// `Store` or `Format` if the file or member cannot be read or ends too early.
 pub fn surroundings(
     path: &Path,
     member: Option<&str>,
@@ -371,7 +371,7 @@ pub fn surroundings(
     })
 }
 
-/// The end of the last whole character, not before `least`.
+/// Returns the end of the last whole character, at least `least`.
 fn whole_characters(bytes: &[u8], least: usize) -> usize {
     match std::str::from_utf8(&bytes[least..]) {
         Err(error) if error.error_len().is_none() => least + error.valid_up_to(),
@@ -398,8 +398,8 @@ mod tests {
         }
     }
 
-    /// Every record of up to six of these bytes that decoding takes: as many cells, and those that
-    /// are not quoted as they stand.
+    /// Tests every record of up to six of these bytes that decoding accepts: the number of cells
+    /// and the unquoted cells must match.
     #[test]
     fn cells_stand_where_the_csv_reader_finds_them() {
         let mut compared = 0;

@@ -1,5 +1,5 @@
-//! Decodes delimited text. A record is a line, or several while a quotation mark is open; one never
-//! closed spoils its own line only.
+//! Decodes delimited text. A record is a line, or several lines while a quotation mark is open; an
+//! unclosed one only spoils its own line.
 
 use super::encoding::text_of;
 use super::header::Resolved;
@@ -13,23 +13,23 @@ use pubdata_core::pipeline::{Encoding, Format, normalized_name};
 pub(super) struct Layout<'a> {
     pub(super) delimiters: &'a [char],
     pub(super) is_quoting: bool,
-    /// What stands before a quotation mark inside a quoted cell.
+    /// Character that escapes a quotation mark inside a quoted cell.
     pub(super) escape: Option<u8>,
     pub(super) header: &'a [String],
-    /// Fewest cells of a record, where some are shorter than the header.
+    /// Minimum number of cells of a record, if some are shorter than the header.
     pub(super) fewest_cells: Option<usize>,
     pub(super) label_lines: u32,
-    /// What the header line begins with, in a file with a preamble.
+    /// Start of the header line, in a file with a preamble.
     pub(super) header_start: Option<&'a str>,
-    /// The character that the line after the header consists of.
+    /// Character of which the line after the header consists.
     pub(super) ruler: Option<char>,
-    /// Whether the header's names are compared in normalized form.
+    /// True if the header's names are compared in normalised form.
     pub(super) is_name_normalized: bool,
     pub(super) encoding: Encoding,
 }
 
 impl<'a> Layout<'a> {
-    /// The layout of a format; none when it is another.
+    /// Returns the layout of a delimited format; none for other formats.
     pub(super) fn of(format: &'a Format) -> Option<Self> {
         let Format::Delimited {
             delimiters,
@@ -61,7 +61,7 @@ impl<'a> Layout<'a> {
     }
 }
 
-/// The line that names a file's columns, and where it stands.
+/// The line with a file's column names, and its position.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HeaderRow {
     pub text: String,
@@ -71,7 +71,7 @@ pub struct HeaderRow {
 
 pub(super) const BOM: &[u8] = b"\xEF\xBB\xBF";
 
-/// A preamble of more lines than this is none: the header line is not there.
+/// Maximum number of preamble lines; if there are more, the header line is missing.
 const MAX_PREAMBLE_LINES: usize = 100;
 
 pub(super) fn decode(
@@ -103,7 +103,7 @@ pub(super) fn decode(
     records.finish()
 }
 
-/// Counts the records of a file, whatever is in them.
+/// Counts the records of a file without checking their content.
 pub(super) fn count(task: &Task<'_>, layout: &Layout<'_>) -> Result<u64> {
     let mut lines = Lines::open(task)?;
     if layout.header.is_empty() {
@@ -153,7 +153,7 @@ fn read_header(
     Ok((resolved, delimiter))
 }
 
-/// The names of the header line, and the delimiter between them.
+/// Reads the header line; returns the column names and the delimiter between them.
 pub(super) fn header_names(
     lines: &mut Lines<'_>,
     layout: &Layout<'_>,
@@ -162,7 +162,7 @@ pub(super) fn header_names(
     Ok(names_of(&header.text, layout))
 }
 
-/// The names of a header line, and the delimiter between them.
+/// Splits a header line into column names; also returns the delimiter between them.
 pub(super) fn names_of(text: &str, layout: &Layout<'_>) -> (Vec<String>, u8) {
     let occurrences = |delimiter: &char| text.matches(*delimiter).count();
     let delimiter = layout
@@ -187,7 +187,7 @@ pub(super) fn narrow(delimiter: char) -> u8 {
     u8::try_from(delimiter).unwrap_or(b',')
 }
 
-/// The header line: the first line, or the first that begins as declared.
+/// Reads up to the header line: the first line, or the first with the declared start.
 pub(super) fn header_line(lines: &mut Lines<'_>, layout: &Layout<'_>) -> Result<HeaderRow> {
     let header_start = layout.header_start;
     for number in 0..MAX_PREAMBLE_LINES {
@@ -223,7 +223,7 @@ pub(super) fn header_line(lines: &mut Lines<'_>, layout: &Layout<'_>) -> Result<
     )))
 }
 
-/// Adds a line of a file without quoting. A row that is not kept is never split into cells.
+/// Adds a line of a file without quoting. Rows that are not kept are not split into cells.
 fn push_plain(
     records: &mut Records<'_, '_>,
     resolved: &Resolved,
@@ -256,7 +256,7 @@ fn push_record(
     offset: u64,
 ) -> Result<()> {
     let (whole, length) = (record, record.len() as u64);
-    // The first line is a record only where no header line stands before it.
+    // The first line is a record only if the file has no header line.
     let record = record
         .strip_prefix(BOM)
         .filter(|_| offset == 0)
@@ -267,8 +267,8 @@ fn push_record(
     if layout.encoding == Encoding::Utf8 && std::str::from_utf8(record).is_err() {
         return records.malformed("the record is not UTF-8".into(), whole, offset);
     }
-    // Most records of a file with quoting hold no quotation mark and need no more than their
-    // delimiters.
+    // Most records of a file with quoting have no quotation mark: a search for delimiters is
+    // enough.
     if layout.is_quoting && memchr::memchr2(b'"', b'\r', record).is_some() {
         if let Some(cells) = plainly_quoted(record, delimiter, layout, resolved.width)
             && has_width(
@@ -319,7 +319,8 @@ fn push_record(
     records.push(resolved, offset, length, cell)
 }
 
-/// Whether a line is the header that was declared for a file without one: some copies have it.
+/// Reports whether a line repeats the header that was declared for a file without one: some copies
+/// have it.
 fn is_declared_header(layout: &Layout<'_>, delimiter: u8, line: &[u8]) -> bool {
     let same = |cell: &[u8], name: &String| {
         text_of(layout.encoding, cell)
@@ -334,7 +335,7 @@ fn is_declared_header(layout: &Layout<'_>, delimiter: u8, line: &[u8]) -> bool {
             .all(|(cell, name)| same(cell, name))
 }
 
-/// A record has as many cells as the header; one empty cell more is a trailing delimiter.
+/// Checks the number of cells against the header; one extra empty cell is a trailing delimiter.
 fn has_width(resolved: &Resolved, layout: &Layout<'_>, cells: usize, is_last_empty: bool) -> bool {
     (layout.fewest_cells.unwrap_or(resolved.width)..=resolved.width).contains(&cells)
         || (cells == resolved.width + 1 && is_last_empty)
@@ -347,8 +348,8 @@ fn wrong_width(resolved: &Resolved, cells: usize) -> String {
     )
 }
 
-/// The cells of a record in which quotation marks stand around whole cells and nowhere else; none
-/// of any other, which is no judgement of it. Most records are such: of these nothing is copied.
+/// Splits a record whose quotation marks only enclose whole cells, without copying, as most records
+/// allow. Returns none for any other record, which may still be valid.
 fn plainly_quoted<'r>(
     record: &'r [u8],
     delimiter: u8,
@@ -384,7 +385,7 @@ fn plainly_quoted<'r>(
     }
 }
 
-/// Splits one record into cells; none when it is more than one record.
+/// Splits one record into cells; none if it is more than one record.
 pub(super) fn cells_of(record: &[u8], delimiter: u8, layout: &Layout<'_>) -> Option<Vec<Vec<u8>>> {
     let mut builder = csv::ReaderBuilder::new();
     builder
@@ -401,9 +402,9 @@ pub(super) fn cells_of(record: &[u8], delimiter: u8, layout: &Layout<'_>) -> Opt
     (!has_more).then(|| cells.iter().map(<[u8]>::to_vec).collect())
 }
 
-/// Whether a line opens a quoted cell that it does not close, or closes one that it did not open:
-/// inside a cell every quotation mark is doubled or escaped, so that an odd number of others says
-/// so.
+/// Reports whether a line opens a quoted cell without closing it, or closes one that it did not
+/// open. Inside a cell every quotation mark is doubled or escaped, so an odd number of the others
+/// means that.
 pub(super) fn leaves_open(line: &[u8], layout: &Layout<'_>) -> bool {
     let marks = memchr::memchr_iter(b'"', line);
     let Some(escape) = layout.escape else {
@@ -421,7 +422,7 @@ pub(super) fn leaves_open(line: &[u8], layout: &Layout<'_>) -> bool {
     marks.filter(|offset| !escaped(*offset)).count() % 2 == 1
 }
 
-/// Reads a file with quoting: a record is a line, or several while a quotation mark is open.
+/// Reads a file with quoting: a record is a line, or several lines while a quotation mark is open.
 fn read_quoted(
     lines: &mut Lines<'_>,
     records: &mut Records<'_, '_>,
@@ -474,16 +475,17 @@ fn read_quoted(
     .map(drop)
 }
 
-/// What comes behind lines of which a record is made.
+/// State after the last line of a record.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Ending {
     GoesOn,
     EndOfFile,
 }
 
-/// Adds the records of lines of which the first leaves a quotation mark open, and gives how many
-/// bytes they are; the others go on in lines to come. Where several lines make no record, a mark of
-/// the first is stray: it alone is malformed, and those behind it are read by themselves.
+/// Adds the records in lines whose first leaves a quotation mark open. Returns the number of bytes
+/// consumed; the rest continues in later lines. If several lines do not make a record, a quotation
+/// mark of the first is stray: that line alone is malformed, and the following lines are read
+/// separately.
 fn push_open(
     records: &mut Records<'_, '_>,
     resolved: &Resolved,
@@ -533,7 +535,7 @@ fn push_open(
     Ok(at)
 }
 
-/// Whether bytes of several lines are one record.
+/// Reports whether the bytes of several lines are one record.
 fn is_record(resolved: &Resolved, delimiter: u8, layout: &Layout<'_>, record: &[u8]) -> bool {
     cells_of(record, delimiter, layout).is_some_and(|cells| {
         has_width(
@@ -549,7 +551,7 @@ fn is_record(resolved: &Resolved, delimiter: u8, layout: &Layout<'_>, record: &[
 mod tests {
     use super::*;
 
-    /// Every record of up to seven of these bytes.
+    /// Tests every record of up to seven of these bytes.
     #[test]
     fn cells_of_plainly_quoted_records_are_those_of_the_csv_reader() {
         let format = |escape: Option<char>| Format::Delimited {

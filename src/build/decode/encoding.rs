@@ -1,13 +1,13 @@
-//! The text of bytes in the encoding that was declared. Only UTF-8 can refuse them: in the other
-//! encodings every byte is a character.
+//! Converts bytes to text in the declared encoding. Only UTF-8 can fail: in the other encodings
+//! every byte is a character.
 
 use std::borrow::Cow;
 
 use pubdata_core::pipeline::Encoding;
 
-/// The text of some bytes; none when they are not in that encoding.
+/// Returns the text of some bytes; none if they are not in that encoding.
 pub(super) fn text_of(encoding: Encoding, bytes: &[u8]) -> Option<Cow<'_, str>> {
-    // All encodings agree on ASCII, and most cells are nothing else.
+    // All encodings agree on ASCII, and most cells are ASCII.
     match (encoding, std::str::from_utf8(bytes)) {
         (Encoding::Utf8 | Encoding::Utf8OrWindows1252, Ok(text)) => Some(Cow::Borrowed(text)),
         (_, Ok(text)) if text.is_ascii() => Some(Cow::Borrowed(text)),

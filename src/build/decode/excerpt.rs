@@ -1,5 +1,5 @@
-//! What a probe looks at of a file: the names of its columns, and its first records as a file of
-//! its own.
+//! Extracts what a probe needs from a file: the column names, and the first records as a separate
+//! file.
 
 use super::delimited::{self, header_names};
 use super::header::ColumnPlan;
@@ -8,11 +8,11 @@ use super::{Task, json_records, json_rows, xlsx};
 use pubdata_core::error::{Error, Result, ResultExt};
 use pubdata_core::pipeline::Format;
 
-/// The names of a file's columns, as declarations write them; of a file without a header line those
-/// that are declared, and of records of attributes those that any of them has.
+/// Returns the names of a file's columns, as declarations write them. For a file without a header
+/// line these are the declared names; for records of attributes, all attributes that occur.
 ///
 /// # Errors
-/// `Format`, when the file is not in that format; `Store`, when it cannot be read.
+/// `Format` if the file is not in that format; `Store` if it cannot be read.
 pub fn columns(task: &Task<'_>) -> Result<Vec<String>> {
     let named = match task.format {
         Format::FixedWidth { fields, .. } => Ok(fields.keys().cloned().collect()),
@@ -41,7 +41,7 @@ pub fn columns(task: &Task<'_>) -> Result<Vec<String>> {
 }
 
 impl ColumnPlan {
-    /// The columns of a file that are neither mapped nor ignored.
+    /// Returns the columns of a file that are neither mapped nor ignored.
     pub fn unknown(&self, columns: &[String]) -> Vec<String> {
         let mut unknown: Vec<String> = columns
             .iter()
@@ -56,9 +56,9 @@ impl ColumnPlan {
     }
 }
 
-/// The beginning of a file as a file of its own: what stands before the records, and at most so
-/// many of those that are whole. With their number; none when not one record is there, or when the
-/// format cannot be cut.
+/// Returns the beginning of a file as a separate file: what precedes the records, and at most
+/// `records` whole records, with their number. Returns none if no record is whole, or if the format
+/// cannot be cut.
 pub fn excerpt(
     format: &Format,
     bytes: &[u8],
@@ -85,7 +85,7 @@ pub fn excerpt(
     }
 }
 
-/// Lines before the first record.
+/// Counts the lines before the first record.
 fn before_records(layout: &delimited::Layout<'_>, bytes: &[u8]) -> usize {
     if !layout.header.is_empty() {
         return 0;
@@ -102,7 +102,8 @@ fn before_records(layout: &delimited::Layout<'_>, bytes: &[u8]) -> usize {
     header + 1 + layout.label_lines as usize + usize::from(layout.ruler.is_some())
 }
 
-/// `turns` says whether a line opens or closes a cell that goes over several.
+/// Cuts a file after whole lines. `turns` tells whether a line opens or closes a cell that spans
+/// several lines.
 fn lines(
     bytes: &[u8],
     is_whole: bool,
@@ -117,7 +118,7 @@ fn lines(
             break;
         }
         position += line.len();
-        // The header is no record, and its quotation marks are closed too.
+        // The header is not a record, but its quotation marks are closed too.
         is_open ^= turns(line);
         if !is_open && (is_whole || line.ends_with(b"\n")) {
             end = position;
@@ -128,7 +129,8 @@ fn lines(
         .then(|| (bytes[..end].to_vec(), (count - before) as u64))
 }
 
-/// The first elements of the array at a path, with all that encloses it closed behind them.
+/// Cuts a document after the first elements of the array at a path, and closes all enclosing
+/// values.
 fn elements(bytes: &[u8], path: Option<&str>, most: usize) -> Option<(Vec<u8>, u64)> {
     let wanted: Vec<&str> = path.into_iter().flat_map(|path| path.split('.')).collect();
     let mut keys: Vec<String> = Vec::new();
@@ -179,7 +181,7 @@ fn elements(bytes: &[u8], path: Option<&str>, most: usize) -> Option<(Vec<u8>, u
             }
             b'}' | b']' => {
                 if array_depth == Some(open.len()) {
-                    // An element stands before the end, unless the list is empty.
+                    // An element precedes the end, unless the list is empty.
                     count += usize::from(!bytes[end?..offset].trim_ascii().is_empty());
                     end = Some(offset);
                     break;

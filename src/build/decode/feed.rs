@@ -1,4 +1,4 @@
-//! Takes an XML feed apart into entries, each a document of its own, so that one that is not
+//! Splits an XML feed into entries, each a separate document, so that an entry that is not
 //! well-formed does not spoil the others.
 
 use std::ops::Range;
@@ -9,42 +9,41 @@ use memchr::memmem;
 use super::XmlDocument;
 use pubdata_core::error::{Error, Result};
 
-/// What stands before a feed's first entry is a title and a few links. It is read again with each
-/// entry.
+/// Maximum size of the part before a feed's first entry: a title and a few links. It is parsed
+/// again with each entry.
 const MAX_HEAD_BYTES: usize = 8 << 10;
 
-/// The elements of a feed: those around its entries, from the root inwards, and the entries'.
+/// Element names of a feed: those that enclose its entries, from the root inwards, and the entry's.
 #[derive(Debug, Clone, Copy)]
 pub struct FeedShape {
     pub around: &'static [&'static str],
     pub entry: &'static str,
 }
 
-/// An entry of a feed as a document of its own, with the elements around it: one that is not
-/// well-formed does not spoil the others.
+/// An entry of a feed as a separate document with its enclosing elements.
 #[derive(Debug)]
 pub struct FeedElement<'c> {
-    /// What stands before the first entry, the entry, and the end tags of what is around it.
+    /// The part before the first entry, and the entry.
     parts: [&'c [u8]; 2],
     closing: Arc<str>,
-    /// First byte in the feed, and the number of bytes.
+    /// Offset of the entry's first byte in the feed, and its length in bytes.
     pub offset: u64,
     pub length: u64,
 }
 
 impl FeedElement<'_> {
-    /// The bytes of the document. Made when they are asked for: those of all entries together can
-    /// be a thousand times the feed.
+    /// Returns the bytes of the document. They are composed on demand: those of all entries
+    /// together can be a thousand times the size of the feed.
     pub fn document(&self) -> Vec<u8> {
         [self.parts[0], self.parts[1], self.closing.as_bytes()].concat()
     }
 }
 
-/// Takes a feed apart. An entry without an end goes to the beginning of the next.
+/// Splits a feed into entries. An entry without an end tag extends to the start of the next.
 ///
 /// # Errors
-/// `Format`, when the document is no such feed: other elements around the entries, or not
-/// well-formed before the first.
+/// `Format` if the document is not such a feed: if other elements enclose the entries, or if it is
+/// not well-formed before the first.
 pub fn feed_entries(content: &[u8], shape: FeedShape) -> Result<Vec<FeedElement<'_>>> {
     let closing: Arc<str> = shape
         .around
@@ -68,7 +67,7 @@ pub fn feed_entries(content: &[u8], shape: FeedShape) -> Result<Vec<FeedElement<
     let head = &content[..ranges.first().map_or_else(root_end, |range| range.start)];
     if head.len() > MAX_HEAD_BYTES {
         return Err(Error::format(format!(
-            "{} bytes stand before the first entry, which no feed has",
+            "{} bytes precede the first entry, more than any feed has",
             head.len()
         )));
     }
@@ -82,7 +81,7 @@ pub fn feed_entries(content: &[u8], shape: FeedShape) -> Result<Vec<FeedElement<
     Ok(ranges.into_iter().map(entry).collect())
 }
 
-/// Whether a feed's document begins with the elements that belong around its entries.
+/// Checks that a feed's document begins with the elements that enclose its entries.
 fn check_head(document: &[u8], shape: FeedShape) -> Result<()> {
     let document = XmlDocument::new(document)?;
     let mut reader = document.reader();
@@ -100,14 +99,14 @@ fn check_head(document: &[u8], shape: FeedShape) -> Result<()> {
     match wanted.next() {
         None => Ok(()),
         Some(name) => Err(Error::format(format!(
-            "is no feed with <{}> in <{}>: there is no <{name}>",
+            "is not a feed with <{}> in <{}>: <{name}> is missing",
             shape.entry,
             shape.around.join("><")
         ))),
     }
 }
 
-/// Where the entries stand.
+/// Returns the byte ranges of the entries.
 fn ranges(content: &[u8], name: &str) -> Vec<Range<usize>> {
     let (opening, closing) = (format!("<{name}"), format!("</{name}>"));
     let is_whole_name = |at: &usize| {
@@ -165,7 +164,7 @@ mod tests {
             .unwrap_err()
             .to_string();
         assert!(
-            error.contains("bytes stand before the first entry, which no feed has"),
+            error.contains("bytes precede the first entry, more than any feed has"),
             "{error}"
         );
     }

@@ -11,11 +11,11 @@ use super::{Malformed, Task};
 use pubdata_core::error::Result;
 use pubdata_core::pipeline::Encoding;
 
-/// Layout of a file of records of one length.
+/// Layout of a file whose records have one length.
 pub(super) struct Layout<'a> {
     pub(super) record_bytes: usize,
     pub(super) encoding: Encoding,
-    /// First byte, counted from 1, and number of bytes of each field.
+    /// First byte of each field, counted from 1, and its length in bytes.
     pub(super) fields: &'a BTreeMap<String, [u32; 2]>,
 }
 
@@ -46,8 +46,7 @@ pub(super) fn decode(
         }
         None => {
             while let Some((offset, line)) = lines.next_line()? {
-                // The mark that ends a text file of older systems stands alone behind the last
-                // record.
+                // The end-of-file mark of older systems follows the last record on a separate line.
                 if !matches!(line, b"" | b"\x1a") {
                     push(line, offset)?;
                 }

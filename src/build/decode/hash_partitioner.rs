@@ -1,12 +1,12 @@
-//! Splits the records of a file into one file on disk per bucket, and reads a bucket's back as the
-//! frame that decoding makes.
+//! Splits the records of a file into one file on disk per bucket, and reads a bucket's file back as
+//! the frame that decoding makes.
 //!
-//! A bucket's file is blocks, one behind the other: the number of rows, the bytes of their numbers
-//! and those of their texts, 64 bits each, then the numbers and the texts. Of each row there are
-//! the length of each cell, its offset and its length in the source, as numbers of seven bits to a
-//! byte (LEB128), and its cells without anything between them.
+//! A bucket's file is a sequence of contiguous blocks. A block starts with three 64-bit counts: the
+//! rows, the bytes of their numbers and the bytes of their texts; then come the numbers and the
+//! texts. The numbers of a row are the length of each cell, then the row's offset and length in the
+//! source, as LEB128. The texts are its cells without separators.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashSet};
 use std::fs::{File, OpenOptions};
 use std::io::{BufReader, ErrorKind, Read, Write};
 use std::ops::Range;
@@ -14,38 +14,46 @@ use std::path::{Path, PathBuf};
 
 use polars::prelude::DataFrame;
 
-use super::records::TakeRecords;
+use super::records::{KeyFilter, TakeRecords};
 use super::text_frames::TextFrame;
 use pubdata_core::error::{Error, IoExt, Result};
 use pubdata_core::ids::hash_bucket;
 
-/// Bytes that are held before they are written, of all buckets together.
+/// Maximum number of bytes that all buckets together hold in memory before they are written.
 const HELD_BYTES: usize = 8 << 20;
 
-/// Where the rows of a file go.
+/// The rows that are written to the files of their buckets. All rows are read and counted.
+#[derive(Clone, Copy)]
+pub enum KeptRows<'a> {
+    All,
+    OfBucket(u32),
+    /// Rows with one of these keys, and rows without a key.
+    OfKeys(&'a HashSet<String>),
+}
+
+/// How to distribute the rows of a file.
 #[derive(Clone, Copy)]
 pub struct HashPartitioner<'a> {
     /// Column whose text decides the bucket.
     pub key: &'a str,
-    /// Column that does where the key is empty.
+    /// Column that decides if the key is empty.
     pub fallback_key: Option<&'a str>,
     /// Number of buckets.
     pub count: u32,
-    /// The one bucket whose rows are kept; all when none is given.
-    pub only: Option<u32>,
+    pub kept: KeptRows<'a>,
     /// The file of a bucket.
     pub path_of: &'a (dyn Fn(u32) -> PathBuf + Sync),
 }
 
-/// Adds records to the files of their buckets, in their order. A record without a key goes to the
-/// first. Memory holds a record and at most twice [`HELD_BYTES`].
+/// Appends records to the files of their buckets, in order. A record without a key goes to the
+/// first bucket. Memory is bounded by one record and twice [`HELD_BYTES`].
 pub(super) struct Partition<'a> {
     partitioner: HashPartitioner<'a>,
     names: Vec<String>,
-    /// The columns whose texts decide the bucket: the first that has one.
+    /// Columns that decide the bucket: the first with a text counts.
     keys: Vec<usize>,
-    /// Of the record whose cells are taken: lengths and texts of its cells, and where the texts of
-    /// `keys` are in these.
+    /// The record being read: lengths and texts of its cells, and the ranges of the `keys` texts in
+    /// these.
     record: Block,
     key_texts: Vec<Range<usize>>,
     blocks: Vec<Block>,
@@ -54,7 +62,7 @@ pub(super) struct Partition<'a> {
     filled: BTreeSet<u32>,
 }
 
-/// Rows on their way to a file.
+/// Rows to write to a file.
 #[derive(Default)]
 struct Block {
     rows: u64,
@@ -62,13 +70,13 @@ struct Block {
     texts: String,
 }
 
-/// What became of the records of a file.
+/// Result of partitioning a file.
 pub struct Partitioned {
-    /// Names of the columns, in their order.
+    /// Names of the columns, in order.
     pub columns: Vec<String>,
-    /// Records that were read, whatever their bucket.
+    /// Number of records read, in any bucket.
     pub rows: u64,
-    /// Buckets that have rows of the file.
+    /// Buckets with rows of the file.
     pub filled: BTreeSet<u32>,
 }
 
@@ -97,12 +105,16 @@ impl<'a> Partition<'a> {
         }
     }
 
-    /// The bucket of the record whose cells were taken.
-    fn bucket(&self) -> u32 {
+    /// Returns the bucket of the record whose cells were taken; none if its rows are not kept.
+    fn bucket(&self) -> Option<u32> {
         let key = self.key_texts.iter().find(|text| !text.is_empty());
-        key.map_or(0, |key| {
-            hash_bucket(&self.record.texts[key.clone()], self.partitioner.count)
-        })
+        let key = key.map(|key| &self.record.texts[key.clone()]);
+        let hash = || key.map_or(0, |key| hash_bucket(key, self.partitioner.count));
+        match self.partitioner.kept {
+            KeptRows::OfBucket(bucket) => Some(bucket).filter(|bucket| *bucket == hash()),
+            // Other rows do not pass the filter.
+            KeptRows::All | KeptRows::OfKeys(_) => Some(hash()),
+        }
     }
 
     fn write(&mut self) -> Result<()> {
@@ -120,18 +132,10 @@ impl<'a> Partition<'a> {
 
 impl TakeRecords for Partition<'_> {
     fn begin(&mut self, names: &[String]) -> Result<()> {
-        let place = |key: &str| {
-            names
-                .iter()
-                .position(|name| name == key)
-                .ok_or_else(|| Error::config(format!("there is no column `{key}` to split by")))
-        };
-        let keys = [Some(self.partitioner.key), self.partitioner.fallback_key];
-        self.keys = keys
-            .into_iter()
-            .flatten()
-            .map(place)
-            .collect::<Result<_>>()?;
+        self.keys = key_columns(
+            names,
+            [Some(self.partitioner.key), self.partitioner.fallback_key],
+        )?;
         self.key_texts = vec![0..0; self.keys.len()];
         self.names = names.to_vec();
         Ok(())
@@ -148,8 +152,7 @@ impl TakeRecords for Partition<'_> {
 
     fn end(&mut self, offset: u64, length: u64) -> Result<()> {
         self.rows += 1;
-        let bucket = self.bucket();
-        if self.partitioner.only.is_none_or(|only| only == bucket) {
+        if let Some(bucket) = self.bucket() {
             put_number(&mut self.record.numbers, offset);
             put_number(&mut self.record.numbers, length);
             self.held_bytes += self.record.numbers.len() + self.record.texts.len();
@@ -166,6 +169,91 @@ impl TakeRecords for Partition<'_> {
     fn finish(&mut self) -> Result<()> {
         self.write()
     }
+
+    fn filter(&self) -> Option<KeyFilter<'_>> {
+        match self.partitioner.kept {
+            KeptRows::OfKeys(keys) => Some(KeyFilter {
+                columns: &self.keys,
+                keys,
+            }),
+            KeptRows::All | KeptRows::OfBucket(_) => None,
+        }
+    }
+
+    fn skip(&mut self) {
+        self.rows += 1;
+    }
+}
+
+/// Returns the positions of the columns whose texts are keys.
+fn key_columns(names: &[String], keys: [Option<&str>; 2]) -> Result<Vec<usize>> {
+    let position = |key: &str| {
+        names
+            .iter()
+            .position(|name| name == key)
+            .ok_or_else(|| Error::config(format!("there is no column `{key}` to split by")))
+    };
+    keys.into_iter().flatten().map(position).collect()
+}
+
+/// Collects the keys of a file's records, up to a limit.
+pub(super) struct KeyCollector<'k> {
+    key: &'k str,
+    fallback_key: Option<&'k str>,
+    limit: usize,
+    columns: Vec<usize>,
+    /// Text of each key column in the current record.
+    texts: Vec<String>,
+    keys: &'k mut HashSet<String>,
+}
+
+impl<'k> KeyCollector<'k> {
+    /// Adds keys to `keys`, and stops with an error once these are more than `limit`.
+    pub(super) fn new(
+        key: &'k str,
+        fallback_key: Option<&'k str>,
+        limit: usize,
+        keys: &'k mut HashSet<String>,
+    ) -> Self {
+        Self {
+            key,
+            fallback_key,
+            limit,
+            columns: Vec::new(),
+            texts: Vec::new(),
+            keys,
+        }
+    }
+}
+
+impl TakeRecords for KeyCollector<'_> {
+    fn begin(&mut self, names: &[String]) -> Result<()> {
+        self.columns = key_columns(names, [Some(self.key), self.fallback_key])?;
+        self.texts = vec![String::new(); self.columns.len()];
+        Ok(())
+    }
+
+    fn cell(&mut self, column: usize, text: &str) {
+        if let Some(position) = self.columns.iter().position(|key| *key == column) {
+            self.texts[position].replace_range(.., text);
+        }
+    }
+
+    fn end(&mut self, _: u64, _: u64) -> Result<()> {
+        if let Some(key) = self.texts.iter().find(|text| !text.is_empty())
+            && !self.keys.contains(key)
+        {
+            self.keys.insert(key.clone());
+        }
+        if self.keys.len() > self.limit {
+            return Err(Error::format(format!("more than {} keys", self.limit)));
+        }
+        Ok(())
+    }
+
+    fn finish(&mut self) -> Result<()> {
+        Ok(())
+    }
 }
 
 impl Block {
@@ -180,7 +268,7 @@ impl Block {
         self.texts.clear();
     }
 
-    /// Adds the rows to the end of a file.
+    /// Appends the rows to a file.
     fn write_to(&self, path: &Path) -> std::io::Result<()> {
         let mut file = OpenOptions::new().create(true).append(true).open(path)?;
         let counts = [
@@ -194,21 +282,21 @@ impl Block {
     }
 }
 
-/// Reads the rows of one file that are in a bucket: the frame that [`super::decode`] makes, less
+/// Reads the rows of one file that are in a bucket, as the frame that [`super::decode`] makes, less
 /// the rows of other buckets.
 ///
 /// # Errors
-/// `Store`, when the file is not as it was written.
+/// `Store` if the file is damaged.
 pub fn read_partition(path: &Path, columns: &[String], numbers: [u64; 2]) -> Result<DataFrame> {
     let mut frame = TextFrame::new(columns);
     let file = match File::open(path) {
-        // No row of the file is in the bucket.
+        // No row of the source file is in the bucket.
         Err(error) if error.kind() == ErrorKind::NotFound => return frame.finish(numbers),
         file => file.at("open", path)?,
     };
     let mut left = file.metadata().at("read", path)?.len();
     let mut reader = BufReader::with_capacity(1 << 18, file);
-    let damaged = || Error::store(format!("{} is not as it was written", path.display()));
+    let damaged = || Error::store(format!("{} is damaged", path.display()));
     let mut counts = [0; 24];
     let mut content = Vec::new();
     while left > 0 {
@@ -231,7 +319,7 @@ pub fn read_partition(path: &Path, columns: &[String], numbers: [u64; 2]) -> Res
     frame.finish(numbers)
 }
 
-/// Adds the rows of a block to a frame; none where it is not as it was written.
+/// Adds the rows of a block to a frame; none if the block is damaged.
 fn read_block(
     frame: &mut TextFrame,
     columns: usize,

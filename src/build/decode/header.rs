@@ -1,5 +1,5 @@
-//! Which columns of a file are read, and under which of our names. A file that lacks a wanted
-//! column is refused; one that nobody declared is told of, and refused where the plan is closed.
+//! Plans which columns of a file are read and under which of our names. A file that lacks a wanted
+//! column is rejected; undeclared columns are reported, or rejected if the plan is closed.
 
 use std::collections::{BTreeMap, HashSet};
 
@@ -7,7 +7,7 @@ use super::archive::is_text;
 use pubdata_core::error::{Error, Result};
 use pubdata_core::pipeline::{Source, expand, nearest};
 
-/// Which columns of a file are read, which are known and not used, and which rows are kept.
+/// Columns to read, columns to ignore, and the rows to keep.
 #[derive(Debug, Clone, Default)]
 pub struct ColumnPlan {
     wanted: Vec<Wanted>,
@@ -16,12 +16,12 @@ pub struct ColumnPlan {
     is_closed: bool,
 }
 
-/// What the columns of a file are like, beside what the plan says of them.
+/// Facts about the columns of a file, apart from the plan.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ColumnFindings {
-    /// Columns that are neither mapped nor ignored, as the plan compares names.
+    /// Columns that are neither mapped nor ignored, in the form in which the plan compares names.
     pub new: Vec<String>,
-    /// Our names of the columns that the file has, with whether any record has a value there.
+    /// Our names of the file's columns, each with true if any record has a value in it.
     pub has_value: Vec<(String, bool)>,
 }
 
@@ -37,8 +37,8 @@ fn owned(names: &[&str]) -> Vec<String> {
 }
 
 impl ColumnPlan {
-    /// A plan that reads nothing yet and knows the patterns of unused columns; `#` stands for one
-    /// digit, `""` is a column without a name.
+    /// Creates a plan that reads no columns yet. `ignore` holds patterns of unused columns: `#`
+    /// stands for one digit, `""` is a column without a name.
     pub fn new(ignore: Vec<String>) -> Self {
         Self {
             ignore,
@@ -46,10 +46,10 @@ impl ColumnPlan {
         }
     }
 
-    /// The plan that a source declares; `keys` are the values of its file's variables.
+    /// Creates the plan that a source declares; `keys` are the values of its file's variables.
     ///
     /// # Errors
-    /// `Config`, when a pattern names a variable that the file has not.
+    /// `Config` if a pattern names a variable that the file does not have.
     pub fn of(source: &Source, keys: &BTreeMap<String, String>) -> Result<Self> {
         let ignore = source
             .ignore
@@ -82,7 +82,7 @@ impl ColumnPlan {
         })
     }
 
-    /// The same of a column that some files do not have.
+    /// Like [`ColumnPlan::want`], for a column that some files lack.
     #[must_use]
     pub fn want_optional(self, name: &str, source_names: &[&str]) -> Self {
         self.also(Wanted {
@@ -97,7 +97,7 @@ impl ColumnPlan {
         self
     }
 
-    /// Takes no file with a column that is neither mapped nor ignored.
+    /// Rejects files with a column that is neither mapped nor ignored.
     #[must_use]
     pub fn closed(self) -> Self {
         Self {
@@ -113,7 +113,7 @@ impl ColumnPlan {
         self
     }
 
-    /// Our name of a publisher's column; none where it is not read.
+    /// Returns our name of a publisher's column; none if it is not read.
     pub fn name_of(&self, column: &str) -> Option<&str> {
         self.wanted
             .iter()
@@ -121,7 +121,7 @@ impl ColumnPlan {
             .map(|wanted| wanted.name.as_str())
     }
 
-    /// Whether a column is mapped or ignored.
+    /// Reports whether a column is mapped or ignored.
     pub(super) fn knows(&self, column: &str) -> bool {
         self.wanted
             .iter()
@@ -129,7 +129,7 @@ impl ColumnPlan {
             || self.ignore.iter().any(|pattern| is_text(pattern, column))
     }
 
-    /// Whether a column inside that one is mapped or ignored.
+    /// Reports whether a column nested in this one is mapped or ignored.
     pub(super) fn knows_below(&self, column: &str) -> bool {
         let mut names = self
             .wanted
@@ -142,11 +142,8 @@ impl ColumnPlan {
         })
     }
 
-    /// Finds each wanted column among the attributes of records; a file without records has none,
-    /// and lacks none.
-    ///
-    /// # Errors
-    /// As [`ColumnPlan::resolve`].
+    /// Finds each wanted column among the attributes of records. A file without records has no
+    /// attributes and lacks none.
     pub(super) fn resolve_attributes(&self, names: &[String]) -> Result<Resolved> {
         if names.is_empty() {
             return Ok(Resolved {
@@ -167,8 +164,8 @@ impl ColumnPlan {
     /// Finds each wanted column in a header.
     ///
     /// # Errors
-    /// `Format`, naming the columns: missing (and which new one is named most like it), a mapped
-    /// one that is twice there, or, of a closed plan, neither mapped nor ignored.
+    /// `Format`, with the names of columns that are missing, with the most similar new one; that
+    /// are mapped and occur twice; or that a closed plan neither maps nor ignores.
     pub(super) fn resolve(&self, header: &[&str]) -> Result<Resolved> {
         // A trailing delimiter makes a last column without a name (data.census.gov).
         let has_unnamed = self.ignore.iter().any(String::is_empty);
@@ -237,12 +234,13 @@ impl ColumnPlan {
     }
 }
 
-/// So many new columns are looked through for the one that is missing, and so many stand in a
-/// message: a header may have any number.
+/// Maximum number of new columns to search for the missing one, and to list in a message: a header
+/// may have any number.
 const MOST_COMPARED: usize = 1_000;
 const MOST_TOLD: usize = 40;
 
-/// Says which columns are not as declared, and of a missing one which new one may be meant.
+/// Describes which columns differ from the declaration, and for a missing one which new one may
+/// replace it.
 fn refusal(missing: &[&Wanted], new: &[String]) -> Error {
     let quoted = |names: &[String]| {
         names
@@ -266,7 +264,7 @@ fn refusal(missing: &[&Wanted], new: &[String]) -> Error {
             .find_map(|name| nearest(name, &candidates));
         parts.push(match alike {
             Some(alike) => format!(
-                "{names} is missing, and `{alike}` is new: perhaps the same under another name"
+                "{names} is missing, and `{alike}` is new: the publisher may have renamed it"
             ),
             None => format!("{names} is missing"),
         });
@@ -283,8 +281,8 @@ fn refusal(missing: &[&Wanted], new: &[String]) -> Error {
             quoted(told)
         ));
     }
-    Error::format(format!("the columns are not those declared ({})", parts.join("; ")))
-        .hint("look at the file; where the publisher renamed a column, add its new name to the mapping of ours in the declaration, and list under `ignore` what is not used")
+    Error::format(format!("the columns differ from the declaration ({})", parts.join("; ")))
+        .hint("compare the file with the declaration: add the new name of a renamed column to its mapping, and list unused columns under `ignore`")
 }
 
 /// A plan applied to a header.
@@ -292,7 +290,7 @@ fn refusal(missing: &[&Wanted], new: &[String]) -> Error {
 pub(super) struct Resolved {
     /// Our names, in plan order.
     pub(super) names: Vec<String>,
-    /// The place of each in the file; none when an optional column is not there.
+    /// Index of each in the file; none for an optional column that is missing.
     pub(super) positions: Vec<Option<usize>>,
     /// Index into `names`, and the prefixes that keep a row.
     keep: Option<(usize, Vec<Vec<u8>>)>,
@@ -303,7 +301,7 @@ pub(super) struct Resolved {
 }
 
 impl Resolved {
-    /// Whether a row is kept, given the cell at a place in the file.
+    /// Reports whether a row is kept; `cell_at` returns the cell at an index in the file.
     pub(super) fn is_kept<'c>(&self, cell_at: impl FnOnce(usize) -> &'c [u8]) -> bool {
         let Some((column, prefixes)) = &self.keep else {
             return true;
@@ -314,7 +312,7 @@ impl Resolved {
         })
     }
 
-    /// The place in the file of the column that decides whether a row is kept.
+    /// Returns the index in the file of the column that decides whether a row is kept.
     pub(super) fn keep_position(&self) -> Option<usize> {
         self.keep
             .as_ref()

@@ -1,5 +1,5 @@
-//! Decodes a JSON array of objects. Records leave out what they do not have, so the header is every
-//! attribute that any of them has.
+//! Decodes a JSON array of objects. Records omit attributes without a value, so the header is the
+//! union of all attributes.
 
 use std::collections::{HashMap, HashSet};
 use std::fmt;
@@ -14,24 +14,23 @@ use super::{Malformed, Task, open, unreadable};
 use pubdata_core::error::{Error, Result};
 use pubdata_core::pipeline::{Encoding, normalized_name};
 
-/// Objects inside each other; records of publishers have three at most.
+/// Maximum nesting of objects; publishers' records have three levels at most.
 const MAX_DEPTH: usize = 16;
 
-/// Names of attributes in one file. More of them are values in the place of names.
+/// Maximum number of attribute names in one file. More names mean that values are used as names.
 const MAX_ATTRIBUTES: usize = 2_000;
 
 /// Layout of a JSON file of records.
 pub(super) struct Layout<'a> {
-    /// Names that lead from the document to its array of records, joined by `.`; none when the
+    /// Names that lead from the document to its array of records, joined by `.`; none if the
     /// document is the array.
     pub(super) records: Option<&'a str>,
-    /// Whether names of attributes are compared in normalized form.
+    /// True if attribute names are compared in normalised form.
     pub(super) is_name_normalized: bool,
 }
 
-/// Decodes an array of objects. An attribute of an object inside a record has the name of both,
-/// joined by `.`; an object or array whose own name is mapped or ignored is one cell, its JSON
-/// text.
+/// Decodes an array of objects. A nested attribute is named by its path, joined by `.`. An object
+/// or array whose path is mapped or ignored is one cell with its JSON text.
 pub(super) fn decode(
     task: &Task<'_>,
     layout: &Layout<'_>,
@@ -86,7 +85,7 @@ pub(super) fn decode(
     records.finish()
 }
 
-/// The values of one record, by the names that they are mapped by; none where it is no record.
+/// Returns the values of one record by the names used for mapping; none if it is not a record.
 pub(super) fn spans<'r>(
     record: &'r str,
     plan: &ColumnPlan,
@@ -101,12 +100,12 @@ pub(super) fn spans<'r>(
     })
 }
 
-/// Counts the records of a file, whatever is in them.
+/// Counts the records of a file without checking their content.
 pub(super) fn count(task: &Task<'_>, layout: &Layout<'_>) -> Result<u64> {
     Ok(records(&read_text(task)?, layout)?.len() as u64)
 }
 
-/// The names of the attributes that the records have.
+/// Returns the names of the attributes that the records have.
 pub(super) fn attributes(task: &Task<'_>, layout: &Layout<'_>) -> Result<Vec<String>> {
     names(&records(&read_text(task)?, layout)?, task, layout)
 }
@@ -119,7 +118,7 @@ fn read_text(task: &Task<'_>) -> Result<String> {
     String::from_utf8(bytes).map_err(|_| Error::format("is not UTF-8"))
 }
 
-/// The records of a document, each with its place in the text.
+/// Returns the records of a document, as slices of the text.
 fn records<'t>(text: &'t str, layout: &Layout<'_>) -> Result<Vec<&'t RawValue>> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let not_json = |error: serde_json::Error| Error::format(format!("is not JSON: {error}"));
@@ -128,13 +127,12 @@ fn records<'t>(text: &'t str, layout: &Layout<'_>) -> Result<Vec<&'t RawValue>> 
         let object: Object<'_> = serde_json::from_str(value.get())
             .map_err(|_| Error::format(format!("has no object that holds `{name}`")))?;
         let found = object.0.into_iter().find(|(known, _)| known == name);
-        value = found.ok_or_else(|| Error::format(format!("has no `{name}`: it is not the declared list, such as a service's message of failure")))?.1;
+        value = found.ok_or_else(|| Error::format(format!("has no `{name}`: it may be a service's error message instead of the declared records")))?.1;
     }
     serde_json::from_str(value.get()).map_err(|_| Error::format("is not an array of records"))
 }
 
-/// The attributes of all records, in the order in which they first stand there. Records leave out
-/// what they do not have, so that a file's header is what any of them has.
+/// Returns the attributes of all records, in order of first appearance.
 fn names(records: &[&RawValue], task: &Task<'_>, layout: &Layout<'_>) -> Result<Vec<String>> {
     let mut names = Vec::new();
     let mut written: HashMap<String, String> = HashMap::new();
@@ -147,7 +145,7 @@ fn names(records: &[&RawValue], task: &Task<'_>, layout: &Layout<'_>) -> Result<
                 Some(known) if *known == path => {}
                 Some(known) => {
                     return Err(Error::format(format!(
-                        "the attributes `{known}` and `{path}` are both `{name}`"
+                        "the attributes `{known}` and `{path}` both map to `{name}`"
                     )));
                 }
                 None => {
@@ -193,8 +191,8 @@ fn push_cells(
     Ok(())
 }
 
-/// The text of a value: a string's, a number's as it is written, `true` or `false`; an object or an
-/// array as it is written.
+/// Returns the text of a value: the content of a string, none for null, and any other value as it
+/// is written.
 fn text_of(value: &RawValue) -> std::result::Result<Option<String>, &'static str> {
     match value.get() {
         "null" => Ok(None),
@@ -210,15 +208,15 @@ fn text_of(value: &RawValue) -> std::result::Result<Option<String>, &'static str
 struct Cells<'r>(Vec<Cell<'r>>);
 
 struct Cell<'r> {
-    /// As it is mapped: normalized where the declaration says so.
+    /// Name used for mapping, normalised if the declaration requires it.
     name: String,
-    /// As the publisher writes it.
+    /// Name as the publisher writes it.
     path: String,
     value: &'r RawValue,
 }
 
 impl<'r> Cells<'r> {
-    /// Takes a record apart; says what is wrong with it.
+    /// Splits a record into attributes; an error describes what is wrong with it.
     fn of(
         record: &'r str,
         plan: &ColumnPlan,
@@ -271,7 +269,7 @@ impl<'r> Cells<'r> {
     }
 }
 
-/// An object's attributes in their order; a name may stand there twice.
+/// An object's attributes in order; a name may occur twice.
 struct Object<'t>(Vec<(String, &'t RawValue)>);
 
 impl<'t> Deserialize<'t> for Object<'t> {

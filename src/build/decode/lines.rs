@@ -1,12 +1,12 @@
-//! Splits a stream into lines with the offset of each. A line longer than any publisher writes
-//! means that the file is no text in lines.
+//! Splits a stream into lines with the offset of each. Rejects lines longer than any publisher
+//! writes: such a file is not text in lines.
 
 use std::io::Read;
 
 use super::{ByteReader, RECORD_BYTES, Reading, Task, open_for, unreadable};
 use pubdata_core::error::{Error, Result};
 
-/// The longest line that is believed; a longer one means that the file is not text in lines.
+/// Maximum length of a line; a longer one means that the file is not text in lines.
 pub(super) const MAX_LINE: usize = 8 << 20;
 
 pub(super) fn trim_line_end(line: &[u8]) -> &[u8] {
@@ -14,8 +14,8 @@ pub(super) fn trim_line_end(line: &[u8]) -> &[u8] {
     line.strip_suffix(b"\r").unwrap_or(line)
 }
 
-/// Splits a stream into lines, with the offset of each, in one buffer that grows to the longest
-/// line only.
+/// Splits a stream into lines with the offset of each, in one buffer that only grows to the longest
+/// line.
 pub(super) struct Lines<'a> {
     reader: ByteReader<'a>,
     buffer: Vec<u8>,
@@ -41,7 +41,7 @@ impl<'a> Lines<'a> {
         })
     }
 
-    /// The reader from the first byte on, for reading records by offset.
+    /// Returns the reader, reset to the first byte, to read records by offset.
     pub(super) fn into_reader(mut self, task: &Task<'_>) -> Result<ByteReader<'a>> {
         if self.reader.rewind()? {
             Ok(self.reader)
@@ -50,7 +50,7 @@ impl<'a> Lines<'a> {
         }
     }
 
-    /// The next line without its ending, and the offset of its first byte.
+    /// Returns the next line without its ending, and the offset of its first byte.
     pub(super) fn next_line(&mut self) -> Result<Option<(u64, &[u8])>> {
         Ok(self
             .next_line_with_end()?

@@ -1,5 +1,5 @@
-//! Reads whole members of ZIP archives of very many documents, from several threads at once. Size
-//! and CRC-32 are checked on every read.
+//! Reads whole members of ZIP archives of very many documents, from several threads in parallel.
+//! Checks size and CRC-32 on every read.
 
 use std::collections::HashSet;
 use std::fmt::Debug;
@@ -18,31 +18,24 @@ use zip::unstable::read::ZipIterable;
 use super::archive::{MAX_RATIO, refuse_endless_total};
 use pubdata_core::error::{Error, IoExt, Result};
 
-/// Bytes of a member's own header before its name.
+/// Size of a member's local header before its name.
 const HEADER_BYTES: u64 = 30;
 
-/// Bytes of the name and the extra field of a member's own header at most: each has a length of 16
-/// bits.
+/// Maximum size of the name and the extra field of a member's local header: each has a 16-bit
+/// length.
 const HEADER_TEXT_BYTES: u64 = 2 * 0xffff;
 
-/// The bytes of a file, on this machine or elsewhere. Several threads may read at the same time.
+/// Random access to the bytes of a local or remote file, possibly from several threads at once.
 pub trait ReadAt: Debug + Send + Sync {
-    /// Size of the file.
-    ///
-    /// # Errors
-    /// When it cannot be asked for.
+    /// Returns the size of the file.
     fn size(&self) -> std::io::Result<u64>;
 
-    /// Reads bytes from an offset on, until the buffer is full or the file ends; returns how many.
-    ///
-    /// # Errors
-    /// When they cannot be read.
+    /// Reads bytes from an offset on, until the buffer is full or the file ends; returns their
+    /// number.
     fn read_at(&self, buffer: &mut [u8], offset: u64) -> std::io::Result<usize>;
 
-    /// Says what is read next, sorted by place: what is elsewhere comes at once.
-    ///
-    /// # Errors
-    /// When it does not come.
+    /// Announces the ranges that are read next, sorted by offset, so that a remote file fetches
+    /// them at once.
     fn expect(&self, ranges: &[Range<u64>]) -> std::io::Result<()>;
 }
 
@@ -61,14 +54,14 @@ impl ReadAt for File {
 }
 
 /// A ZIP archive of very many documents, each read whole. Several threads may read members at the
-/// same time; the directory is read once and only what is needed of it is kept.
+/// same time. The directory is read once, and only the matching members are kept.
 #[derive(Debug)]
 pub struct Archive {
     file: Arc<dyn ReadAt>,
     members: Vec<Member>,
 }
 
-/// A member of an archive as its directory describes it.
+/// A member of an archive, as its directory describes it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Member {
     pub name: String,
@@ -78,14 +71,14 @@ pub struct Member {
     pub size_bytes: u64,
     compressed_bytes: u64,
     header_start: u64,
-    /// Where its bytes end at the latest: the next member begins, or the file ends.
+    /// Latest possible end of its bytes: the start of the next member, or the end of the file.
     end: u64,
     is_deflated: bool,
 }
 
 impl Member {
-    /// Where its header and its packed content are in the archive; some bytes behind them may be
-    /// another's.
+    /// Returns the range of its header and compressed content in the archive; some bytes at the end
+    /// may belong to another member.
     pub fn range(&self) -> Range<u64> {
         self.header_start..self.end
     }
@@ -93,14 +86,14 @@ impl Member {
 
 impl Archive {
     /// Reads the directory of an archive. `pattern` is a name with at most one `*`; other members
-    /// are left out.
+    /// are ignored.
     ///
     /// # Shape
     /// Members sorted by name.
     ///
     /// # Errors
-    /// `Format`, when the file is no ZIP archive, a name is there twice, or a member is encrypted,
-    /// too large, or not deflated or stored.
+    /// `Format` if the file is not a ZIP archive, a name occurs twice, or a member is encrypted,
+    /// too large, or neither deflated nor stored.
     pub fn open(path: &Path, pattern: &str, max_member_bytes: u64) -> Result<Self> {
         Self::of(
             Arc::new(File::open(path).at("open", path)?),
@@ -109,10 +102,10 @@ impl Archive {
         )
     }
 
-    /// Reads the directory of an archive that may be elsewhere, as [`Archive::open`] does.
+    /// Reads the directory of a possibly remote archive, as [`Archive::open`] does.
     ///
     /// # Errors
-    /// As [`Archive::open`]; `Store`, when its bytes do not come.
+    /// As [`Archive::open`]; `Store` if its bytes cannot be fetched.
     pub fn of(file: Arc<dyn ReadAt>, pattern: &str, max_member_bytes: u64) -> Result<Self> {
         let unreadable = |error: zip::result::ZipError| {
             Error::format(format!("is not a readable ZIP archive: {error}"))
@@ -183,7 +176,7 @@ impl Archive {
                 .collect::<Vec<_>>()
                 .join(", ");
             return Err(Error::format(format!(
-                "{} members are there twice, and which one counts cannot be told: {shown}",
+                "{} members occur twice, so it is unclear which ones are valid: {shown}",
                 repeated.len()
             )));
         }
@@ -193,12 +186,12 @@ impl Archive {
         Ok(Self { file, members })
     }
 
-    /// The members that match, sorted by name.
+    /// Returns the members that match the pattern, sorted by name.
     pub fn members(&self) -> &[Member] {
         &self.members
     }
 
-    /// The member of that name.
+    /// Returns the member with that name.
     pub fn member(&self, name: &str) -> Option<&Member> {
         let place = self
             .members
@@ -207,7 +200,7 @@ impl Archive {
         Some(&self.members[place])
     }
 
-    /// Where what is behind every member begins: the directory, by which the members are found.
+    /// Returns the offset after the last member, where the directory begins.
     pub fn directory_start(&self) -> u64 {
         self.members
             .iter()
@@ -216,24 +209,24 @@ impl Archive {
             .unwrap_or(0)
     }
 
-    /// Says which members are read next: those of an archive that is elsewhere come at once, in
-    /// place of one by one.
+    /// Announces the members that are read next: a remote archive fetches them at once instead of
+    /// one by one.
     ///
     /// # Errors
-    /// `Store`, when they do not come.
+    /// `Store` if they cannot be fetched.
     pub fn expect<'m>(&self, members: impl Iterator<Item = &'m Member>) -> Result<()> {
         let mut ranges: Vec<Range<u64>> = members.map(Member::range).collect();
         ranges.sort_unstable_by_key(|range| range.start);
-        self.file
-            .expect(&ranges)
-            .map_err(|error| Error::store(format!("members of the archive do not come: {error}")))
+        self.file.expect(&ranges).map_err(|error| {
+            Error::store(format!("members of the archive cannot be fetched: {error}"))
+        })
     }
 
-    /// Reads a member into a buffer, whose content is replaced. Never writes more than the size the
-    /// directory declares.
+    /// Reads a member into a buffer and replaces its content. Never writes more than the size that
+    /// the directory declares.
     ///
     /// # Errors
-    /// `Format`, naming the member, when its bytes are cut short, cannot be decompressed, or have
+    /// `Format`, with the member, if its bytes are truncated, cannot be decompressed, or have
     /// another size or CRC-32 than declared.
     pub fn read(&self, member: &Member, content: &mut Vec<u8>) -> Result<()> {
         self.read_content(member, content)
@@ -249,8 +242,8 @@ impl Archive {
         self.read_exact(&mut compressed, self.data_start(member)?)
             .map_err(|error| unreadable("cannot be read", &error))?;
         if member.is_deflated {
-            // A larger buffer is a new one: growing copies. What was there is written over: only
-            // what is new is set to zero.
+            // A larger buffer is allocated anew: growing would copy. Old content is overwritten:
+            // only new bytes are set to zero.
             if content.capacity() < size {
                 *content = Vec::with_capacity(size);
             }
@@ -271,7 +264,7 @@ impl Archive {
         }
         if content.len() != size {
             return Err(Error::format(format!(
-                "has {} bytes, and declares {size}",
+                "has {} bytes, but declares {size}",
                 content.len()
             )));
         }
@@ -285,8 +278,8 @@ impl Archive {
         Ok(())
     }
 
-    /// First byte of the packed content: behind the member's own header, whose variable parts
-    /// differ from the directory's.
+    /// Returns the offset of the compressed content, after the local header, whose variable parts
+    /// differ from those of the directory.
     ///
     /// Source: PKWARE, "APPNOTE.TXT – .ZIP File Format Specification", 4.3.7.
     fn data_start(&self, member: &Member) -> Result<u64> {
@@ -318,9 +311,9 @@ impl Archive {
     }
 }
 
-/// Refuses members that go beyond the file, whose sizes must not decide how much memory is asked
-/// for, and members that share bytes, by which a small archive unpacks without end. Leaves the
-/// members in the order of their places.
+/// Rejects members that extend beyond the file, because their sizes decide how much memory is
+/// allocated. Also rejects members that share bytes, with which a small archive can unpack without
+/// end. Leaves the members sorted by offset.
 fn refuse_impossible_places(members: &mut [Member], file_bytes: u64) -> Result<()> {
     let end = |member: &Member| {
         member
@@ -331,7 +324,7 @@ fn refuse_impossible_places(members: &mut [Member], file_bytes: u64) -> Result<(
     members.sort_unstable_by_key(|member| member.header_start);
     if let Some(beyond) = members.iter().find(|member| end(member) > file_bytes) {
         let detail = format!(
-            "member `{}` declares {} packed bytes, and the file ends before",
+            "member `{}` declares {} packed bytes, but the file ends before",
             beyond.name, beyond.compressed_bytes
         );
         return Err(Error::format(detail));
@@ -353,8 +346,8 @@ fn refuse_impossible_places(members: &mut [Member], file_bytes: u64) -> Result<(
     Ok(())
 }
 
-/// A file that ends too early is not what it was declared to be; anything else is this machine's,
-/// or the way to the file.
+/// Converts a read error. A file that ends too early is not in its declared format; other errors
+/// come from this machine or the connection.
 fn unreadable(what: &str, error: &std::io::Error) -> Error {
     let detail = format!("{what}: {error}");
     if error.kind() == std::io::ErrorKind::UnexpectedEof {
@@ -373,8 +366,8 @@ fn is_match(pattern: &str, name: &str) -> bool {
     }
 }
 
-/// Reads a file through a buffer that outlives seeks: a directory is read by many small steps, each
-/// behind a seek.
+/// Reads a file through a buffer that survives seeks: a directory is read in many small steps, each
+/// after a seek.
 struct Window<'a> {
     file: &'a dyn ReadAt,
     size: u64,

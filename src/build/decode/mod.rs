@@ -1,7 +1,7 @@
-//! Turns a file into a frame of text columns with a byte pointer per record, or a list that is
-//! built in buckets into files of their records. One row per record kept. Knows formats, not
-//! agencies: which columns there are and what they mean is the caller's. Never infers a type: every
-//! cell arrives as text.
+//! Turns a file into a frame of text columns with a source pointer per record, or into one file of
+//! records per bucket. Each kept record becomes one row. This module knows formats, not agencies:
+//! the caller decides which columns exist and what they mean. It never infers a type: every cell is
+//! text.
 
 mod archive;
 mod cells;
@@ -22,7 +22,7 @@ mod text_frames;
 mod xlsx;
 mod xml;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::fs::File;
 use std::io::{BufReader, Read, Seek, SeekFrom};
 use std::path::Path;
@@ -36,8 +36,8 @@ pub use cells::{RecordCell, RecordText, Surroundings, json_cells, record_cells, 
 pub use delimited::HeaderRow;
 pub use excerpt::{columns, excerpt};
 pub use feed::{FeedElement, FeedShape, feed_entries};
-use hash_partitioner::Partition;
-pub use hash_partitioner::{HashPartitioner, Partitioned, read_partition};
+pub use hash_partitioner::{HashPartitioner, KeptRows, Partitioned, read_partition};
+use hash_partitioner::{KeyCollector, Partition};
 pub use header::{ColumnFindings, ColumnPlan};
 pub use members::{Archive, Member, ReadAt};
 pub use packed::{
@@ -53,22 +53,22 @@ use pubdata_core::issue::Severity;
 use pubdata_core::pipeline::Format;
 use pubdata_core::provenance::SourcePointer;
 
-/// Enough for most headers and records.
+/// Buffer size that is enough for most headers and records.
 const RECORD_BYTES: usize = 16 << 10;
 
 /// A file to decode.
 pub struct Task<'a> {
     pub path: &'a Path,
     pub format: &'a Format,
-    /// The archive member, resolved by [`member_name`]; none when the file is not an archive.
+    /// The archive member, resolved by [`member_name`]; none if the file is not an archive.
     pub member: Option<&'a str>,
     pub plan: &'a ColumnPlan,
-    /// Numbers of the snapshot and the member, for the pointers.
+    /// Numbers of the snapshot and the member, for source pointers.
     pub input: u64,
     pub member_number: u64,
-    /// Largest size after decompression.
+    /// Maximum size after decompression.
     pub max_bytes: u64,
-    /// Reads only these records, given by offset and length: how a record is made again from its
+    /// Reads only these records, given by offset and length, as in a replay of a record from its
     /// own bytes.
     pub only: Option<&'a [(u64, u64)]>,
 }
@@ -101,8 +101,8 @@ pub struct Malformed {
 /// One row per record that the plan keeps; the plan's columns in order, then the pointers.
 ///
 /// # Errors
-/// `Format`, when the file is not what it was declared to be: a column that is missing, of a closed
-/// plan one that is new, a damaged archive. `Store`, when it cannot be read.
+/// `Format` if the file is not as declared: a column is missing, a closed plan finds a new column,
+/// or an archive is damaged. `Store` if it cannot be read.
 ///
 /// # Issues
 /// A record with another number of cells than the header, or with bytes that are not in the
@@ -120,12 +120,11 @@ pub fn decode(task: &Task<'_>) -> Result<Decoded> {
     })
 }
 
-/// Decodes a file in frames of so many rows, each handed over before the next is made; at least
-/// one, which may be empty. Gives the records that could not be read, and what the columns are
-/// like.
+/// Decodes a file in frames of `rows` rows. Each frame is passed to `take` before the next is made;
+/// at least one is, which may be empty. Returns the malformed records and facts about the columns.
 ///
 /// # Errors
-/// As [`decode`], after frames have been handed over, and what taking one says.
+/// As [`decode`], possibly after frames were taken; and errors of `take`.
 pub fn decode_chunks(
     task: &Task<'_>,
     rows: usize,
@@ -137,12 +136,11 @@ pub fn decode_chunks(
     )
 }
 
-/// Decodes a file into one file on disk per bucket. Gives what went where, the records that could
-/// not be read, and what the columns are like.
+/// Decodes a file into one file on disk per bucket. Returns the filled buckets, the malformed
+/// records and facts about the columns.
 ///
 /// # Errors
-/// As [`decode`]; `Store`, when rows cannot be written; `Config`, when the plan has no such column
-/// to split by.
+/// As [`decode`]; `Store` if rows cannot be written; `Config` if the plan lacks the key column.
 pub fn partition(
     task: &Task<'_>,
     partitioner: HashPartitioner<'_>,
@@ -150,6 +148,21 @@ pub fn partition(
     let mut partition = Partition::new(partitioner);
     let (malformed, columns) = decode_into(task, &mut partition)?;
     Ok((partition.partitioned(), malformed, columns))
+}
+
+/// Adds the keys of a file's records to `keys`: the text of the column `key`, or of `fallback_key`
+/// if that is empty.
+///
+/// # Errors
+/// As [`decode`]; `Format`, once there are more than `limit` keys.
+pub fn collect_keys(
+    task: &Task<'_>,
+    key: &str,
+    fallback_key: Option<&str>,
+    limit: usize,
+    keys: &mut HashSet<String>,
+) -> Result<()> {
+    decode_into(task, &mut KeyCollector::new(key, fallback_key, limit, keys)).map(drop)
 }
 
 fn decode_into(
@@ -201,11 +214,11 @@ fn decode_into(
     ))
 }
 
-/// Counts the records of a file that is not packed, whatever is in them.
+/// Counts the records of an uncompressed file without checking their content.
 ///
 /// # Errors
-/// `Format`, when the file is not in that format, or in one whose files are whole; `Store`, when it
-/// cannot be read.
+/// `Format` if the file is not in that format; `Config` if the format has no records to count;
+/// `Store` if the file cannot be read.
 pub fn count_records(path: &Path, format: &Format, max_bytes: u64) -> Result<u64> {
     let plan = ColumnPlan::default();
     let task = Task {
@@ -246,7 +259,7 @@ impl Task<'_> {
         }
     }
 
-    /// The file's name, and the member's.
+    /// Returns the names of the file and the member.
     fn place(&self) -> String {
         self.member.map_or_else(
             || file_name(self.path),
@@ -258,7 +271,7 @@ impl Task<'_> {
 /// Reads the bytes of one record.
 ///
 /// # Errors
-/// `Store` or `Format`, when the file or member cannot be read or ends before the record does.
+/// `Store` or `Format` if the file or member cannot be read or ends before the record does.
 pub fn read_range(
     path: &Path,
     member: Option<&str>,
@@ -271,7 +284,7 @@ pub fn read_range(
     reader.take_exactly(length)
 }
 
-/// The publisher's name of a file, which stands behind the digest where it is kept by that.
+/// Returns the publisher's name of a file; stored files have a digest before it.
 fn file_name(path: &Path) -> String {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let of_publisher = name.split_once('-').filter(|(digest, _)| {
@@ -280,8 +293,8 @@ fn file_name(path: &Path) -> String {
     of_publisher.map_or(&*name, |(_, rest)| rest).to_owned()
 }
 
-/// A file or an archive member, read from front to back with the position known. Plain files skip
-/// by seeking.
+/// A file or an archive member that is read sequentially, with a known position. Plain files seek
+/// to skip.
 struct ByteReader<'a> {
     source: Source<'a>,
     position: u64,
@@ -293,12 +306,12 @@ enum Source<'a> {
     Member(Box<dyn Read + 'a>),
 }
 
-/// What a file is opened for, which says how much of it is read at a time.
+/// Purpose of opening a file, which decides how much is read at a time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Reading {
-    /// All of it.
+    /// The whole file.
     Whole,
-    /// Its header and a few records, which are far from each other.
+    /// The header and a few records that are far apart.
     Records,
 }
 
@@ -318,7 +331,7 @@ fn open_for<'a>(
     } else {
         (RECORD_BYTES, RECORD_BYTES)
     };
-    // Who wants a record stops behind it: what was unpacked further is lost.
+    // A caller that reads a record stops after it: decompressing more would be wasted.
     let ahead = if is_whole {
         Ahead {
             piece: 1 << 18,
@@ -348,7 +361,7 @@ fn open_for<'a>(
 }
 
 impl ByteReader<'_> {
-    /// Skips to an offset at or after the present position.
+    /// Skips to an offset at or after the current position.
     fn skip_to(&mut self, offset: u64) -> Result<()> {
         let distance = offset
             .checked_sub(self.position)
@@ -385,7 +398,8 @@ impl ByteReader<'_> {
         Ok(bytes)
     }
 
-    /// Goes back to the first byte of a plain file; a member must be opened anew.
+    /// Returns to the first byte of a plain file; returns false for a member, which must be
+    /// reopened.
     fn rewind(&mut self) -> Result<bool> {
         match &mut self.source {
             Source::File(file) => {
@@ -421,7 +435,9 @@ fn unreadable(error: std::io::Error) -> Error {
     let is_damage = error.kind() != std::io::ErrorKind::Other || text.contains("checksum");
     let error = Error::format(format!("cannot be read: {text}"));
     if is_damage {
-        error.hint("the file was damaged on its way, or made wrong: the next run fetches it whole")
+        error.hint(
+            "the file was damaged in transfer or at the publisher: the next run fetches all of it",
+        )
     } else {
         error
     }
@@ -430,7 +446,7 @@ fn unreadable(error: std::io::Error) -> Error {
 /// Reads a whole document.
 ///
 /// # Errors
-/// `Format` or `Store`, when the file cannot be read or is larger than `max_bytes`.
+/// `Format` or `Store` if the file cannot be read or is larger than `max_bytes`.
 pub fn read_document(path: &Path, max_bytes: u64) -> Result<Vec<u8>> {
     let mut content = Vec::new();
     open(path, None, max_bytes)?
@@ -440,10 +456,10 @@ pub fn read_document(path: &Path, max_bytes: u64) -> Result<Vec<u8>> {
     Ok(content)
 }
 
-/// Ranges of bytes by snapshot and member.
+/// Byte ranges by snapshot and member.
 pub type Ranges = BTreeMap<(Digest, Option<String>), Vec<(u64, u64)>>;
 
-/// Groups pointers of one build by snapshot and member: what [`Task::only`] takes.
+/// Groups source pointers of one build by snapshot and member, for [`Task::only`].
 pub fn ranges_by_file<'a>(pointers: impl Iterator<Item = &'a SourcePointer>) -> Ranges {
     let mut ranges = Ranges::new();
     for pointer in pointers {

@@ -1,5 +1,5 @@
-//! Unpacks a member's beginning from a ZIP archive of which only some bytes are there, and packs it
-//! as a small archive, for a probe.
+//! Unpacks the beginning of a member of a partially fetched ZIP archive and packs it as a small
+//! archive, for a probe.
 
 use std::io::{Cursor, Read, Seek, SeekFrom, Write};
 
@@ -12,10 +12,10 @@ use zip::{CompressionMethod, DateTime, ZipWriter};
 use super::archive::{self, is_match};
 use pubdata_core::error::{Error, Result};
 
-/// Bytes at an archive's end that hold its end record, and that of archives above 4 GiB.
+/// Bytes at an archive's end that hold its end records, including those of ZIP64.
 pub const TAIL_BYTES: u64 = archive::TAIL_BYTES;
 
-/// Parts of a ZIP archive of which not all bytes are there.
+/// Parts of a ZIP archive that was fetched partially.
 pub struct ArchiveParts {
     total: u64,
     parts: Vec<(u64, Vec<u8>)>,
@@ -25,7 +25,7 @@ pub struct ArchiveParts {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PackedMember {
     pub name: String,
-    /// Where its own header begins.
+    /// Offset of its local header.
     pub start: u64,
     modified: Option<DateTime>,
 }
@@ -35,13 +35,13 @@ impl ArchiveParts {
         Self { total, parts }
     }
 
-    /// Adds bytes that stand at a place.
+    /// Adds bytes at an offset.
     pub fn add(&mut self, start: u64, bytes: Vec<u8>) {
         self.parts.push((start, bytes));
     }
 
-    /// First byte and length of the directory, as the archive's end says; none when the end is not
-    /// there.
+    /// Returns the offset and length of the directory from the archive's end record; none if the
+    /// end is missing.
     ///
     /// Source: PKWARE, "APPNOTE.TXT – .ZIP File Format Specification", 4.3.14 to 4.3.16.
     pub fn directory(&self) -> Option<(u64, u64)> {
@@ -66,11 +66,11 @@ impl ArchiveParts {
         Some((number(end, 48, 8)?, number(end, 40, 8)?))
     }
 
-    /// The first member, by its place in the archive, whose name matches: a name with at most one
-    /// `*`, in which `#` is one digit.
+    /// Returns the first matching member by offset. The pattern is a name with at most one `*`, in
+    /// which `#` stands for one digit.
     ///
     /// # Errors
-    /// `Format`, when the directory cannot be read, or no member matches.
+    /// `Format` if the directory cannot be read, or no member matches.
     pub fn first_member(&self, pattern: &str) -> Result<PackedMember> {
         let unreadable = |error: zip::result::ZipError| {
             Error::format(format!("its directory cannot be read: {error}"))
@@ -112,7 +112,7 @@ impl ArchiveParts {
     }
 }
 
-/// The member that an archive begins with, from its first bytes.
+/// Returns the first member of an archive, from the archive's first bytes.
 pub fn leading_member(bytes: &[u8]) -> Option<PackedMember> {
     let length = usize::from(u16::from_le_bytes([*bytes.get(26)?, *bytes.get(27)?]));
     let name = bytes
@@ -125,17 +125,17 @@ pub fn leading_member(bytes: &[u8]) -> Option<PackedMember> {
     })
 }
 
-/// Whether a member's name is of a form: a name with at most one `*`, in which `#` is one digit.
+/// Reports whether a member's name matches a pattern: a name with at most one `*`, in which `#`
+/// stands for one digit.
 pub fn is_member_of(pattern: &str, name: &str) -> bool {
     is_match(&pattern.to_lowercase(), &name.to_lowercase())
 }
 
-/// Unpacks the beginning of a member from bytes that begin with its header, and says whether it is
-/// the whole of it. At most `most` bytes.
+/// Unpacks at most `most` bytes of a member from bytes that begin with its header. Returns true if
+/// that is the whole member.
 ///
 /// # Errors
-/// `Format`, when there is no header, or the member is packed by a method this program does not
-/// read.
+/// `Format` if the header is missing, or the member has an unknown compression method.
 pub fn unpack_start(bytes: &[u8], most: usize) -> Result<(Vec<u8>, bool)> {
     const FIXED_BYTES: usize = 30;
     let number = |at: usize| usize::from(u16::from_le_bytes([bytes[at], bytes[at + 1]]));
@@ -157,7 +157,7 @@ pub fn unpack_start(bytes: &[u8], most: usize) -> Result<(Vec<u8>, bool)> {
             let mut content = Vec::with_capacity(most);
             let status =
                 Decompress::new(false).decompress_vec(data, &mut content, FlushDecompress::Sync);
-            // Bytes that end in the middle of a block are what was asked for.
+            // The bytes may end in the middle of a block, which is expected.
             Ok((content, matches!(status, Ok(Status::StreamEnd))))
         }
         method => Err(Error::format(format!(
@@ -166,10 +166,10 @@ pub fn unpack_start(bytes: &[u8], most: usize) -> Result<(Vec<u8>, bool)> {
     }
 }
 
-/// An archive of one member, with the name and the day of the publisher's.
+/// Packs one member into an archive, with the publisher's name and date.
 ///
 /// # Errors
-/// `Format`, when the member's name cannot be written.
+/// `Format` if the member's name cannot be written.
 pub fn pack(member: &PackedMember, content: &[u8]) -> Result<Vec<u8>> {
     let unwritable = |error: String| {
         Error::format(format!(
@@ -194,8 +194,8 @@ pub fn pack(member: &PackedMember, content: &[u8]) -> Result<Vec<u8>> {
         .into_inner())
 }
 
-/// Reads the parts that are there, and zeros elsewhere: a search for the archive's end goes over
-/// them, and a directory of them is none.
+/// Reads the parts that are present, and zeros elsewhere. A search for the archive's end skips
+/// zeros, and zeros are not a valid directory.
 struct PartsReader<'a> {
     parts: &'a ArchiveParts,
     position: u64,

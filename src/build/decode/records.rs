@@ -1,5 +1,7 @@
-//! Reads the cells of the records of all formats as text. Blanks and zero bytes at a cell's ends
-//! are no part of it, and an empty cell is null.
+//! Converts the cells of records of all formats to text. Trims blanks and zero bytes; an empty cell
+//! is null.
+
+use std::collections::HashSet;
 
 use super::Malformed;
 use super::encoding::text_of;
@@ -8,8 +10,8 @@ use pubdata_core::error::{Error, Result};
 use pubdata_core::issue::Severity;
 use pubdata_core::pipeline::Encoding;
 
-/// More records that cannot be read mean that the file is not the declared one; their texts are not
-/// collected without bound.
+/// Maximum number of malformed records. More mean that the file is not the declared one; the limit
+/// also bounds the memory for their texts.
 const MAX_MALFORMED: usize = 10_000;
 
 /// Fixed-width files are padded with zero bytes as well as with blanks.
@@ -17,7 +19,7 @@ fn is_blank(character: char) -> bool {
     character.is_whitespace() || character == '\0'
 }
 
-/// A cell without the ASCII blanks at its ends. Cells of fixed width are little else.
+/// Trims ASCII blanks in steps of 16, because fixed-width cells are mostly blanks.
 fn without_blanks(mut cell: &[u8]) -> &[u8] {
     while let Some(rest) = cell.strip_suffix(&[b' '; 16]) {
         cell = rest;
@@ -25,31 +27,45 @@ fn without_blanks(mut cell: &[u8]) -> &[u8] {
     cell.trim_ascii()
 }
 
-/// What the records of a file become.
+/// Receiver of a file's records.
 pub(super) trait TakeRecords {
-    /// Takes the names of the columns, before the first record.
+    /// Receives the column names, before the first record.
     fn begin(&mut self, names: &[String]) -> Result<()>;
-    /// Takes the next cell of a record: each has one for each column, in their order, which is
-    /// empty where it is null.
+    /// Receives the next cell of a record. Each record has one cell per column, in order; an empty
+    /// one is null.
     fn cell(&mut self, column: usize, text: &str);
-    /// Takes the end of a record, and its place in the file.
+    /// Receives the end of a record, with its offset and length in the file.
     fn end(&mut self, offset: u64, length: u64) -> Result<()>;
-    /// Takes the end of the file.
+    /// Receives the end of the file.
     fn finish(&mut self) -> Result<()>;
+    /// Returns the filter that records have to pass, if any.
+    fn filter(&self) -> Option<KeyFilter<'_>> {
+        None
+    }
+    /// Counts a record that does not pass the filter.
+    fn skip(&mut self) {}
 }
 
-/// Where the records of a file go, and what its columns are like.
+/// Drops records by their keys before their other cells are read.
+#[derive(Clone, Copy)]
+pub(super) struct KeyFilter<'a> {
+    /// Columns whose texts are keys: the first that is not empty is the record's key.
+    pub(super) columns: &'a [usize],
+    pub(super) keys: &'a HashSet<String>,
+}
+
+/// Destination of a file's records, and facts about its columns.
 pub(super) struct Sink<'s> {
     pub(super) records: &'s mut dyn TakeRecords,
     /// Filled when the file has been read.
     pub(super) columns: ColumnFindings,
 }
 
-/// Hands over the records that are kept, cell by cell, and collects those that cannot be read.
+/// Passes kept records on, cell by cell, and collects malformed ones.
 pub(super) struct Records<'f, 's> {
     sink: &'f mut Sink<'s>,
     names: Vec<String>,
-    /// Whether any record has a value in a column; none where the file lacks it.
+    /// For each column, whether any record has a value; none if the file lacks the column.
     has_value: Vec<Option<bool>>,
     malformed: Vec<Malformed>,
     encoding: Encoding,
@@ -77,8 +93,8 @@ impl<'f, 's> Records<'f, 's> {
         })
     }
 
-    /// Adds a record whose cells are in the encoding; `cell` gives the bytes at a place in the
-    /// file. Blanks and zero bytes at a cell's ends are no part of it; an empty cell is null.
+    /// Adds a record whose cells are in the encoding; `cell` returns the bytes at an index in the
+    /// file. Trims blanks and zero bytes; an empty cell is null.
     pub(super) fn push<'c>(
         &mut self,
         resolved: &Resolved,
@@ -86,21 +102,36 @@ impl<'f, 's> Records<'f, 's> {
         length: u64,
         mut cell: impl FnMut(usize) -> Option<&'c [u8]>,
     ) -> Result<()> {
-        for (column, (position, has_value)) in resolved
-            .positions
-            .iter()
-            .zip(&mut self.has_value)
-            .enumerate()
-        {
-            let bytes = position
+        let mut bytes_of = |column: usize| {
+            resolved.positions[column]
                 .and_then(&mut cell)
                 .map(without_blanks)
-                .unwrap_or_default();
+                .unwrap_or_default()
+        };
+        let text =
+            |bytes| text_of(self.encoding, bytes).expect("the caller has checked the record");
+        if let Some(filter) = self.sink.records.filter() {
+            let texts = filter.columns.iter().map(|column| text(bytes_of(*column)));
+            let mut keys = texts.map(|text| text.trim_matches(is_blank).to_owned());
+            let key = keys.find(|key| !key.is_empty());
+            if key.is_some_and(|key| !filter.keys.contains(&key)) {
+                for (column, has_value) in self.has_value.iter_mut().enumerate() {
+                    if *has_value == Some(false) {
+                        let text = text(bytes_of(column));
+                        *has_value = Some(!text.trim_matches(is_blank).is_empty());
+                    }
+                }
+                self.sink.records.skip();
+                return Ok(());
+            }
+        }
+        for (column, has_value) in self.has_value.iter_mut().enumerate() {
+            let bytes = bytes_of(column);
             if bytes.is_empty() {
                 self.sink.records.cell(column, "");
                 continue;
             }
-            let text = text_of(self.encoding, bytes).expect("the caller has checked the record");
+            let text = text(bytes);
             let text = text.trim_matches(is_blank);
             if !text.is_empty() {
                 *has_value = Some(true);
@@ -110,7 +141,7 @@ impl<'f, 's> Records<'f, 's> {
         self.sink.records.end(offset, length)
     }
 
-    /// Adds a finding about a record that cannot be read.
+    /// Adds a malformed record.
     pub(super) fn malformed(&mut self, detail: String, record: &[u8], offset: u64) -> Result<()> {
         if self.malformed.len() == MAX_MALFORMED {
             let first = &self.malformed[0];
@@ -136,7 +167,7 @@ impl<'f, 's> Records<'f, 's> {
         Ok(())
     }
 
-    /// Ends the file; gives the findings of all of it.
+    /// Ends the file and returns its malformed records.
     pub(super) fn finish(self) -> Result<Vec<Malformed>> {
         self.sink.records.finish()?;
         let has_value = self

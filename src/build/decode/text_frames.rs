@@ -1,4 +1,4 @@
-//! Makes frames of text columns and pointers of the records of a file.
+//! Builds frames of text columns and source pointers from the records of a file.
 
 use polars::prelude::*;
 
@@ -6,11 +6,12 @@ use super::records::TakeRecords;
 use pubdata_core::error::Result;
 use pubdata_core::provenance::POINTERS;
 
-/// Takes the records of a file in frames of a number of rows: at least one, which may be empty.
+/// Collects the records of a file into frames of `rows` rows: at least one frame, which may be
+/// empty.
 pub(super) struct TextFrames<'t> {
     rows: usize,
     take: &'t mut dyn FnMut(DataFrame) -> Result<()>,
-    /// Numbers of the snapshot and the member, for the pointers.
+    /// Numbers of the snapshot and the member, for source pointers.
     numbers: [u64; 2],
     frame: TextFrame,
     names: Vec<String>,
@@ -58,7 +59,7 @@ impl TakeRecords for TextFrames<'_> {
     }
 }
 
-/// Text columns and the places of records in one snapshot and member.
+/// Text columns, and offset and length of records in one snapshot and member.
 pub(super) struct TextFrame {
     columns: Vec<StringChunkedBuilder>,
     places: Vec<(u64, u64)>,
@@ -80,7 +81,7 @@ impl TextFrame {
         self.columns[column].append_option((!text.is_empty()).then_some(text));
     }
 
-    /// Ends a record, all of whose cells were added.
+    /// Ends a record, after all its cells were added.
     pub(super) fn end(&mut self, offset: u64, length: u64) {
         self.places.push((offset, length));
     }
@@ -89,7 +90,7 @@ impl TextFrame {
         self.places.len()
     }
 
-    /// The frame: its columns, then the pointers.
+    /// Returns the frame: its columns, then the source pointers.
     pub(super) fn finish(self, [input, member_number]: [u64; 2]) -> Result<DataFrame> {
         let height = self.places.len();
         let mut pointers = ListPrimitiveChunkedBuilder::<UInt64Type>::new(

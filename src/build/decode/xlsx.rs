@@ -1,5 +1,5 @@
-//! Decodes a sheet of an Excel workbook, of which the first row is the header. Days are numbers in
-//! the file, and stay numbers.
+//! Decodes a sheet of an Excel workbook, whose first row is the header. Dates are numbers in the
+//! file and stay numbers.
 
 use std::io::Read;
 
@@ -10,15 +10,15 @@ use super::{Malformed, Task, archive, open, unreadable};
 use pubdata_core::error::{Error, Result, ResultExt};
 use pubdata_core::pipeline::Encoding;
 
-/// Texts that cells name by number, in the place where every program writes them.
+/// Member with the texts that cells refer to by number; every program writes it there.
 const SHARED_STRINGS: &str = "xl/sharedStrings.xml";
 
-/// Columns a sheet can have: ECMA-376, part 1, 18.3.1.73.
+/// Maximum number of columns of a sheet: ECMA-376, part 1, 18.3.1.73.
 const MAX_COLUMNS: usize = 16_384;
 
-/// Decodes a sheet of a workbook (ECMA-376, part 1, 18.3 and 18.4). The first row is the header; a
-/// record is the `row` element that it was read from. Numbers are the text that the file holds;
-/// days are numbers there, and stay numbers.
+/// Decodes a sheet of a workbook (ECMA-376, part 1, 18.3 and 18.4). The first row is the header;
+/// the bytes of a record are its `row` element. Numbers keep the text that the file holds; dates
+/// are numbers and stay numbers.
 pub(super) fn decode(task: &Task<'_>, sink: &mut Sink<'_>) -> Result<Vec<Malformed>> {
     let (shared, content) = sheet(task)?;
     let document = XmlDocument::new(&content)?;
@@ -40,7 +40,7 @@ pub(super) fn decode(task: &Task<'_>, sink: &mut Sink<'_>) -> Result<Vec<Malform
     records.finish()
 }
 
-/// The names of the first row.
+/// Returns the names in the first row.
 pub(super) fn header(task: &Task<'_>) -> Result<Vec<String>> {
     let (shared, content) = sheet(task)?;
     let document = XmlDocument::new(&content)?;
@@ -52,7 +52,7 @@ pub(super) fn header(task: &Task<'_>) -> Result<Vec<String>> {
     .header()
 }
 
-/// The texts that cells name by number, and the sheet.
+/// Reads the shared strings and the sheet.
 fn sheet(task: &Task<'_>) -> Result<(Vec<String>, Vec<u8>)> {
     let sheet = task
         .member
@@ -127,7 +127,7 @@ fn malformed(
     records.malformed(detail, record, row.offset)
 }
 
-/// A row, with its cells by column or what is wrong with them.
+/// A row, with its cells by column or a description of what is wrong with them.
 struct Row {
     cells: std::result::Result<Vec<Option<String>>, String>,
     offset: u64,
@@ -137,12 +137,13 @@ struct Row {
 struct Rows<'d> {
     reader: XmlReader<'d>,
     shared: Vec<String>,
-    /// Bytes that cells may still come to: a short sheet can name a long text very often.
+    /// Number of bytes that further cells may have: a short sheet can refer to a long text very
+    /// often.
     left: u64,
 }
 
 impl Rows<'_> {
-    /// Goes to the sheet's cells and takes the first row.
+    /// Advances to the sheet's cells and reads the first row.
     fn header(&mut self) -> Result<Vec<String>> {
         self.enter_data()?;
         let header = self
@@ -157,7 +158,7 @@ impl Rows<'_> {
             .collect())
     }
 
-    /// Goes to the sheet's cells.
+    /// Advances to the sheet's cells.
     fn enter_data(&mut self) -> Result<()> {
         while let Some(piece) = self.reader.advance()? {
             match piece {
@@ -203,7 +204,7 @@ impl Rows<'_> {
                 _ => {}
             }
         }
-        // Cells that have a format and no content may stand behind the last column.
+        // Cells with a format but no content may follow the last column.
         if let Ok(cells) = &mut cells {
             cells.truncate(
                 cells
@@ -219,7 +220,7 @@ impl Rows<'_> {
         })
     }
 
-    /// The text of a cell; what is wrong with it is the row's fault, not the file's.
+    /// Returns the text of a cell; a wrong cell spoils its row, not the file.
     fn cell(&mut self, cell: &XmlElement) -> Result<std::result::Result<Option<String>, String>> {
         let kind = cell.attribute("", "t").unwrap_or("n");
         let mut text: Option<String> = None;
@@ -275,13 +276,13 @@ impl Rows<'_> {
             }
         };
         self.left = self.left.checked_sub(text.len() as u64).ok_or_else(|| {
-            Error::format("its cells come to more than the bytes declared as the maximum")
+            Error::format("its cells hold more than the bytes declared as the maximum")
         })?;
         Ok(Ok(Some(text)))
     }
 }
 
-/// Puts a cell in its column: the next one, or the one its name says.
+/// Puts a cell in its column: the next one, or the one that its name gives.
 fn add(
     mut cells: Vec<Option<String>>,
     name: Option<&str>,
@@ -306,7 +307,7 @@ fn add(
     Ok(cells)
 }
 
-/// Number of the column of a cell's name, from 0: `C7` is 2.
+/// Returns the column index of a cell's name, from 0: `C7` is 2.
 fn column(name: &str) -> Option<usize> {
     let letters = name.bytes().take_while(u8::is_ascii_uppercase).count();
     let is_number =
@@ -322,8 +323,7 @@ fn column(name: &str) -> Option<usize> {
         .map(|column| column - 1)
 }
 
-/// The texts that cells name by number. Runs of formatting are joined; readings (`rPh`) are no part
-/// of a text.
+/// Reads the shared strings. Joins runs of formatting and skips phonetic readings (`rPh`).
 fn shared_strings(content: &[u8]) -> Result<Vec<String>> {
     let document = XmlDocument::new(content)?;
     let mut reader = document.reader();

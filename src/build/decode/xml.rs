@@ -1,5 +1,5 @@
-//! Reads XML front to back with the byte of each element. A document type declaration is refused,
-//! so that no entity is ever expanded.
+//! Reads XML sequentially, with the byte offset of each element. Rejects a document type
+//! declaration, so that no entity is ever expanded.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -12,31 +12,32 @@ use quick_xml::reader::NsReader;
 use super::encoding::windows_1252_character;
 use pubdata_core::error::{Error, Result};
 
-/// Elements inside each other; documents of agencies have less than ten.
+/// Maximum nesting of elements; documents of agencies have fewer than ten levels.
 const MAX_DEPTH: usize = 256;
 
-/// Attributes of one element.
+/// Maximum number of attributes of one element.
 const MAX_ATTRIBUTES: usize = 256;
 
-/// Namespaces of a document, each of which is compared with every other; documents of agencies have
-/// less than a hundred.
+/// Maximum number of namespaces of a document, each of which is compared with every other;
+/// documents of agencies have fewer than a hundred.
 const MAX_NAMESPACES: usize = 1_000;
 
-/// An XML document as text, with the way back to its bytes.
+/// An XML document as text, with a mapping back to its bytes.
 ///
-/// A document type declaration is refused, so that no entity is defined, expanded or fetched: what
-/// a document says is in its own bytes, and reading it takes memory and time in proportion to them.
+/// A document type declaration is rejected, so that no entity is defined, expanded or fetched. All
+/// content comes from the document's own bytes, and reading takes memory and time in proportion to
+/// them.
 #[derive(Debug)]
 pub struct XmlDocument<'c> {
     text: Cow<'c, str>,
-    /// Bytes of a byte order mark before the text.
+    /// Length of a byte order mark before the text.
     start: u64,
-    /// Places behind characters that are one byte in the document and several in the text, with how
-    /// many bytes the text is ahead there.
+    /// Offsets in the text after characters that take one byte in the document and several in the
+    /// text. Each has the number of bytes by which the text is ahead there.
     ahead: Vec<(usize, usize)>,
 }
 
-/// What comes next in a document.
+/// The next event of a document.
 #[derive(Debug)]
 pub enum XmlPiece {
     /// An element begins.
@@ -51,9 +52,9 @@ pub struct XmlElement {
     namespace: Arc<str>,
     pub name: String,
     attributes: Vec<XmlAttribute>,
-    /// Elements around it: 0 for the document's root.
+    /// Number of enclosing elements: 0 for the document's root.
     pub depth: usize,
-    /// First byte in the document.
+    /// Offset of its first byte in the document.
     pub offset: u64,
 }
 
@@ -64,7 +65,8 @@ struct XmlAttribute {
     value: String,
 }
 
-/// The text inside an element and its descendants, and the bytes from its start tag to its end tag.
+/// The text inside an element and its descendants, and the length in bytes from start tag to end
+/// tag.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct XmlContent {
     pub text: String,
@@ -75,12 +77,12 @@ pub struct XmlContent {
 pub struct XmlReader<'d> {
     document: &'d XmlDocument<'d>,
     reader: NsReader<&'d [u8]>,
-    /// Namespaces met so far; there are few, and many names share one.
+    /// Namespaces so far; a document has few, and many names share one.
     namespaces: Vec<Arc<str>>,
-    /// First bytes of the elements that are open.
+    /// Offsets of the open elements.
     open: Vec<u64>,
     has_root: bool,
-    /// Whether the element begun last has no end tag of its own, and ends next.
+    /// True if the last element has no end tag and ends next.
     is_empty: bool,
 }
 
@@ -93,18 +95,18 @@ enum Step<'d> {
 }
 
 impl<'c> XmlDocument<'c> {
-    /// Takes the bytes of a document in the encoding it declares: UTF-8, US-ASCII, windows-1252 or
+    /// Decodes a document in the encoding that it declares: UTF-8, US-ASCII, windows-1252 or
     /// ISO-8859-1.
     ///
     /// # Errors
-    /// `Format`, naming the byte, when the bytes are not in that encoding or hold control
-    /// characters; naming the encoding, when it is another.
+    /// `Format`, with the byte, if the bytes are not in that encoding or include control
+    /// characters. The same, with the encoding, if it is another one.
     pub fn new(content: &'c [u8]) -> Result<Self> {
         if let Some(offset) = content
             .iter()
             .position(|byte| *byte < b' ' && !matches!(byte, b'\t' | b'\n' | b'\r'))
         {
-            // UTF-16 comes here too, by its zeros.
+            // UTF-16 also ends here, because of its zero bytes.
             return Err(Error::format(format!(
                 "byte {offset}: a control character, which no XML document in a single-byte encoding or UTF-8 holds"
             )));
@@ -156,7 +158,7 @@ impl<'c> XmlDocument<'c> {
         }
     }
 
-    /// ISO-8859-1 is read as windows-1252, which differs only where the former has control
+    /// ISO-8859-1 is read as windows-1252, which only differs where the former has control
     /// characters: WHATWG, "Encoding", 4.2.
     fn windows_1252(content: &'c [u8], start: u64) -> Self {
         if let Some(text) = std::str::from_utf8(content)
@@ -184,7 +186,7 @@ impl<'c> XmlDocument<'c> {
         }
     }
 
-    /// Reads the document from its beginning.
+    /// Returns a reader at the beginning of the document.
     pub fn reader(&self) -> XmlReader<'_> {
         XmlReader {
             document: self,
@@ -196,7 +198,7 @@ impl<'c> XmlDocument<'c> {
         }
     }
 
-    /// The byte of the document that a place of the text stands for.
+    /// Returns the offset in the document of an offset in the text.
     fn byte_at(&self, offset: usize) -> u64 {
         let before = self.ahead.partition_point(|(behind, _)| *behind <= offset);
         let ahead = before.checked_sub(1).map_or(0, |last| self.ahead[last].1);
@@ -204,7 +206,7 @@ impl<'c> XmlDocument<'c> {
     }
 }
 
-/// The encoding an XML declaration names.
+/// Returns the encoding that an XML declaration names.
 fn declared_encoding(content: &[u8]) -> Option<String> {
     let declaration = content.strip_prefix(b"<?xml")?;
     let end = memchr::memmem::find(declaration, b"?>")?;
@@ -223,12 +225,12 @@ fn declared_encoding(content: &[u8]) -> Option<String> {
 }
 
 impl<'d> XmlReader<'d> {
-    /// Goes to the next start or end of an element; none at the end of the document. Text in
-    /// between is passed over.
+    /// Advances to the next start or end of an element; none at the end of the document. Skips text
+    /// in between.
     ///
     /// # Errors
-    /// `Format`, naming the byte, when the document is not well-formed, has a document type
-    /// declaration, or is nested or equipped with attributes beyond all measure.
+    /// `Format`, with the byte, if the document is not well-formed, has a document type
+    /// declaration, or exceeds the limits on nesting and attributes.
     pub fn advance(&mut self) -> Result<Option<XmlPiece>> {
         loop {
             match self.step()? {
@@ -244,7 +246,7 @@ impl<'d> XmlReader<'d> {
         }
     }
 
-    /// Reads the element that has just begun to its end.
+    /// Reads the current element to its end.
     ///
     /// # Errors
     /// `Format`, as [`XmlReader::advance`].
@@ -258,7 +260,7 @@ impl<'d> XmlReader<'d> {
             match self.step()? {
                 Step::Start(_) | Step::End => {}
                 Step::Text(piece) => text.push_str(&piece),
-                // `step` lets no document end while an element is open.
+                // `step` does not let a document end while an element is open.
                 Step::EndOfDocument => break,
             }
         }
@@ -268,7 +270,7 @@ impl<'d> XmlReader<'d> {
         })
     }
 
-    /// The byte of the document behind what was read last.
+    /// Returns the offset in the document after the last event.
     pub fn position(&self) -> u64 {
         self.document.byte_at(self.text_offset())
     }
@@ -328,7 +330,7 @@ impl<'d> XmlReader<'d> {
                 Event::DocType(_) => {
                     return Err(self.wrong(
                         offset,
-                        "a document type declaration, which could define entities: it is refused",
+                        "a document type declaration is not allowed, because it could define entities",
                     ));
                 }
                 Event::Comment(_) | Event::Decl(_) | Event::PI(_) => {}
@@ -363,7 +365,7 @@ impl<'d> XmlReader<'d> {
         Ok(())
     }
 
-    /// A character by its number, or one of the five that every document may name.
+    /// Resolves a numeric character reference, or one of the five predefined entities.
     fn character(&self, reference: &BytesRef<'_>, offset: usize) -> Result<String> {
         let is_allowed = |character: char| matches!(character, '\t' | '\n' | '\r' | ' '..='\u{fffd}' | '\u{10000}'..);
         let by_number = reference
@@ -373,7 +375,7 @@ impl<'d> XmlReader<'d> {
             Some(character) if is_allowed(character) => Ok(character.to_string()),
             Some(_) => Err(self.wrong(
                 offset,
-                format!("`&{};` is no character of XML", &**reference),
+                format!("`&{};` is not an XML character", &**reference),
             )),
             None => match quick_xml::escape::resolve_predefined_entity(reference) {
                 Some(text) => Ok(text.to_owned()),
@@ -412,7 +414,7 @@ impl<'d> XmlReader<'d> {
             if attributes.iter().any(|known: &XmlAttribute| {
                 known.name == attribute.name && known.namespace == attribute.namespace
             }) {
-                return Err(at(format!("attribute `{}` is there twice", attribute.name)));
+                return Err(at(format!("attribute `{}` occurs twice", attribute.name)));
             }
             attributes.push(attribute);
         }
@@ -428,7 +430,7 @@ impl<'d> XmlReader<'d> {
     }
 }
 
-/// One shared text per namespace.
+/// Returns a shared string per namespace.
 fn intern(
     known: &mut Vec<Arc<str>>,
     resolved: &ResolveResult<'_>,
@@ -437,7 +439,7 @@ fn intern(
         ResolveResult::Unbound => "",
         ResolveResult::Bound(namespace) => namespace.as_ref(),
         ResolveResult::Unknown(prefix) => {
-            return Err(format!("prefix `{prefix}` stands for no namespace"));
+            return Err(format!("prefix `{prefix}` is not bound to a namespace"));
         }
     };
     if let Some(known) = known.iter().find(|known| ***known == *namespace) {
@@ -451,13 +453,13 @@ fn intern(
 }
 
 impl XmlElement {
-    /// Whether the element has that name in that namespace; `""` is no namespace.
+    /// Reports whether the element has that name in that namespace; `""` means no namespace.
     pub fn is(&self, namespace: &str, name: &str) -> bool {
         self.name == name && *self.namespace == *namespace
     }
 
-    /// The value of an attribute; `""` is no namespace, which is where attributes without a prefix
-    /// are.
+    /// Returns the value of an attribute; `""` means no namespace, as for attributes without a
+    /// prefix.
     pub fn attribute(&self, namespace: &str, name: &str) -> Option<&str> {
         let found = self
             .attributes
@@ -466,7 +468,7 @@ impl XmlElement {
         found.map(|attribute| attribute.value.as_str())
     }
 
-    /// The value of the first attribute of that name in any namespace.
+    /// Returns the value of the first attribute with that name in any namespace.
     pub fn attribute_named(&self, name: &str) -> Option<&str> {
         self.attributes
             .iter()

@@ -1,9 +1,9 @@
-//! Reads days from the forms in which publishers write them.
+//! Parses dates in the formats that publishers use.
 
 use pubdata_core::contract::Day;
 
-/// Reads a date in a form such as `MM/DD/YYYY`: `Y`, `M` and `D` stand for a digit of year, month
-/// and day, any other character for itself.
+/// Parses a date by a pattern such as `MM/DD/YYYY`. `Y`, `M` and `D` match one digit of year, month
+/// and day; any other character matches itself.
 pub fn day_from_pattern(text: &str, pattern: &str) -> Option<Day> {
     if text.len() != pattern.len() {
         return None;
@@ -22,9 +22,9 @@ pub fn day_from_pattern(text: &str, pattern: &str) -> Option<Day> {
     Day::from_iso(&iso)
 }
 
-/// The day, in universal time, of a number of units since 1970, of which a day has so many; none
-/// outside of the years that publishers mean. Publishers write midnight, universal or their own: in
-/// America both are the same day.
+/// Converts a count of units since 1970-01-01 UTC into a day; `units_per_day` is the number of
+/// units in a day. Returns none for years that publishers cannot mean. Publishers write midnight in
+/// UTC or in local time: in America both are the same day.
 pub fn day_from_epoch(text: &str, units_per_day: i64) -> Option<Day> {
     let units: i64 = text.parse().ok()?;
     i32::try_from(units.div_euclid(units_per_day))
@@ -32,8 +32,7 @@ pub fn day_from_epoch(text: &str, units_per_day: i64) -> Option<Day> {
         .filter(|day| (-80_000..80_000).contains(day))
         .map(Day::from_number)
 }
-/// The day of a text that may be followed by a time: portals write `2025-01-21T00:00:00.000` or
-/// `01/21/2025 12:00:00 AM`.
+/// Cuts the time from a date: portals write `2025-01-21T00:00:00.000` or `01/21/2025 12:00:00 AM`.
 pub fn without_time(text: &str) -> &str {
     text.trim().split(['T', ' ']).next().unwrap_or_default()
 }

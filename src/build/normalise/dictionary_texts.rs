@@ -1,30 +1,30 @@
-//! Builds a text column of few different values: each is kept once, and rows name its place.
+//! Builds a text column with few distinct values: stores each value once and an index per row.
 
 use polars::prelude::*;
 
 use pubdata_core::error::Result;
 
-/// Values among which one is looked for. Where a file brings another text in each row, a row costs
-/// no more for it.
+/// Number of newest values that a lookup searches. The limit keeps a row cheap when every row
+/// brings a new text.
 const NEWEST: usize = 256;
-/// The place of a row without a value.
+/// Index of a row without a value.
 const NONE: IdxSize = IdxSize::MAX;
 
-/// A text column on its way. Its cells share the bytes of equal texts.
+/// Builder of a text column whose equal cells share their bytes.
 #[derive(Default)]
 pub struct DictionaryTexts {
     values: Vec<String>,
-    /// For each value the one that came behind it last.
+    /// For each value, the index of the value that followed it last.
     followers: Vec<usize>,
-    /// The place of the value that was looked for last.
+    /// Index of the value that was looked up last.
     last: usize,
-    /// The place of each row's value; [`NONE`] of a row without one.
+    /// Index of each row's value; [`NONE`] for a row without one.
     rows: Vec<IdxSize>,
     nulls: usize,
 }
 
 impl DictionaryTexts {
-    /// Without a value yet, and room for so many rows.
+    /// Creates a builder without values, with capacity for `rows` rows.
     pub fn with_capacity(rows: usize) -> Self {
         Self {
             rows: Vec::with_capacity(rows),
@@ -32,22 +32,22 @@ impl DictionaryTexts {
         }
     }
 
-    /// Adds a value that rows may name, in the place that is returned.
+    /// Adds a value for rows to refer to and returns its index.
     pub fn add_value(&mut self, value: impl Into<String>) -> usize {
         self.values.push(value.into());
         self.followers.push(0);
         self.values.len() - 1
     }
 
-    /// Adds a row with the value of a place.
+    /// Adds a row with the value at an index.
     ///
     /// # Panics
-    /// When there are more values than polars counts rows: a programming error.
+    /// If there are more values than polars can count rows, which is a programming error.
     pub fn push_place(&mut self, place: usize) {
         self.push_places(place, 1);
     }
 
-    /// Adds so many rows with the value of a place.
+    /// Adds `rows` rows with the value at an index.
     ///
     /// # Panics
     /// As [`DictionaryTexts::push_place`].
@@ -59,20 +59,21 @@ impl DictionaryTexts {
         self.rows.extend(std::iter::repeat_n(place, rows));
     }
 
-    /// Adds a row. The value is looked for where it is expected, as in rows that come in turn, and
-    /// then among the newest; what is not among them is there twice, which costs its bytes and
-    /// changes nothing. For columns of a dozen values.
+    /// Adds a row. Looks first for the value that followed the last one before, as in rows that
+    /// repeat a sequence, then among the newest values. A value not found there is stored again,
+    /// which costs its bytes and changes nothing. Meant for columns of about a dozen values.
     pub fn push(&mut self, value: &str) {
         self.push_times(value, 1);
     }
 
-    /// Adds so many rows with a value, which is looked for as by [`DictionaryTexts::push`].
+    /// Adds `rows` rows with a value; looks it up as [`DictionaryTexts::push`] does.
     pub fn push_times(&mut self, value: &str, rows: usize) {
         let place = self.place_of(value);
         self.push_places(place, rows);
     }
 
-    /// The place of a value that rows may name, looked for as by [`DictionaryTexts::push`].
+    /// Returns the index of a value; looks it up as [`DictionaryTexts::push`] does and adds it if
+    /// needed.
     pub fn place_of(&mut self, value: &str) -> usize {
         let expected = self
             .followers
@@ -96,7 +97,7 @@ impl DictionaryTexts {
         place
     }
 
-    /// Adds a row, with or without a value.
+    /// Adds a row with an optional value.
     pub fn push_option(&mut self, value: Option<&str>) {
         match value {
             Some(value) => self.push(value),
@@ -104,8 +105,7 @@ impl DictionaryTexts {
         }
     }
 
-    /// Adds a row of a column in which equal values are together. The value is the newest, or a new
-    /// one.
+    /// Adds a row of a column whose equal values are adjacent. Compares with the newest value only.
     pub fn push_next(&mut self, value: Option<&str>) {
         match value {
             Some(value) if self.values.last().is_some_and(|last| last == value) => {
@@ -124,16 +124,16 @@ impl DictionaryTexts {
         self.push_nulls(1);
     }
 
-    /// Adds so many rows without a value.
+    /// Adds `rows` rows without a value.
     pub fn push_nulls(&mut self, rows: usize) {
         self.nulls += rows;
         self.rows.extend(std::iter::repeat_n(NONE, rows));
     }
 
-    /// The column.
+    /// Returns the column.
     ///
     /// # Errors
-    /// When a row names a place that has no value: a programming error.
+    /// If a row refers to an index without a value, which is a programming error.
     pub fn finish(self, name: &str) -> Result<Column> {
         let values =
             StringChunked::from_iter_values(name.into(), self.values.iter().map(String::as_str));

@@ -1,28 +1,30 @@
-//! Reads a text column of which few texts differ: each of them is looked at once, in place of once
-//! a row.
+//! Finds the distinct texts of a column with few of them, so that callers evaluate each text once
+//! instead of once per row.
 
 use polars::prelude::*;
 
-/// Views of texts that are known by their low bits: most rows are of one of the last few.
+/// Number of slots in a direct-mapped cache of string views: most rows hold one of the last few
+/// texts.
 const RECENT: usize = 256;
-/// Different texts that any column may have; longer ones must repeat each four times.
+/// Number of distinct texts that any column may have. Above it, each text must repeat four times on
+/// average.
 const ALWAYS: usize = 2_048;
-/// No column of more different texts is one of few.
+/// Maximum number of distinct texts.
 const MOST: usize = 65_536;
 
-/// The texts of a column, each once, and for each row which of them it has.
+/// The distinct texts of a column, with an index per row.
 pub struct FewTexts<'t> {
-    /// In the order of their first rows.
+    /// Distinct texts in order of first appearance.
     pub values: Vec<&'t str>,
-    /// For each row the place of its text in `values`; [`FewTexts::NONE`] of a row without a text.
+    /// For each row the index of its text in `values`; [`FewTexts::NONE`] for a row without a text.
     pub places: Vec<u32>,
 }
 
 impl<'t> FewTexts<'t> {
-    /// The place of a row without a text.
+    /// Index of a row without a text.
     pub const NONE: u32 = u32::MAX;
 
-    /// Those of a column; none when too many differ for it to pay.
+    /// Indexes a column. Returns none if it has too many distinct texts to be worth it.
     pub fn of(cells: &'t StringChunked) -> Option<Self> {
         let mut places = Vec::with_capacity(cells.len());
         let values = walk(cells, |place| places.push(place))?;
@@ -30,19 +32,20 @@ impl<'t> FewTexts<'t> {
     }
 }
 
-/// The different texts of a column, in the order of their first rows; none when there are too many
-/// for it to pay.
+/// Returns the distinct texts of a column in order of first appearance. Returns none if there are
+/// too many to be worth it.
 pub fn few_texts(cells: &StringChunked) -> Option<Vec<&str>> {
     walk(cells, |_| ())
 }
 
-/// Gives the place of each row's text among the different ones, which it returns.
+/// Calls `take` with the index of each row's text and returns the distinct texts.
 fn walk(cells: &StringChunked, mut take: impl FnMut(u32)) -> Option<Vec<&str>> {
     let mut values: Vec<&str> = Vec::new();
     let mut of_text: PlHashMap<&str, u32> = PlHashMap::new();
     let mut rows_before = 0;
     for chunk in cells.downcast_iter() {
-        // Of one chunk: equal views are equal texts, and different ones mostly are not.
+        // Within a chunk equal views are equal texts, and different views mostly are different
+        // texts.
         let mut of_view: PlHashMap<u128, u32> = PlHashMap::new();
         let mut recent = [(0_u128, FewTexts::NONE); RECENT];
         let mut look_up = |row: usize| {
@@ -113,7 +116,7 @@ mod tests {
         let few = FewTexts::of(&cells).unwrap();
         assert_eq!(few.values, ["b", long, ""]);
         assert_eq!(few.places, [0, FewTexts::NONE, 1, 0, 2, 1, FewTexts::NONE]);
-        // Of two chunks, whose views name bytes of their own.
+        // Two chunks, whose views point to separate buffers.
         let mut twice = cells.clone();
         twice.append(&cells).unwrap();
         let few = FewTexts::of(&twice).unwrap();
@@ -142,7 +145,7 @@ mod tests {
             "few".into(),
             (0..100_000).map(|number| format!("{} and more than twelve bytes", number % 7)),
         );
-        // Each row has bytes of its own: what differs are the views, not the texts.
+        // Each row has separate bytes: the views differ, the texts do not.
         assert!(few_texts(&cells).is_none());
         let values = StringChunked::from_iter_values(
             "few".into(),

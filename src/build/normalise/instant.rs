@@ -1,5 +1,5 @@
-//! Instants in UTC, from the forms in which publishers write them. The zone is declared, never that
-//! of the machine.
+//! Converts timestamps in publishers' formats to UTC. The time zone is declared, never taken from
+//! the machine.
 
 use jiff::Timestamp;
 use jiff::civil::DateTime;
@@ -7,15 +7,12 @@ use jiff::tz::TimeZone;
 
 use pubdata_core::error::{Error, Result};
 
-/// A publisher's clock.
+/// Time zone of a publisher's clock.
 #[derive(Debug, Clone)]
 pub struct Zone(TimeZone);
 
 impl Zone {
-    /// A clock by the rule of its zone in POSIX form (`EST5EDT,M3.2.0,M11.1.0`).
-    ///
-    /// # Errors
-    /// `Config`, when the text is no such rule.
+    /// Parses a POSIX time zone rule (`EST5EDT,M3.2.0,M11.1.0`).
     pub fn of_rule(rule: &str) -> Result<Self> {
         TimeZone::posix(rule).map(Self).map_err(|error| {
             Error::config(format!(
@@ -24,22 +21,22 @@ impl Zone {
         })
     }
 
-    /// What the clock shows.
+    /// Returns the local time at an instant.
     pub fn civil(&self, at: Timestamp) -> DateTime {
         at.to_zoned(self.0.clone()).datetime()
     }
 }
 
-/// An instant that says its distance from UTC, in UTC: `2024-03-15T21:45:18-04:00` is
-/// `2024-03-16T01:45:18Z`. None for another form.
+/// Converts an RFC 3339 timestamp with an offset to UTC: `2024-03-15T21:45:18-04:00` becomes
+/// `2024-03-16T01:45:18Z`. Returns none for another form.
 pub fn instant_of_rfc3339(text: &str) -> Option<String> {
     text.parse::<Timestamp>()
         .ok()
         .map(|instant| instant.to_string())
 }
 
-/// An instant in digits, `YYYYMMDDhhmmss`, by a publisher's clock, in UTC. None for another form.
-/// An hour that is there twice, when the clock is put back, is the first.
+/// Converts a local timestamp `YYYYMMDDhhmmss` to UTC. Returns none for another form. An hour that
+/// occurs twice, when the clock is set back, counts as the first one.
 pub fn instant_of_digits(text: &str, zone: &Zone) -> Option<String> {
     if text.len() != 14 || !text.bytes().all(|byte| byte.is_ascii_digit()) {
         return None;

@@ -1,5 +1,5 @@
-//! Steps that datasets share: text columns to numbers with a reason for every row that does not
-//! convert, and joins that keep order.
+//! Provides steps that datasets share: conversion of text columns to numbers, with a reason for
+//! each row that does not convert, and joins that keep order.
 
 mod day;
 mod dictionary_texts;
@@ -23,26 +23,26 @@ pub use sorted::sorted;
 use pubdata_core::error::{Error, Result};
 use pubdata_core::provenance::POINTERS;
 
-/// Rows of a frame that cannot be published, with the first reason found for each.
+/// Rows of a frame that cannot be published, with the first reason for each.
 #[derive(Debug)]
 pub struct Rejects {
     reasons: Vec<Option<(&'static str, String)>>,
 }
 
 impl Rejects {
-    /// No row rejected yet.
+    /// Creates a set without rejected rows.
     pub fn new(height: usize) -> Self {
         Self {
             reasons: vec![None; height],
         }
     }
 
-    /// Rejects a row, unless it already is.
+    /// Rejects a row, unless it is rejected already.
     pub fn add(&mut self, row: usize, code: &'static str, detail: String) {
         self.reasons[row].get_or_insert((code, detail));
     }
 
-    /// The rows to keep, as a mask.
+    /// Returns a mask of the rows to keep.
     pub fn kept(&self) -> BooleanChunked {
         self.reasons
             .iter()
@@ -50,7 +50,7 @@ impl Rejects {
             .collect::<BooleanChunked>()
     }
 
-    /// The rejected rows: number, code and detail.
+    /// Returns the rejected rows: row number, code and detail.
     pub fn iter(&self) -> impl Iterator<Item = (usize, &'static str, &str)> {
         self.reasons.iter().enumerate().filter_map(|(row, reason)| {
             reason
@@ -60,11 +60,8 @@ impl Rejects {
     }
 }
 
-/// Converts a text column; a cell that `parse` refuses rejects its row with `bad_value`. Null stays
-/// null.
-///
-/// # Errors
-/// When there is no such text column: a programming error.
+/// Converts a text column with `parse`. A cell that does not parse rejects its row with
+/// `bad_value`; null stays null.
 pub fn convert<T>(
     frame: &DataFrame,
     name: &str,
@@ -88,10 +85,7 @@ pub fn convert<T>(
     Ok(cells.iter().enumerate().map(convert_one).collect())
 }
 
-/// Rejects rows in which a column that must have a value has none.
-///
-/// # Errors
-/// When there is no such column: a programming error.
+/// Rejects rows that have no value in a required column.
 pub fn require(frame: &DataFrame, name: &str, rejects: &mut Rejects) -> Result<()> {
     let column = frame.column(name)?;
     if column.null_count() == 0 {
@@ -105,16 +99,13 @@ pub fn require(frame: &DataFrame, name: &str, rejects: &mut Rejects) -> Result<(
     Ok(())
 }
 
-/// A text column of a frame.
-///
-/// # Errors
-/// When there is no such text column: a programming error.
+/// Returns a text column of a frame.
 pub fn text<'f>(frame: &'f DataFrame, name: &str) -> Result<&'f StringChunked> {
     Ok(frame.column(name)?.str()?)
 }
 
-/// Reads a decimal as units of `10^-scale`: `unscaled("30.327", 3)` is 30327. More decimals than
-/// that must be zeros; `-0` is none.
+/// Parses a decimal as units of `10^-scale`: `unscaled("30.327", 3)` is 30327. Further decimals
+/// must be zeros; `-0` is rejected.
 pub fn unscaled(text: &str, scale: usize) -> Option<i64> {
     let (sign, digits) = text
         .strip_prefix('-')
@@ -129,11 +120,11 @@ pub fn unscaled(text: &str, scale: usize) -> Option<i64> {
         return None;
     }
     let number: i64 = format!("{whole}{kept:0<scale$}").parse().ok()?;
-    // No publisher writes `-0` for zero: a sign that stands alone is what is left of a code.
+    // No publisher writes `-0` for zero: a lone sign is the rest of a code.
     (number != 0 || sign > 0).then_some(sign * number)
 }
 
-/// Reads a number of people or things: digits alone, without a sign.
+/// Parses a count of people or things: digits only, without a sign.
 pub fn whole(text: &str) -> Option<i64> {
     text.bytes()
         .all(|byte| byte.is_ascii_digit())
@@ -141,13 +132,13 @@ pub fn whole(text: &str) -> Option<i64> {
         .flatten()
 }
 
-/// Reads a coordinate in degrees; a leading plus sign is allowed.
+/// Parses a coordinate in degrees; a leading plus sign is allowed.
 pub fn degrees(text: &str, limit: f64) -> Option<f64> {
     let value: f64 = text.strip_prefix('+').unwrap_or(text).parse().ok()?;
     (value.is_finite() && value.abs() <= limit).then_some(value)
 }
 
-/// Reads `MM/DD/YYYY` as an ISO date.
+/// Converts `MM/DD/YYYY` to an ISO date.
 pub fn us_date(text: &str) -> Option<String> {
     let mut parts = text.splitn(3, '/');
     let (month, day, year) = (
@@ -160,7 +151,8 @@ pub fn us_date(text: &str) -> Option<String> {
         .map(|date| date.to_string())
 }
 
-/// Writes a whole number with thousands separators, as publishers' phrases and people do.
+/// Formats a whole number with thousands separators, as in publishers' phrases and in text for
+/// readers.
 pub fn grouped(number: i64) -> String {
     let digits = number.unsigned_abs().to_string();
     let mut text = String::from(if number < 0 { "-" } else { "" });
@@ -173,11 +165,11 @@ pub fn grouped(number: i64) -> String {
     text
 }
 
-/// Joins on a text key, keeping every left row in its order; the right frame must hold each key
+/// Joins on a text key and keeps every left row in its order. The right frame must hold each key
 /// once.
 ///
 /// # Errors
-/// `Format`, naming a key that the right frame holds twice.
+/// `Format` if the right frame holds a key twice; the message names the key.
 pub fn left_join(left: DataFrame, right: DataFrame, key: &str) -> Result<DataFrame> {
     let keys = text(&right, key)?;
     let mut rows: PlHashMap<Option<&str>, IdxSize> = PlHashMap::with_capacity(keys.len());
@@ -187,7 +179,7 @@ pub fn left_join(left: DataFrame, right: DataFrame, key: &str) -> Result<DataFra
                 "{key} {} occurs more than once with different content",
                 text.unwrap_or("(empty)")
             ))
-            .hint("the file contradicts itself: the publisher has to say which line holds"));
+            .hint("the file contradicts itself: only the publisher can correct it"));
         }
     }
     let found: IdxCa = text(&left, key)?
@@ -207,13 +199,11 @@ pub fn left_join(left: DataFrame, right: DataFrame, key: &str) -> Result<DataFra
     Ok(left.hstack(right.take(&found)?.columns())?)
 }
 
-/// Rows that are sooner gathered than handed to other threads, as where one record is made again.
+/// Number of rows below which sequential code is faster than starting threads, as in a replay of
+/// one record.
 const FEW: usize = 1_024;
 
-/// The rows of a frame where a mask is true.
-///
-/// # Errors
-/// When the mask is of another length: a programming error.
+/// Returns the rows of a frame for which the mask is true.
 pub fn filtered(frame: &DataFrame, mask: &BooleanChunked) -> Result<DataFrame> {
     Ok(if frame.height() < FEW {
         frame.filter_seq(mask)?
@@ -222,12 +212,9 @@ pub fn filtered(frame: &DataFrame, mask: &BooleanChunked) -> Result<DataFrame> {
     })
 }
 
-/// Drops rows that repeat an earlier one in every column but the pointers.
-///
-/// # Errors
-/// When polars fails.
+/// Drops rows that repeat an earlier one in every column except the pointers.
 pub fn without_repeats(frame: &DataFrame) -> Result<DataFrame> {
-    // Most files repeat nothing, which their key alone shows.
+    // Most files repeat nothing, which their key column alone shows.
     let first = frame.columns().first().and_then(|column| column.str().ok());
     if first.is_some_and(|texts| texts.iter().collect::<PlHashSet<_>>().len() == texts.len()) {
         return Ok(frame.clone());
@@ -241,10 +228,7 @@ pub fn without_repeats(frame: &DataFrame) -> Result<DataFrame> {
     Ok(frame.unique_stable(Some(&names), UniqueKeepStrategy::First, None)?)
 }
 
-/// The pointer numbers of each row; none where a join found no partner.
-///
-/// # Errors
-/// When there is no such list column: a programming error.
+/// Returns the pointer numbers of each row; none for a row that a join did not match.
 pub fn pointers(frame: &DataFrame, name: &str) -> Result<Vec<Option<Vec<u64>>>> {
     let rows = PointerRows::of(frame.column(name)?.as_materialized_series())?;
     Ok(rows
@@ -297,7 +281,7 @@ mod tests {
         assert_eq!(unscaled("99999999999999999999", 3), None);
     }
 
-    /// Few rows are joined and filtered in another way than many.
+    /// Small frames are joined and filtered by other code than large ones.
     #[test]
     fn rows_find_their_partners_however_many_they_are() {
         for height in [0, 1, 3, FEW - 1, FEW, 2 * FEW] {

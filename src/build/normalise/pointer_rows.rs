@@ -1,35 +1,35 @@
-//! The pointers of a frame's rows, without a copy of each row's list.
+//! Reads the source pointers of a frame's rows without copying each row's list.
 
 use polars::prelude::*;
 
 use pubdata_core::error::{Error, Result};
 
-/// The numbers of a column of pointers, row by row.
+/// Pointer numbers of a column, row by row.
 pub struct PointerRows {
-    /// Of all rows, one after the other.
+    /// Numbers of all rows, contiguous.
     numbers: UInt64Chunked,
-    /// Where the numbers of each row begin, and where the last row's end.
+    /// Start offset of each row's numbers, and the end of the last row's.
     borders: Vec<usize>,
-    /// Rows that have no list; absent when all have one.
+    /// Marks rows without a list; absent if all rows have one.
     nulls: Option<Vec<bool>>,
 }
 
 impl PointerRows {
-    /// Of a column of lists of numbers.
+    /// Reads a column of lists of numbers.
     ///
     /// # Errors
-    /// `Format`, when the column holds something else; `Contract`, naming the first row whose list
-    /// has a null: programming errors.
+    /// `Format` if the column holds something else; `Contract` if a list holds a null, with the
+    /// number of its row. Both are programming errors.
     pub fn of(column: &Series) -> Result<Self> {
         let lists = column.list()?.rechunk();
         let (mut numbers, mut borders) = (
             UInt64Chunked::from_vec(PlSmallStr::EMPTY, Vec::new()),
             vec![0],
         );
-        // After `rechunk` there is one.
+        // `rechunk` leaves one array.
         if let Some(array) = lists.downcast_iter().next() {
             let (first, count) = (*array.offsets().first(), array.offsets().range());
-            // A piece of a column has the numbers of all of it.
+            // A slice of a column keeps the numbers of the whole column.
             numbers = Series::try_from((PlSmallStr::EMPTY, array.values().clone()))?
                 .u64()?
                 .slice(first, usize::try_from(count).unwrap_or_default());
@@ -62,7 +62,7 @@ impl PointerRows {
         })
     }
 
-    /// The numbers of each row, four for each pointer; none of a row without a list.
+    /// Returns the numbers of each row, four per pointer; none for a row without a list.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = Option<&[u64]>> {
         let numbers = self.numbers.cont_slice().unwrap_or_default();
         self.borders

@@ -1,5 +1,4 @@
-//! Turns a frame into a record batch of its contract's schema, pointers resolved. Nothing is cast
-//! or mended: a cell that is not as the contract says is an error.
+//! Converts a frame into a record batch of its contract's schema and resolves its source pointers.
 
 use std::sync::Arc;
 
@@ -27,13 +26,13 @@ use pubdata_core::contract::{
 use pubdata_core::error::{Error, Result, ResultExt};
 use pubdata_core::provenance::{Inputs, SourcePointer};
 
-/// Turns a frame into a record batch of the contract's schema. Nothing is cast or mended: a cell
-/// that is not as the contract says is an error.
+/// Converts a frame into a record batch of the contract's schema. Nothing is cast or repaired: a
+/// cell that violates the contract is an error.
 ///
 /// # Errors
-/// `Contract`, naming dataset, column and record, for a missing or unknown column, another type, a
-/// null that is not allowed, text that is not a date, a list with an empty item, a figure that is
-/// not finite or has too many digits.
+/// `Contract`, with dataset, column and record, for a missing or unknown column, a wrong type or a
+/// null that is not allowed. The same for a text that is not a date, a list with an empty item, and
+/// a number that is not finite or has too many digits.
 pub fn record_batch(
     contract: &Contract,
     frame: &DataFrame,
@@ -42,19 +41,12 @@ pub fn record_batch(
     plain(contract, &coded_batch(contract, frame, inputs)?)
 }
 
-/// As [`record_batch`], but columns of which few texts differ are dictionaries: a text is there
-/// once and rows name it.
-///
-/// # Errors
-/// As there.
+/// Like [`record_batch`], but columns with few distinct texts are dictionary-encoded.
 pub fn coded_batch(contract: &Contract, frame: &DataFrame, inputs: &Inputs) -> Result<RecordBatch> {
     convert(contract, frame, inputs).context(|| contract.dataset_id.clone())
 }
 
-/// The same rows without dictionaries, as the contract's schema has them.
-///
-/// # Errors
-/// `Store`, when Arrow fails: a programming error.
+/// Expands dictionaries, so that the batch has the contract's schema.
 pub fn plain(contract: &Contract, batch: &RecordBatch) -> Result<RecordBatch> {
     let schema = Arc::new(arrow_schema(contract));
     let columns = batch
@@ -111,7 +103,7 @@ fn convert(contract: &Contract, frame: &DataFrame, inputs: &Inputs) -> Result<Re
     )?)
 }
 
-/// One column of the frame, with what is needed to say where in it something is wrong.
+/// One column of the frame, with the record ids that error messages quote.
 struct Cells<'a> {
     column: &'a Column,
     series: &'a Series,
@@ -135,7 +127,7 @@ impl Cells<'_> {
         };
         if series.dtype() != &expected {
             return Err(Error::contract(format!(
-                "column `{}` is {}, where {physical:?} is carried as {expected}",
+                "column `{}` has the type {}, expected {expected} for {physical:?}",
                 self.column.name,
                 series.dtype()
             )));
@@ -149,7 +141,7 @@ impl Cells<'_> {
             return Err(self.at(row, "is null, and the contract does not allow it"));
         }
         Ok(match physical {
-            // Each record id occurs once.
+            // Record ids are unique, so a dictionary saves nothing.
             Physical::String if self.column.name == "record_id" => plain_texts(series.str()?)?,
             Physical::String => texts(series.str()?)?,
             Physical::Int32 => numbers::<FrameInt32, Int32Type>(series.i32()?),
@@ -284,12 +276,12 @@ impl Cells<'_> {
         )?)
     }
 
-    /// Resolves the numbers into sources, digests and members, so that a part can be read without
-    /// anything beside it.
+    /// Resolves the numbers into sources, digests and members, so that readers of a part need no
+    /// other file.
     fn pointers(&self, inputs: &Inputs) -> Result<ListArray> {
         let rows = PointerRows::of(self.series)?;
-        // A build has few files and members and very many records: the texts of each pair are made
-        // once, and rows name them by their place.
+        // A build has few files and members and very many records: the texts of each pair are built
+        // once, and rows refer to them by index.
         let mut places: PlHashMap<(u64, u64), u32> = PlHashMap::new();
         let mut resolved: Vec<SourcePointer> = Vec::new();
         let mut last = None;
@@ -328,7 +320,7 @@ impl Cells<'_> {
         let texts = |text: &dyn Fn(&SourcePointer) -> Option<String>| {
             let of_pair: StringArray = resolved.iter().map(text).collect();
             let texts: StringChunked = of_pair.iter().collect();
-            // Equal texts of two pairs become one.
+            // Different pairs can share a text; each text is stored once.
             match FewTexts::of(&texts) {
                 Some(FewTexts {
                     values,
@@ -383,7 +375,7 @@ impl Cells<'_> {
     }
 }
 
-/// A column of numbers, with their bytes and their nulls as they are.
+/// Copies a column of numbers with its null bitmap.
 fn numbers<F, A>(cells: &ChunkedArray<F>) -> ArrayRef
 where
     F: PolarsNumericType,
@@ -411,13 +403,13 @@ fn truths(cells: &BooleanChunked) -> ArrayRef {
     ))
 }
 
-/// A bitmap of polars: bytes, the first bit and how many.
+/// Converts a polars bitmap, given as bytes, first bit and length.
 fn bits((bytes, offset, length): (&[u8], usize, usize)) -> BooleanBuffer {
     BooleanBuffer::new(Buffer::from(bytes), offset, length)
 }
 
-/// A column of texts: a dictionary where few of them differ, otherwise in buffers that are as large
-/// as they must be.
+/// Converts a column of texts: dictionary-encoded if few texts are distinct, otherwise in buffers
+/// of exact size.
 fn texts(cells: &StringChunked) -> Result<ArrayRef> {
     if let Some(FewTexts { values, places }) = FewTexts::of(cells) {
         let keys = match cells.null_count() {

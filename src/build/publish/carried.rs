@@ -1,5 +1,5 @@
-//! Rows of the last release's part that are taken over: whole row groups as bytes, the rest as
-//! rows.
+//! Reuses rows of the last release's part: copies whole row groups as bytes and re-encodes the
+//! rest.
 
 use pubdata_store::parquet_error;
 use std::collections::{BTreeMap, BTreeSet};
@@ -23,38 +23,39 @@ use super::subjects::{PartSubject, SUBJECTS};
 use pubdata_core::error::{Error, Result};
 use pubdata_core::provenance::{Inputs, POINTERS};
 
-/// A published part of a sharded build, of which rows may be taken over into the next one.
+/// A published part of a sharded build, whose rows the next build may reuse.
 #[derive(Debug)]
 pub struct EarlierPart {
     bytes: Bytes,
     metadata: ArrowReaderMetadata,
-    /// In the order of their rows.
+    /// Subjects in the order of their rows.
     subjects: Vec<PartSubject>,
-    /// The first row of each row group, and the number of rows.
+    /// First row of each row group, followed by the number of rows.
     borders: Vec<usize>,
 }
 
-/// Rows of an earlier part that are taken over.
+/// Rows of an earlier part that are reused.
 pub struct CarriedRows {
     part: EarlierPart,
-    /// The rows of each subject that is taken over.
+    /// Rows of each reused subject.
     pub(super) runs: Vec<(String, Range<usize>)>,
-    /// The row groups that have other rows besides, read: those are compared with, these are
-    /// encoded again.
+    /// Decoded row groups that also hold rows that are not reused. The latter are compared with the
+    /// new rows; the reused rows are encoded again.
     mixed: BTreeMap<usize, Vec<RecordBatch>>,
-    /// Ids of the first and the last of the rows.
+    /// Ids of the first and last reused record.
     ends: Option<(String, String)>,
-    /// Records by warning code.
+    /// Number of reused records by warning code.
     warnings: BTreeMap<String, u64>,
 }
 
 impl EarlierPart {
-    /// Reads what the footer says; no row is read.
+    /// Reads the footer of a part; reads no row.
     ///
     /// # Errors
-    /// `Store`, when the bytes are not a part of a sharded build.
+    /// `Store` if the bytes are not a part of a sharded build.
     pub fn open(bytes: Bytes) -> Result<Self> {
-        // What is left out on reading would be missing where a row group is copied to.
+        // The copy needs these: an index or statistic that is not read would be missing from the
+        // copied row group.
         let options = ArrowReaderOptions::new()
             .with_page_index_policy(PageIndexPolicy::Required)
             .with_encoding_stats_as_mask(false);
@@ -78,7 +79,7 @@ impl EarlierPart {
         );
         if rows != of_subjects {
             return Err(Error::store(format!(
-                "the footer tells of subjects with {of_subjects} rows, and there are {rows}"
+                "the footer lists subjects with {of_subjects} rows, but the part has {rows}"
             )));
         }
         Ok(Self {
@@ -89,15 +90,12 @@ impl EarlierPart {
         })
     }
 
-    /// The subjects that it was made from.
+    /// Returns the subjects from which the part was built.
     pub fn subjects(&self) -> &[PartSubject] {
         &self.subjects
     }
 
-    /// Takes the rows of subjects over.
-    ///
-    /// # Errors
-    /// `Store`, when rows cannot be read.
+    /// Selects the subjects whose rows are reused.
     pub fn keep(self, is_kept: impl Fn(&str) -> bool) -> Result<CarriedRows> {
         let kept = self
             .subjects
@@ -134,12 +132,12 @@ impl EarlierPart {
         self.borders.len() - 1
     }
 
-    /// The rows of a group.
+    /// Returns the row range of a group.
     fn border(&self, group: usize) -> Range<usize> {
         self.borders[group]..self.borders[group + 1]
     }
 
-    /// Reads the wanted leaves of a group, by the dotted path of each.
+    /// Reads the leaf columns of a group whose dotted path is wanted.
     fn read(&self, group: usize, is_wanted: impl Fn(&str) -> bool) -> Result<Vec<RecordBatch>> {
         let leaves = self.metadata.parquet_schema().columns().iter().enumerate();
         let wanted = leaves
@@ -171,7 +169,7 @@ impl EarlierPart {
 }
 
 impl CarriedRows {
-    /// Rows that are carried and stand in a group.
+    /// Returns the reused rows in a group.
     fn in_group(&self, group: usize) -> Vec<Range<usize>> {
         let border = self.part.border(group);
         let first = self
@@ -185,7 +183,7 @@ impl CarriedRows {
             .collect()
     }
 
-    /// Rows that stand in a group, with some leaves at least.
+    /// Returns rows of a group with at least the wanted leaves.
     fn some_of(
         &self,
         group: usize,
@@ -221,7 +219,7 @@ impl CarriedRows {
                 continue;
             }
             for batch in self.some_of(group, &rows, |leaf| leaf.starts_with("warnings."))? {
-                let not_texts = || Error::store("column `warnings` is no list of texts");
+                let not_texts = || Error::store("column `warnings` is not a list of texts");
                 let lists = column_of(&batch, "warnings")?
                     .as_list_opt::<i32>()
                     .ok_or_else(not_texts)?;
@@ -252,11 +250,11 @@ impl CarriedRows {
         Ok(record_ids(batch)?.value(0).to_owned())
     }
 
-    /// Checks that the rows point to inputs of this build: to its snapshots, or to members that
-    /// carry their own digest. Row groups of which the statistics say so are not read for it.
+    /// Checks that reused rows point to inputs of this build: to its snapshots, or to archive
+    /// members, which have separate digests. Skips row groups whose statistics already prove it.
     ///
     /// # Errors
-    /// `Store`, when one points to what is not among `inputs`, or holds no pointers.
+    /// `Store` if a row points to something that is not among `inputs`, or has no pointers.
     pub(super) fn check_pointers(&self, inputs: &Inputs) -> Result<()> {
         let leaves = ["source_id", "snapshot", "member"].map(pointer_leaf);
         for group in self.groups() {
@@ -274,8 +272,8 @@ impl CarriedRows {
         Ok(())
     }
 
-    /// Whether each pointer of a row group leads into a member of one source, which is among the
-    /// inputs.
+    /// Reports whether the statistics prove that each pointer of a row group refers to a member of
+    /// one source, which is among the inputs.
     fn do_all_point_to_members(&self, group: usize, inputs: &Inputs) -> bool {
         let statistics = |name: &str| {
             self.part
@@ -287,7 +285,7 @@ impl CarriedRows {
         else {
             return false;
         };
-        // Rows without pointers count as null in either column.
+        // Rows without pointers count as null in both columns.
         let has_each_member = sources.null_count_opt().is_some()
             && sources.null_count_opt() == members.null_count_opt();
         let is_one = sources.min_is_exact()
@@ -301,25 +299,25 @@ impl CarriedRows {
             && source_id.is_some_and(|source_id| inputs.of_source(source_id).next().is_some())
     }
 
-    /// The row groups that some rows stand in.
+    /// Returns the row groups that contain any of the rows.
     pub(super) fn groups_with(&self, rows: &Range<usize>) -> Range<usize> {
         let borders = &self.part.borders;
         borders.partition_point(|border| *border <= rows.start) - 1
             ..borders.partition_point(|border| *border < rows.end)
     }
 
-    /// The row groups that hold these rows and no other.
+    /// Returns the row groups that contain exactly these rows, if their borders match.
     pub(super) fn groups_of(&self, rows: &Range<usize>) -> Option<Range<usize>> {
         let border = |row: &usize| self.part.borders.binary_search(row).ok();
         Some(border(&rows.start)?..border(&rows.end)?)
     }
 
-    /// The first row of each of some row groups, and their number.
+    /// Returns the first row of each of these row groups, and the end of the last.
     pub(super) fn borders(&self, groups: Range<usize>) -> &[usize] {
         &self.part.borders[groups.start..=groups.end]
     }
 
-    /// Reads row groups that have no other rows.
+    /// Reads the row groups that are not decoded yet.
     pub(super) fn read_groups(
         &self,
         groups: impl IntoIterator<Item = usize>,
@@ -334,8 +332,8 @@ impl CarriedRows {
             .collect()
     }
 
-    /// Rows that stand together, with the columns of a schema: of groups that have other rows
-    /// besides, or are among those read.
+    /// Returns a range of rows with the columns of a schema. Their row groups must be decoded
+    /// already: either partly reused, or among those in `read`.
     pub(super) fn rows_of(
         &self,
         rows: &Range<usize>,
@@ -385,22 +383,22 @@ impl CarriedRows {
         Ok(())
     }
 
-    /// Carried records by warning code.
+    /// Returns the number of reused records by warning code.
     pub fn warnings(&self) -> &BTreeMap<String, u64> {
         &self.warnings
     }
 
-    /// Number of carried records.
+    /// Returns the number of reused records.
     pub fn rows(&self) -> usize {
         self.runs.iter().map(|(_, rows)| rows.len()).sum()
     }
 
-    /// The row groups of the part.
+    /// Returns the row groups of the part.
     pub(super) fn groups(&self) -> Range<usize> {
         0..self.part.groups()
     }
 
-    /// The rows of a group that are not carried; their pointers may be left out.
+    /// Returns the rows of a group that are not reused; their pointers may be missing.
     pub(super) fn others(&self, group: usize) -> Result<Vec<RecordBatch>> {
         let (carried, border) = (self.in_group(group), self.part.border(group));
         let starts = std::iter::once(border.start).chain(carried.iter().map(|rows| rows.end));
@@ -421,7 +419,7 @@ impl CarriedRows {
         }
     }
 
-    /// Ids of the first and last record, with those of other records.
+    /// Returns the ids of the first and last record of the reused and the other records together.
     pub fn key_range(&self, other: Option<(String, String)>) -> Option<(String, String)> {
         let Some((first, last)) = self.ends.clone() else {
             return other;
@@ -429,7 +427,7 @@ impl CarriedRows {
         let Some(other) = other else {
             return Some((first, last));
         };
-        // A subject's rows are all on one side.
+        // All rows of a subject are either reused or not.
         let first = if subject_of(&other.0) < subject_of(&first) {
             other.0
         } else {
@@ -444,8 +442,8 @@ impl CarriedRows {
     }
 }
 
-/// A chunk's metadata as the writer had it. The reader does not keep that signed columns have their
-/// least and greatest value twice, the second time for old readers.
+/// Restores a chunk's metadata as it was written. Signed columns store their minimum and maximum
+/// twice, the second time for old readers; the reader does not keep that.
 fn as_written(chunk: &ColumnChunkMetaData) -> Result<ColumnChunkMetaData> {
     let Some(statistics) = chunk
         .statistics()
@@ -487,7 +485,7 @@ fn as_written(chunk: &ColumnChunkMetaData) -> Result<ColumnChunkMetaData> {
         .map_err(parquet_error)
 }
 
-/// A part of the rows of batches that follow each other, in as many pieces.
+/// Returns a range of the rows of consecutive batches, as slices of these batches.
 fn slices(batches: &[RecordBatch], rows: Range<usize>) -> impl Iterator<Item = RecordBatch> {
     let mut before = 0;
     batches.iter().filter_map(move |batch| {
@@ -501,7 +499,11 @@ fn slices(batches: &[RecordBatch], rows: Range<usize>) -> impl Iterator<Item = R
     })
 }
 
-fn of_schema(batch: &RecordBatch, schema: &SchemaRef) -> Result<RecordBatch> {
+/// Gives rows of the last release the columns of a schema.
+///
+/// # Errors
+/// `Store`, when the rows have other columns.
+pub(super) fn of_schema(batch: &RecordBatch, schema: &SchemaRef) -> Result<RecordBatch> {
     let columns = schema
         .fields()
         .iter()
@@ -509,7 +511,7 @@ fn of_schema(batch: &RecordBatch, schema: &SchemaRef) -> Result<RecordBatch> {
         .collect::<Result<_>>()?;
     RecordBatch::try_new(schema.clone(), columns).map_err(|error| {
         Error::store(format!(
-            "the last release's rows are of another form: {error}"
+            "the last release's rows have another schema: {error}"
         ))
     })
 }
@@ -519,7 +521,7 @@ fn pointer_leaf(name: &str) -> String {
 }
 
 /// Checks that rows of an earlier build point to inputs of this one: to its snapshots, or to
-/// members that carry their own digest.
+/// archive members, which have separate digests.
 fn check_pointers(batch: &RecordBatch, inputs: &Inputs) -> Result<()> {
     let not_pointers = || Error::store("the last release's rows hold no pointers");
     let lists = column_of(batch, POINTERS)?

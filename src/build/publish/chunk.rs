@@ -1,5 +1,5 @@
-//! Writes a column chunk of pages, and what is said of it: byte for byte as the `parquet` crate
-//! does, which the tests of `coded` compare.
+//! Writes a column chunk of pages with its metadata, byte for byte as the `parquet` crate does; the
+//! tests of `coded` compare the two.
 
 use pubdata_store::parquet_error;
 use std::cmp::Ordering;
@@ -23,50 +23,50 @@ use super::runs::write_levels;
 use super::values::Values;
 use pubdata_core::error::{Error, Result};
 
-/// Bytes of a text that stand in statistics and indexes of pages as they are: a record id has no
-/// more, nor a digest.
+/// Maximum length, in bytes, of a text that statistics and page indexes store untruncated. No
+/// record id or digest is longer.
 pub const LONGEST_BOUND: usize = 256;
 
-/// What is encoded: the bytes of a chunk, and what its file says of it.
+/// An encoded chunk: its bytes and its file metadata.
 pub type Encoded = (Bytes, ColumnCloseResult);
 
-/// A compressor for many chunks, since it takes a megabyte and its time to make.
+/// A compressor shared by many chunks, because creating one costs time and a megabyte.
 pub type OneCompressor = Option<Compressor<'static>>;
 
-/// What is said of a page's rows.
+/// Facts about a page's rows.
 #[derive(Clone, Copy, Default)]
 pub struct PageFacts {
     pub rows: usize,
     pub nulls: usize,
-    /// Places of the least and the greatest value.
+    /// Indexes of the minimum and the maximum value.
     pub ends: Option<(u32, u32)>,
-    /// Of all texts, one behind the other.
+    /// Total length of all texts.
     pub text_bytes: i64,
 }
 
-/// A dictionary page before it is compressed.
+/// An uncompressed dictionary page.
 pub struct DictionaryPage<'a> {
     pub bytes: &'a [u8],
     pub count: u32,
 }
 
-/// A chunk on its way into a file.
+/// A column chunk to write.
 pub struct Paged<'a, V> {
     pub leaf: &'a ColumnDescPtr,
     pub properties: &'a WriterProperties,
     pub values: &'a V,
     pub dictionary: Option<DictionaryPage<'a>>,
     pub pages: usize,
-    /// Of the data pages.
+    /// Encoding of the data pages.
     pub encoding: Encoding,
 }
 
 impl<V: Values> Paged<'_, V> {
-    /// Writes the chunk. `page` adds the body of a page and says what is in it, `in_filter` are the
-    /// places of the values that a bloom filter has.
+    /// Writes the chunk. `page` appends the body of a page and returns its facts. `in_filter`
+    /// yields the indexes of the values to insert into a bloom filter.
     ///
     /// # Errors
-    /// `Store`, when a page cannot be compressed or described.
+    /// `Store` if a page cannot be compressed or described.
     pub fn write(
         &self,
         mut page: impl FnMut(usize, &mut Vec<u8>) -> PageFacts,
@@ -84,7 +84,7 @@ impl<V: Values> Paged<'_, V> {
             Compression::ZSTD(level) => compressed(bytes, level, compressor),
             Compression::UNCOMPRESSED => Ok(bytes.to_vec()),
             other => Err(Error::store(format!(
-                "{}: no chunk is compressed by {other}",
+                "{}: compression {other} is not supported",
                 leaf.path()
             ))),
         };
@@ -154,8 +154,8 @@ impl<V: Values> Paged<'_, V> {
     }
 }
 
-/// Writes the levels of repetition and definition of a page, where the leaf has them. `validity`
-/// says of each row whether it has a value; absent, all have.
+/// Writes the repetition and definition levels of a page, if the leaf has them. `validity` tells
+/// for each row whether it has a value; if absent, all rows have one.
 pub fn write_page_levels(
     leaf: &ColumnDescPtr,
     rows: usize,
@@ -186,7 +186,7 @@ fn compressed(bytes: &[u8], level: ZstdLevel, compressor: &mut OneCompressor) ->
     compressor.compress(bytes).map_err(failed)
 }
 
-/// The least and the greatest of two pairs.
+/// Widens a range by another one.
 pub fn extended(values: &impl Values, ends: Option<(u32, u32)>, others: (u32, u32)) -> (u32, u32) {
     let Some((least, greatest)) = ends else {
         return others;
@@ -199,22 +199,22 @@ pub fn extended(values: &impl Values, ends: Option<(u32, u32)>, others: (u32, u3
     )
 }
 
-/// What is said of a chunk and of its pages.
+/// Metadata of a chunk and of its pages, collected while they are written.
 struct Described {
     index: ColumnIndexBuilder,
     offsets: OffsetIndexBuilder,
     rows: usize,
     nulls: usize,
-    /// None where values are no texts.
+    /// Total length of all texts; none if the values are not texts.
     text_bytes: Option<i64>,
     ends: Option<(u32, u32)>,
-    /// The ends of the last page that has a value.
+    /// Minimum and maximum of the last page that has a value.
     last: Option<(u32, u32)>,
     is_ascending: bool,
     is_descending: bool,
     uncompressed: usize,
     compressed: usize,
-    /// Where the first data page begins: behind the dictionary.
+    /// Offset of the first data page, after the dictionary.
     data_start: usize,
     has_dictionary: bool,
 }
@@ -330,14 +330,14 @@ impl Described {
     }
 }
 
-/// How many values have each level of repetition: every one begins a row.
+/// Counts values by repetition level: each value begins a row.
 fn repetitions(leaf: &ColumnDescPtr, rows: usize) -> Option<LevelHistogram> {
     let mut histogram = LevelHistogram::try_new(leaf.max_rep_level())?;
     histogram.increment_by(0, rows as i64);
     Some(histogram)
 }
 
-/// How many values have each level of definition: what is null lacks the last one.
+/// Counts values by definition level: a null lacks the last level.
 fn definitions(leaf: &ColumnDescPtr, rows: usize, nulls: usize) -> Option<LevelHistogram> {
     let mut histogram = LevelHistogram::try_new(leaf.max_def_level())?;
     histogram.increment_by(leaf.max_def_level(), (rows - nulls) as i64);

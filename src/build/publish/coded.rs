@@ -1,7 +1,7 @@
-//! Encodes column chunks of values of which few differ, and numbers, from dictionaries: the bytes
-//! are those that the `parquet` crate writes, which looks up every row's value anew
-//! (apache/arrow-rs#10862). Here a row costs its place in the dictionary. What is not of the simple
-//! form is left to the crate.
+//! Encodes column chunks of dictionary-encoded texts and of numbers. The bytes are those that the
+//! `parquet` crate writes, but the crate looks up the value of every row again
+//! (apache/arrow-rs#10862). Here a row costs only its index in the dictionary. Columns that are not
+//! of this simple form are left to the crate.
 
 use std::iter::repeat_n;
 
@@ -19,18 +19,18 @@ use super::runs::{Runs, bits};
 use super::values::{CodedNumbers, Values};
 use pubdata_core::error::{Error, Result};
 
-/// No place in the chunk's dictionary yet.
+/// Marks a value that has no index in the chunk's dictionary yet.
 const NEW: u32 = u32::MAX;
 
-/// The rows of a column chunk, as places in a dictionary.
+/// Rows of a column chunk, as indexes into a dictionary.
 pub struct CodedTexts<'a> {
     keys: &'a UInt32Array,
     values: &'a StringArray,
 }
 
 impl<'a> CodedTexts<'a> {
-    /// Of a dictionary that has each text once, and whose texts are not too long for statistics,
-    /// nor together for a dictionary page.
+    /// Wraps a column whose dictionary holds each text once. Returns none if a text is too long for
+    /// statistics, or if the texts are too long for one dictionary page.
     pub fn of(column: &'a ArrayRef) -> Option<Self> {
         let dictionary = column.as_dictionary_opt::<UInt32Type>()?;
         let values = dictionary.values().as_string_opt::<i32>()?;
@@ -47,7 +47,7 @@ impl<'a> CodedTexts<'a> {
         })
     }
 
-    /// How long the text of each row is that has one.
+    /// Returns the length of each row's text, without null rows.
     pub fn lengths(&self) -> impl Iterator<Item = usize> {
         self.keys
             .iter()
@@ -56,11 +56,10 @@ impl<'a> CodedTexts<'a> {
     }
 }
 
-/// Encodes the chunk of a leaf that has one value, or none, for each row: of texts or numbers as
-/// they are coded.
+/// Encodes the chunk of a leaf with at most one value per row, either coded texts or numbers.
 ///
 /// # Errors
-/// `Store`, when the column is neither, or cannot be compressed or described.
+/// `Store` if the column is neither, or cannot be compressed or described.
 pub fn encode(
     leaf: &ColumnDescPtr,
     properties: &WriterProperties,
@@ -78,7 +77,7 @@ pub fn encode(
             encode_values(leaf, properties, &keys, &values, compressor)
         }
         None => Err(Error::store(format!(
-            "{}: neither numbers nor a dictionary of texts of the simple form",
+            "{}: the column is neither numbers nor a simple dictionary of texts",
             leaf.path()
         ))),
     }
@@ -117,24 +116,24 @@ fn encode_values<V: Values>(
     chunk.write(write, dictionary.used.iter().copied(), compressor)
 }
 
-/// The dictionary of a chunk: values in the order of their first rows.
+/// Dictionary of a chunk: values in order of first appearance.
 struct Dictionary<'a, V> {
     values: &'a V,
-    /// By place in the values, the place in the chunk's dictionary.
+    /// For each value, its index in the chunk's dictionary.
     codes: Vec<u32>,
     used: Vec<u32>,
     bytes: Vec<u8>,
-    /// By place in the values, the last page that had it.
+    /// For each value, the last page that contains it.
     last_pages: Vec<usize>,
     pages: usize,
 }
 
-/// A page on its way.
+/// A page being encoded.
 struct Coded {
     codes: Vec<u32>,
-    /// For each row whether it has a value; absent where all have.
+    /// For each row whether it has a value; absent if all rows have one.
     validity: Option<Vec<bool>>,
-    /// Bits of a code.
+    /// Number of bits of a code.
     width: u8,
     facts: PageFacts,
 }
@@ -178,7 +177,7 @@ impl<'a, V: Values> Dictionary<'a, V> {
         page
     }
 
-    /// Adds so many rows with a value, one behind the other.
+    /// Adds `rows` consecutive rows with the same value.
     fn add(&mut self, key: u32, rows: usize, page: &mut Coded) {
         let place = key as usize;
         if self.last_pages[place] != self.pages {
@@ -196,7 +195,7 @@ impl<'a, V: Values> Dictionary<'a, V> {
 }
 
 impl Coded {
-    /// Levels of repetition and definition, where the leaf has them, and the codes.
+    /// Writes the repetition and definition levels, if the leaf has them, and the codes.
     fn write(&self, leaf: &ColumnDescPtr, body: &mut Vec<u8>) {
         write_page_levels(leaf, self.facts.rows, self.validity.as_deref(), body);
         body.push(self.width);
@@ -260,7 +259,7 @@ mod tests {
             .build()
     }
 
-    /// Numbers in lists that have one item each.
+    /// Wraps numbers in lists of one item each.
     fn in_lists(numbers: &[i64]) -> RecordBatch {
         let numbers: ArrayRef = Arc::new(Int64Array::from(numbers.to_vec()));
         let structs = StructArray::from(vec![(
@@ -285,8 +284,8 @@ mod tests {
         ))
     }
 
-    /// A column that must be there, one that may be null, and a list that has one item with each
-    /// for each row of `lengths`.
+    /// Builds a batch of a required column, a nullable one, and a list column with `lengths` items
+    /// per row, each item holding both.
     fn batch(rows: &[Option<u32>], values: &[String], lengths: &[usize]) -> RecordBatch {
         let must: Vec<Option<u32>> = rows
             .iter()
@@ -381,7 +380,7 @@ mod tests {
         ))
     }
 
-    /// The file that the crate writes of the rows.
+    /// Returns the file that the crate writes for the rows.
     fn of_the_crate(groups: &[RecordBatch]) -> Vec<u8> {
         let schema = plain_schema(&groups[0]);
         let mut writer =
@@ -430,7 +429,7 @@ mod tests {
             let of_run = |(place, length): &(Option<u32>, usize)| std::iter::repeat_n(place.map(|place| place % values.len() as u32), *length);
             let rows: Vec<Option<u32>> = runs.iter().flat_map(of_run).take(30_000).collect();
             let batch = batch(&rows, &values, &vec![1; rows.len()]);
-            // Row groups are pieces of a part's rows, whose dictionaries they share.
+            // Row groups are slices of a part's rows and share their dictionaries.
             let border = 1 + border.index(rows.len());
             let groups = [batch.slice(0, border), batch.slice(border, rows.len() - border)];
             let groups = &groups[..if border < rows.len() { 2 } else { 1 }];
@@ -438,8 +437,7 @@ mod tests {
         }
     }
 
-    /// Whole numbers, days and decimals of two widths, each where it must be there and where it may
-    /// be null.
+    /// Whole numbers, days and decimals of two widths, each as a required and as a nullable column.
     fn numbers(rows: &[Option<i64>]) -> RecordBatch {
         let must = || rows.iter().map(|number| number.unwrap_or(-1));
         let small = |number: i64| (number % 100_000) as i32;
@@ -668,8 +666,8 @@ mod tests {
 
     #[test]
     fn small_chunks_are_not_compressed_and_read_as_written() {
-        // A text takes four bytes more than it has: of 60 rows, 48 of which have a text of six
-        // bytes where one may be missing.
+        // A text takes four bytes more than its length: 60 rows, of which 48 have a text of six
+        // bytes in the nullable column.
         let values = ["text 0", "text 1"].map(str::to_owned);
         for (rows, expected) in [
             (11, [true; 6]),
@@ -702,8 +700,8 @@ mod tests {
 
     #[test]
     fn however_rows_are_held_the_same_chunks_are_small() {
-        // 64 texts take 512 bytes where each has four, and a byte less or more where one is shorter
-        // or longer.
+        // 64 texts of four bytes each take 512 bytes; one shorter or longer text makes it a byte
+        // less or more.
         for (last, is_less) in [("xyz", true), ("wxyz", false), ("vwxyz", false)] {
             let values = ["abcd", last, "a text of other rows"].map(str::to_owned);
             let places: Vec<Option<u32>> = (0..64).map(|row| Some(u32::from(row == 63))).collect();
@@ -762,7 +760,7 @@ mod tests {
                 assert!(file_of(other, 512) == file, "{last}, {number}");
             }
         }
-        // Of lists that have none, one and two items, the crate encodes all leaves.
+        // For lists with zero, one and two items, the crate encodes all leaves.
         let values = ["abcd".to_owned()];
         let lengths = [0, 1, 2, 1].repeat(25);
         let rows = batch(&vec![Some(0); 100], &values, &lengths);

@@ -1,4 +1,5 @@
-//! What a part's footer and columns are called, and how its rows are told apart by subject.
+//! Defines the row counts of groups and batches, and finds the columns and the subjects of a part's
+//! rows.
 
 use std::ops::Range;
 
@@ -7,45 +8,37 @@ use arrow::datatypes::DataType;
 
 use pubdata_core::error::{Error, Result};
 
-/// Rows of a row group: small enough to read one for a few records, large enough to compress well.
+/// Rows per row group: few enough to read one for a few records, enough to compress well.
 pub const ROW_GROUP_ROWS: usize = 65_536;
-/// Rows of a part that are read at a time: the memory of some does for the next.
+/// Rows of a part that are read at a time: small batches let the allocator reuse their memory.
 pub const BATCH_ROWS: usize = 16_384;
 
 /// Returns the record ids of a batch.
-///
-/// # Errors
-/// `Contract`, when there is no column `record_id`, or it is not text.
 pub fn record_ids(batch: &RecordBatch) -> Result<&StringArray> {
     let ids = column_of(batch, "record_id")?.as_any().downcast_ref();
     ids.ok_or_else(|| Error::contract("column `record_id` is not text"))
 }
 
-/// Whether a column is a dictionary of texts.
+/// Reports whether a column is a dictionary of texts.
 pub fn is_coded(column: &ArrayRef) -> bool {
     matches!(column.data_type(), DataType::Dictionary(..))
 }
 
-/// Returns a column by its name.
-///
-/// # Errors
-/// `Contract`, when there is none of that name.
+/// Returns a column by name.
 pub fn column_of<'a>(batch: &'a RecordBatch, name: &str) -> Result<&'a ArrayRef> {
     batch
         .column_by_name(name)
         .ok_or_else(|| Error::contract(format!("column `{name}` is missing")))
 }
 
-/// The second place of a record id.
+/// Returns the second segment of a record id, the subject.
 pub fn subject_of(id: &str) -> &str {
     id.split(':').nth(1).unwrap_or_default()
 }
 
-/// The rows of each subject, which are together, since the order of a sharded dataset begins with
-/// it: the end of those of one is looked for in steps that double, and then between the last two.
-///
-/// # Errors
-/// As [`record_ids`].
+/// Returns the rows of each subject. They are contiguous, because the order of a sharded dataset
+/// begins with the subject. The end of each run is found by steps of doubling length and then a
+/// binary search.
 pub fn runs_by_subject(batch: &RecordBatch) -> Result<Vec<(&str, Range<usize>)>> {
     let ids = record_ids(batch)?;
     let mut runs = Vec::new();

@@ -1,5 +1,5 @@
-//! Composes the next release from new builds and carried parts, writes and verifies it, and points
-//! the channel at it. Its id is the hash of its content, so that the same content makes the same
+//! Composes the next release from new builds and reused parts, writes and verifies it, and points
+//! the channel at it. The release id is the hash of the content, so the same content makes the same
 //! release.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -21,29 +21,28 @@ use pubdata_store::{
     Manifest, Part, Releases, Staging, TaskEntry,
 };
 
-/// What a task gives to the next release.
+/// A task's contribution to the next release.
 #[derive(Debug, Clone)]
 #[expect(clippy::large_enum_variant, reason = "a run has a few dozen of them")]
 pub enum Contribution {
     /// A new build.
     Built(StagedBuild),
-    /// The parts of the channel's current release, with what is told of the task now, where that is
-    /// known.
+    /// The parts of the channel's current release, with the task's current metadata if it is known.
     Carried { task_id: String, told: Option<Told> },
 }
 
-/// What a release tells of a task that decides none of its bytes.
+/// Metadata of a task that affects none of its published bytes.
 #[derive(Debug, Clone)]
 pub struct Told {
-    /// When the next editions are late.
+    /// Dates after which the next editions are late.
     due: BTreeMap<String, Date>,
-    /// What the layouts of its sources are known from.
+    /// How the layouts of the task's sources are known.
     evidence: BTreeMap<String, Evidence>,
     covers: Vec<String>,
 }
 
 impl Told {
-    /// As the entry of a build from nothing has it.
+    /// Copies the metadata from the entry of a fresh build.
     pub fn of(entry: &TaskEntry) -> Self {
         let TaskEntry {
             due,
@@ -58,48 +57,47 @@ impl Told {
         }
     }
 
-    /// Puts it in the place of what an entry tells.
+    /// Replaces the metadata of an entry.
     pub fn tell(self, entry: &mut TaskEntry) {
         (entry.due, entry.evidence, entry.covers) = (self.due, self.evidence, self.covers);
     }
 }
 
-/// What a commit did.
+/// Result of a commit.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Committed {
     pub release_id: ReleaseId,
     pub outcome: Outcome,
-    /// What the channel pointed at before.
+    /// The release that the channel pointed at before.
     pub previous: Option<ReleaseId>,
-    /// Parts taken over from the previous release without being written.
+    /// Parts linked from the previous release instead of written.
     pub parts_linked: u64,
     pub parts_written: u64,
-    /// Whether a build of the release was made from samples.
+    /// True if any build of the release was made from samples.
     pub is_sample: bool,
 }
 
-/// Whether a commit moved the channel.
+/// Effect of a commit on the channel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Outcome {
     Published,
-    /// The channel already points at this very release.
+    /// The channel already points at this release.
     Unchanged,
-    /// So it does, and parts of it that were lost or damaged were written anew.
+    /// The channel already points at this release; missing or damaged parts were written again.
     Mended,
 }
 
-/// A release that is composed and named, relative to the generation of the channel it was composed
-/// from.
+/// A composed release with its id, relative to the channel generation that it was composed from.
 #[derive(Debug, Clone)]
 pub struct Prepared {
     channel: String,
     pub(super) manifest: Manifest,
-    /// Of the release's datasets.
+    /// Contracts of the release's datasets.
     pub(super) contracts: Contracts,
     pub(super) current: Option<Current>,
     /// Staged builds by task.
     staged: BTreeMap<String, StagedAt>,
-    /// Texts of declarations and contracts by digest.
+    /// Declarations and contracts by digest.
     pub(super) texts: BTreeMap<Digest, String>,
 }
 
@@ -109,13 +107,12 @@ pub(super) struct Current {
     pub(super) manifest: Manifest,
 }
 
-/// Publishes a release made of the contributions and points the channel at it; see the protocol
-/// above.
+/// Publishes a release composed of the contributions and points the channel at it.
 ///
 /// # Errors
-/// `Busy`, when another publisher moved the channel meanwhile: the release stays, nobody is pointed
-/// at it, and the staged builds stay for the next run. `Contract`, when contributions do not fit
-/// together. `Store`, when reading, writing or verifying fails.
+/// `Busy` if another publisher moved the channel meanwhile. Then the release stays without a
+/// channel that points at it, and the staged builds stay for the next run. `Contract` if
+/// contributions do not fit together. `Store` if reading, writing or verifying fails.
 #[expect(
     clippy::too_many_arguments,
     reason = "each is a fact of the run; a struct would only rename them"
@@ -143,10 +140,7 @@ pub async fn commit(
     prepared.publish(home, releases).await
 }
 
-/// Composes the release and derives its id; nothing is written.
-///
-/// # Errors
-/// As for [`commit`], `Busy` excepted.
+/// Composes the release and derives its id; writes nothing.
 pub async fn prepare(
     releases: &Releases,
     contracts: &Contracts,
@@ -162,7 +156,7 @@ pub async fn prepare(
             entry,
         }),
         None => {
-            // Before the first use: a folder on this machine keeps its word.
+            // Only before the first use, and not for a local folder, which is consistent by itself.
             if releases.folder().is_none() {
                 releases.store().check().await?;
             }
@@ -194,7 +188,7 @@ pub async fn prepare(
                 let previous = current.as_ref().map(|current| &current.manifest);
                 let (mut entry, parts) = carry(previous, contracts, &task_id)
                     .context(|| format!("channel `{channel}`"))?;
-                // Rows of samples stay rows of samples, whatever else is built.
+                // A reused task built from samples remains a sample, even if other tasks are not.
                 if previous.is_some_and(|previous| previous.is_sample_build(&entry)) {
                     (entry.is_sample, is_sample) = (Some(true), true);
                 }
@@ -242,7 +236,7 @@ pub async fn prepare(
     }
     let mut manifest = Manifest {
         format_version: MANIFEST_FORMAT_VERSION,
-        // Replaced below: the id is the hash of all the rest.
+        // Replaced below: the id is the hash of the rest.
         release_id: ReleaseId::from_digest(&Digest::of(b"")),
         pubdata_version: env!("CARGO_PKG_VERSION").to_owned(),
         is_sample,
@@ -286,7 +280,7 @@ async fn current_manifest(releases: &Releases, entry: &ChannelEntry) -> Result<M
         .context(|| format!("channel `{}`", entry.channel))
 }
 
-/// Says why a task's parts of a release cannot be carried into the next one; none when they can.
+/// Returns the reason why a task's parts cannot be reused in the next release; none if they can.
 pub fn refusal_to_carry(
     previous: Option<&Manifest>,
     contracts: &Contracts,
@@ -300,19 +294,19 @@ pub fn refusal_to_carry(
 type CarriedTask = (TaskEntry, Vec<(String, Part)>);
 
 fn carry(previous: Option<&Manifest>, contracts: &Contracts, task_id: &str) -> Result<CarriedTask> {
-    let previous = previous
-        .ok_or_else(|| Error::store(format!("there is no release yet to carry {task_id} from")))?;
+    let previous =
+        previous.ok_or_else(|| Error::store(format!("no release yet to reuse {task_id} from")))?;
     let entry = previous.tasks.get(task_id).ok_or_else(|| {
         Error::store(format!(
-            "release {} has no build of {task_id} to carry",
+            "release {} has no build of {task_id} to reuse",
             previous.release_id
         ))
     })?;
     let mut parts = Vec::new();
     for (dataset_id, dataset) in &previous.datasets {
         for part in dataset.parts.iter().filter(|part| part.task_id == task_id) {
-            // Minor versions only add columns; across major ones readers could not read the parts
-            // of one dataset alike.
+            // Minor versions only add columns. Across major versions, one reader cannot read all
+            // parts of a dataset.
             let is_readable = |version: &str| {
                 version.split('.').next() == dataset.schema_version.split('.').next()
             };
@@ -324,7 +318,7 @@ fn carry(previous: Option<&Manifest>, contracts: &Contracts, task_id: &str) -> R
                     format!("now {version}")
                 });
                 return Err(Error::contract(format!(
-                    "{task_id} cannot be carried from release {}: its {dataset_id} has schema version {}, {today}",
+                    "{task_id} cannot be reused from release {}: its {dataset_id} has schema version {}, {today}",
                     previous.release_id, dataset.schema_version
                 ))
                 .hint("build it again"));
@@ -336,15 +330,15 @@ fn carry(previous: Option<&Manifest>, contracts: &Contracts, task_id: &str) -> R
 }
 
 impl Prepared {
-    /// The release as it will be.
+    /// Returns the manifest of the release to be published.
     pub fn manifest(&self) -> &Manifest {
         &self.manifest
     }
 
-    /// Writes, verifies and points the channel at the release.
+    /// Writes and verifies the release and points the channel at it.
     ///
     /// # Errors
-    /// As for [`commit`].
+    /// As [`commit`].
     pub async fn publish(self, home: &Home, releases: &Releases) -> Result<Committed> {
         let release_id = self.manifest.release_id.clone();
         let previous = self
@@ -381,8 +375,7 @@ impl Prepared {
             committed.outcome = Outcome::Published;
             fault::point("commit.channel_moved");
         } else if !self.staged.is_empty() {
-            // What was built again is at hand: parts that were lost or damaged since are written
-            // anew.
+            // Staged builds are available: missing or damaged parts are written again from them.
             self.write(releases, &mut committed)
                 .await
                 .context(|| format!("release {}", committed.release_id))?;
@@ -408,7 +401,7 @@ impl Prepared {
             .map(|part| (part.sha256, &*part.path))
             .collect();
         let previous = committed.previous.clone();
-        // Each part waits for the disk: side by side they wait together.
+        // Each part waits for the disk, so parts are placed in parallel.
         let of_datasets = self
             .manifest
             .datasets
@@ -461,8 +454,8 @@ impl Prepared {
         Ok(())
     }
 
-    /// Puts one part into the release and makes sure of its bytes; returns its path, how it came
-    /// there and what its footer says.
+    /// Puts one part into the release and verifies its bytes. Returns its path, how it was placed
+    /// and the facts in its footer.
     async fn place<'p>(
         &self,
         releases: &Releases,
@@ -510,12 +503,10 @@ impl Prepared {
         };
         if !is_placed {
             return Err(Error::store(format!(
-                "part {} is carried over, and is missing or damaged where it comes from",
+                "part {} is missing or damaged in the release or staging folder that it comes from",
                 part.path
             ))
-            .hint(
-                "`pubdata verify` lists all that is damaged; `pubdata run --force` builds it again",
-            ));
+            .hint("`pubdata verify` lists damaged files; `pubdata run --force` builds it again"));
         }
         fault::point("commit.part_placed");
         let footer = checked(part, releases.part(id, part).await?)
@@ -529,7 +520,7 @@ impl Prepared {
     }
 }
 
-/// Checks a part where several can be hashed at the same time.
+/// Checks a part on a blocking thread, so that several are hashed in parallel.
 async fn checked(part: &Part, bytes: Bytes) -> Result<ArrowReaderMetadata> {
     let of = part.clone();
     let checked = tokio::task::spawn_blocking(move || part::checked(&of, &bytes)).await;
@@ -541,10 +532,10 @@ async fn checked(part: &Part, bytes: Bytes) -> Result<ArrowReaderMetadata> {
     })?
 }
 
-/// Parts that are written, linked or read back at the same time.
+/// Maximum number of parts that are written, linked or read back in parallel.
 pub(super) const PARTS_AT_A_TIME: usize = 16;
 
-/// How a part came into the release.
+/// How a part was placed in the release.
 enum Placed {
     Already,
     Linked,

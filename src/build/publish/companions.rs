@@ -1,4 +1,5 @@
-//! Writes the companions of a release: the Delta log of each dataset and the Data Package of all.
+//! Writes the sidecar files of a release: a Delta log for each dataset and one Data Package for
+//! all.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,8 +11,8 @@ use pubdata_core::ids::Digest;
 use pubdata_store::{DATA_PACKAGE, Releases, delta_log_path};
 
 impl Prepared {
-    /// Puts them into the release and says which there are. A dataset with a part that its
-    /// contract's schema cannot read has no log: engines would read something else than is written.
+    /// Writes the sidecar files into the release and returns their digests by path. A dataset with
+    /// a part that its contract's schema cannot read gets no log: engines would read wrong values.
     pub(super) async fn place_companions(
         &self,
         releases: &Releases,

@@ -1,6 +1,6 @@
-//! `datapackage.json`: a release as a Data Package of version 2, from contracts and manifest. What
-//! a licence is called is told as the declarations have it, with the address of a standard one; the
-//! publishers' files themselves, with their digests, are in the manifest.
+//! Composes `datapackage.json`, which describes a release as a Data Package of version 2, from
+//! contracts and manifest. License names are those of the declarations, with the address of a
+//! standard license. The publishers' files and their digests are in the manifest.
 
 use std::collections::BTreeSet;
 
@@ -10,19 +10,19 @@ use pubdata_core::contract::{Column, ColumnType, Contract, Contracts, Physical};
 use pubdata_core::ids::licence_address;
 use pubdata_store::{DatasetEntry, Manifest, TaskEntry};
 
-/// Names of the profiles that the document and its tables keep to.
+/// Profiles that the document and its table schemas follow.
 const PROFILE: &str = "https://datapackage.org/profiles/2.0/datapackage.json";
 const TABLE_PROFILE: &str = "https://datapackage.org/profiles/2.0/tableschema.json";
 
-/// What parts that earlier contracts made have in common with the contract of a dataset.
+/// How parts built with earlier contracts fit the current contract of a dataset.
 pub enum Fit<'f> {
-    /// All parts can be read by its schema; some do not have these columns.
+    /// The contract's schema can read all parts; some parts lack these columns.
     Readable(BTreeSet<&'f String>),
-    /// One cannot, for this reason.
+    /// The contract's schema cannot read a part, for this reason.
     Mixed(&'f str),
 }
 
-/// Composes the document. `fits` is asked of each dataset.
+/// Composes the document. `fits` returns the fit of each dataset.
 pub fn data_package<'f>(
     manifest: &Manifest,
     contracts: &Contracts,
@@ -89,7 +89,7 @@ fn resource(
     resource
 }
 
-/// A publisher with its homepage, where that is an address.
+/// Describes a publisher, with its homepage if that is a URL.
 fn source(publisher: &str, homepage: &str) -> Value {
     let is_address = ["https:", "http:"]
         .iter()
@@ -101,8 +101,8 @@ fn source(publisher: &str, homepage: &str) -> Value {
     }
 }
 
-/// The profile wants a licence to have a name of its list, or a path to its text; a publisher's own
-/// terms have no name there.
+/// Describes a license. The profile requires a name from its list or a path to the text; a
+/// publisher's own terms have no such name.
 fn licence(terms: &str) -> Value {
     match licence_address(terms) {
         Some(address) => json!({"title": terms, "path": address}),
@@ -146,8 +146,8 @@ fn field(column: &Column, is_nullable: bool) -> Value {
     field
 }
 
-/// What the type allows, as far as the profile has a word for it: of numbers their bounds, of texts
-/// their form and values.
+/// Returns the constraints of a type that the profile can express: bounds of numbers, pattern and
+/// values of texts.
 fn constraints(column_type: &ColumnType) -> Map<String, Value> {
     let mut constraints = Map::new();
     if column_type.physical == Physical::String {
@@ -173,7 +173,7 @@ fn constraints(column_type: &ColumnType) -> Map<String, Value> {
     constraints
 }
 
-/// A bound as it is written in the contract: whole where it is.
+/// Writes a bound as the contract does: as a whole number if it is one.
 fn number(bound: f64) -> Option<Number> {
     if bound.fract() == 0.0 && bound.abs() < 1e15 {
         bound.to_string().parse::<i64>().ok().map(Number::from)

@@ -1,6 +1,5 @@
-//! Keeps the declarations and contracts that the builds of a release were made with beside its
-//! manifest: those of new builds as the run had them, those of carried ones from the release they
-//! are carried from.
+//! Stores the declarations and contracts of a release's builds next to its manifest: the run's
+//! texts for new builds, those of the earlier release for reused builds.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,8 +11,8 @@ use pubdata_core::ids::Digest;
 use pubdata_store::{Releases, declared_path};
 
 impl Prepared {
-    /// Gives the release the texts that its builds were made with, by digest; texts of other builds
-    /// are left aside.
+    /// Gives the release the texts with which its builds were made, by digest. Texts of other
+    /// builds are not stored.
     #[must_use]
     pub fn with_declarations(mut self, texts: BTreeMap<Digest, String>) -> Self {
         let wanted: BTreeSet<Digest> = self
@@ -35,7 +34,7 @@ impl Prepared {
         self
     }
 
-    /// Puts the texts into the release and says which are there.
+    /// Writes the texts into the release and returns the digests of those that are present.
     pub(super) async fn place_declarations(&self, releases: &Releases) -> Result<BTreeSet<Digest>> {
         let places: Vec<_> = self
             .manifest
@@ -51,8 +50,8 @@ impl Prepared {
         Ok(digests)
     }
 
-    /// A text that is lost where it is carried from holds up no night: the release then says that
-    /// it does not have it.
+    /// Writes one text into the release. If a text to reuse is lost, the run continues and the
+    /// release omits it.
     async fn place_text(&self, releases: &Releases, digest: &Digest) -> Result<Option<Digest>> {
         let (id, path) = (&self.manifest.release_id, declared_path(digest));
         if releases.intact_text(id, digest).await?.is_some() {
@@ -72,7 +71,7 @@ impl Prepared {
         let Some(text) = self.texts.get(digest) else {
             tracing::warn!(
                 path,
-                "a declaration of a carried build is lost, and the release does without it"
+                "the release omits a declaration of a reused build, because its text is lost"
             );
             return Ok(None);
         };

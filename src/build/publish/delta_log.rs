@@ -1,6 +1,6 @@
-//! The Delta log of a dataset, by which Delta's readers take the parts of a release for a table:
-//! one commit, from the contract and the parts' footers. No time, place or run reaches it; paths
-//! are relative, so that it stays right where a release is moved.
+//! Writes the Delta log of a dataset, so that Delta readers can open the parts of a release as a
+//! table. The log is one commit, made from the contract and the parts' footers. It contains no
+//! time, location or run, and its paths are relative, so it stays valid when a release is moved.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,28 +14,28 @@ use pubdata_core::contract::{Column, Contract, Day, Physical, arrow_schema, poin
 use pubdata_core::ids::ReleaseId;
 use pubdata_store::Part;
 
-/// What a part's own footer says of it.
+/// Facts from a part's footer.
 pub struct PartFacts {
     path: String,
     size_bytes: u64,
     rows: u64,
-    /// Of key columns, as far as the footer says exactly.
+    /// Facts about key columns, as far as the footer has exact values.
     keys: BTreeMap<String, KeyFacts>,
-    /// Columns of the contract that the part does not have, or that may be null in it against the
-    /// contract: it was built by an earlier one.
+    /// Columns of the contract that the part lacks, or that are nullable in it although the
+    /// contract forbids nulls: an earlier contract built the part.
     pub lacking: BTreeSet<String>,
-    /// Why the part cannot be read by the contract's schema.
+    /// Reason why the contract's schema cannot read the part.
     pub conflict: Option<String>,
 }
 
-/// Nulls and the smallest and largest value of a column of a part; none where all are null.
+/// Null count and minimum and maximum of a column of a part; no bounds if all values are null.
 struct KeyFacts {
     nulls: u64,
     bounds: Option<(Value, Value)>,
 }
 
 impl PartFacts {
-    /// Reads them from a part's footer.
+    /// Reads the facts from a part's footer.
     pub fn of(contract: &Contract, part: &Part, footer: &ArrowReaderMetadata) -> Self {
         let (wanted, found) = (arrow_schema(contract), footer.schema());
         let (mut lacking, mut conflict) = (BTreeSet::new(), None);
@@ -67,8 +67,8 @@ impl PartFacts {
                 contract.version
             ));
         }
-        // A URI, as the protocol wants it (RFC 2396): names of parts are made of characters that
-        // stand for themselves.
+        // The protocol requires a URI (RFC 2396). Part names only contain characters that need no
+        // escape.
         let path = part
             .path
             .strip_prefix(&format!("{}/", contract.dataset_id))
@@ -83,7 +83,7 @@ impl PartFacts {
         }
     }
 
-    /// The part's action in the log of its dataset.
+    /// Returns the part's `add` action.
     fn add(&self, columns: &[&String]) -> Value {
         let (mut least, mut most, mut nulls) = (Map::new(), Map::new(), Map::new());
         for (name, key) in self.keys.iter().filter(|(name, _)| columns.contains(name)) {
@@ -98,8 +98,8 @@ impl PartFacts {
             "path": self.path,
             "partitionValues": {},
             "size": self.size_bytes,
-            // Which the protocol asks for, and a part does not have: its bytes are the same
-            // whenever they were written.
+            // The protocol requires a time, but a part has none: its bytes are the same whenever
+            // they are written.
             "modificationTime": 0,
             "dataChange": true,
             "stats": stats.to_string(),
@@ -107,8 +107,8 @@ impl PartFacts {
     }
 }
 
-/// The only commit of a dataset's log. `lacking` are the columns that parts of earlier contracts do
-/// not have: they may be null.
+/// Returns the only commit of a dataset's log. `lacking` holds the columns that parts of earlier
+/// contracts lack: they are nullable.
 pub fn delta_log(
     contract: &Contract,
     release_id: &ReleaseId,
@@ -127,9 +127,9 @@ pub fn delta_log(
         let nullable = column.nullable || lacking.contains(&column.name);
         json!({"name": column.name, "type": delta_type(column), "nullable": nullable, "metadata": metadata})
     };
-    // A reader that misses a bound in one part may take it for null and pass over rows (delta-rs
-    // 1.6, seen 2026-11-25): a column has bounds in all parts or in none, and the table says which
-    // have.
+    // A reader that finds no bound in one part may take it for null and skip rows (delta-rs 1.6,
+    // seen 2026-11-25). Therefore a column has bounds in all parts or in none, and the table lists
+    // the columns that have them.
     let is_bounded = |part: &&PartFacts, name: &String| {
         part.rows == 0 || part.keys.get(name).is_some_and(|key| key.bounds.is_some())
     };
@@ -177,8 +177,8 @@ pub fn delta_log(
     log
 }
 
-/// The name of one table of one release, as anyone can derive it: UUID version 5 of
-/// `pubdata:RELEASE/DATASET` among URLs.
+/// Returns the id of one table of one release, which anyone can derive: UUID version 5 of
+/// `pubdata:RELEASE/DATASET` in the URL namespace.
 fn table_id(release_id: &ReleaseId, dataset_id: &str) -> String {
     Uuid::new_v5(
         &Uuid::NAMESPACE_URL,
@@ -211,7 +211,7 @@ fn delta_type(column: &Column) -> Value {
     json!(name)
 }
 
-/// Pointers have texts and 64-bit numbers.
+/// Converts the fields of a pointer, which are texts and 64-bit numbers.
 fn delta_struct(fields: &Fields) -> Value {
     let type_of = |data_type: &DataType| {
         if data_type.is_integer() {
@@ -224,7 +224,7 @@ fn delta_struct(fields: &Fields) -> Value {
     json!({"type": "struct", "fields": fields.iter().map(field).collect::<Vec<_>>()})
 }
 
-/// What the footer says exactly of the columns that keys and order are made of.
+/// Reads the exact facts about columns of keys and sort orders from the footer.
 fn keys(contract: &Contract, footer: &ArrowReaderMetadata) -> BTreeMap<String, KeyFacts> {
     let is_key = |name: &String| {
         name == "record_id"
@@ -268,8 +268,7 @@ fn keys(contract: &Contract, footer: &ArrowReaderMetadata) -> BTreeMap<String, K
         .collect()
 }
 
-/// The smallest and the largest value over all row groups; none where one of them does not say, or
-/// has no value.
+/// Returns the minimum and maximum over all row groups; none if a row group lacks them.
 fn bounds(physical: Physical, of_groups: &[&Statistics]) -> Option<(Value, Value)> {
     let exact = of_groups
         .iter()
@@ -279,7 +278,7 @@ fn bounds(physical: Physical, of_groups: &[&Statistics]) -> Option<(Value, Value
     }
     match physical {
         Physical::String => {
-            // Bytes of UTF-8 are in the order of their characters, which is Delta's.
+            // UTF-8 bytes sort in the order of their characters, which is Delta's order.
             let texts = of_groups
                 .iter()
                 .map(|statistics| Some((statistics.min_bytes_opt()?, statistics.max_bytes_opt()?)));

@@ -1,6 +1,6 @@
-//! Encodes column chunks of numbers by how each differs from the one before. The bytes are those
-//! that the `parquet` crate writes, which takes values one by one (the tests of `coded` compare).
-//! What is not of the simple form is left to the crate.
+//! Encodes column chunks of numbers by the difference of each from the one before. The bytes are
+//! those that the `parquet` crate writes, but the crate takes values one by one (the tests of
+//! `coded` compare). Columns that are not of this simple form are left to the crate.
 //!
 //! Source: Apache Parquet, "Encodings", Delta Encoding.
 
@@ -13,16 +13,16 @@ use parquet::schema::types::ColumnDescPtr;
 use super::chunk::{Encoded, OneCompressor, PageFacts, Paged, write_page_levels};
 use pubdata_core::error::Result;
 
-/// Blocks have so many pieces, each with a width of its own.
+/// Number of pieces (miniblocks) of a block, each with a separate bit width.
 const PIECES: usize = 4;
 /// Numbers in a piece.
 const OF_PIECE: usize = 64;
 
-/// A column without nulls whose leaf is written by differences.
+/// A column without nulls whose leaf is delta-encoded.
 pub struct Deltas<'a>(&'a Int64Array);
 
 impl<'a> Deltas<'a> {
-    /// Those of a column, where its leaf is written so.
+    /// Wraps a column if the properties request delta encoding for its leaf.
     pub fn of(
         leaf: &ColumnDescPtr,
         properties: &WriterProperties,
@@ -35,10 +35,7 @@ impl<'a> Deltas<'a> {
         (is_delta && !numbers.is_empty() && numbers.null_count() == 0).then_some(Self(numbers))
     }
 
-    /// Encodes the chunk of the leaf, which has one value for each row.
-    ///
-    /// # Errors
-    /// `Store`, when it cannot be compressed or described.
+    /// Encodes the chunk of the leaf, which has one value per row.
     pub fn encode(
         &self,
         leaf: &ColumnDescPtr,
@@ -78,7 +75,7 @@ impl<'a> Deltas<'a> {
     }
 }
 
-/// Adds numbers, packed by their differences in blocks.
+/// Appends numbers, packed as differences in blocks.
 fn write_packed(numbers: &[i64], body: &mut Vec<u8>) {
     let Some((first, others)) = numbers.split_first() else {
         return;
@@ -116,8 +113,8 @@ fn write_packed(numbers: &[i64], body: &mut Vec<u8>) {
     }
 }
 
-/// Adds numbers of so many bits, the lowest first, and zeros behind them up to a count whose bits
-/// are whole bytes.
+/// Appends numbers of `width` bits, lowest bit first, and pads with zeros to `count` numbers, whose
+/// bits fill whole bytes.
 fn pack(numbers: impl Iterator<Item = u64>, width: u32, count: usize, body: &mut Vec<u8>) {
     let end = body.len() + count * width as usize / 8;
     let (mut word, mut filled) = (0_u128, 0);
@@ -134,7 +131,7 @@ fn pack(numbers: impl Iterator<Item = u64>, width: u32, count: usize, body: &mut
     body.resize(end, 0);
 }
 
-/// Least numbers first, whatever their sign.
+/// Maps numbers of small magnitude to small values, whatever their sign.
 fn zigzag(number: i64) -> u64 {
     ((number << 1) ^ (number >> 63)) as u64
 }

@@ -1,6 +1,6 @@
-//! SQL that gives a release's tables names in DuckDB: a schema for each family, a view for each
-//! dataset over its parts, and as comments what contracts say of them. A database file would take
-//! the library of DuckDB; whoever has DuckDB makes one of this text.
+//! Writes SQL that names a release's tables in DuckDB: a schema per family, a view per dataset over
+//! its parts, and the contracts' descriptions as comments. Writing a database file would need the
+//! DuckDB library; anyone with DuckDB can make one from this text.
 
 use std::collections::BTreeSet;
 use std::fmt::Write;
@@ -9,12 +9,11 @@ use pubdata_core::contract::{Column, Contract, Contracts};
 use pubdata_core::error::{Error, Result};
 use pubdata_store::{DatasetEntry, Manifest};
 
-/// Writes the views of a release whose files are below `location`: a path, or an address that
-/// DuckDB reads from.
+/// Writes the views of a release whose files are below `location`, a path or a URL that DuckDB can
+/// read.
 ///
 /// # Errors
-/// `Config`, when the location has characters that stand for others in the names that DuckDB is
-/// given, or none.
+/// `Config` if the location is empty or has characters that DuckDB reads as a pattern.
 pub fn duckdb_views(manifest: &Manifest, contracts: &Contracts, location: &str) -> Result<String> {
     let location = location.strip_suffix('/').unwrap_or(location);
     check_location(location)?;
@@ -36,7 +35,7 @@ pub fn duckdb_views(manifest: &Manifest, contracts: &Contracts, location: &str) 
         .filter(|(_, dataset)| !dataset.parts.is_empty())
     {
         write_view(&mut sql, dataset_id, dataset, location);
-        // What a contract of another version says may be about columns that are not there.
+        // A contract of another version may describe columns that the parts lack.
         match contracts
             .get(dataset_id)
             .filter(|contract| contract.version == dataset.schema_version)
@@ -53,16 +52,16 @@ pub fn duckdb_views(manifest: &Manifest, contracts: &Contracts, location: &str) 
     Ok(sql)
 }
 
-/// DuckDB takes these for patterns, and has no way to say that they are not.
+/// Rejects characters that DuckDB reads as patterns, because it has no escape for them.
 fn check_location(location: &str) -> Result<()> {
     let wrong = location
         .chars()
         .find(|character| "*?[]{}".contains(*character) || character.is_control());
     match wrong {
         Some(wrong) => Err(Error::config(format!(
-            "the release is in `{location}`, and DuckDB takes {wrong:?} for a pattern"
+            "the location `{location}` contains {wrong:?}, which DuckDB reads as a pattern"
         ))
-        .hint("name the same place in another way, such as a symbolic link, with --location")),
+        .hint("pass another path to the same folder with --location, such as a symbolic link")),
         None if location.is_empty() => Err(Error::config("no --location is given")
             .hint("`--location .` is the folder that DuckDB is started in")),
         None => Ok(()),
@@ -87,8 +86,8 @@ fn write_view(sql: &mut String, dataset_id: &str, dataset: &DatasetEntry, locati
             text(&format!("{location}/{}", part.path))
         );
     }
-    // Folders above the release may be called `key=value`: they are no columns. Parts of an earlier
-    // minor version lack columns.
+    // Folders above the release may be named `key=value`: these are not columns. Parts of an
+    // earlier minor version lack columns.
     sql.push_str("], hive_partitioning = false, union_by_name = true);\n");
 }
 
@@ -109,7 +108,7 @@ fn write_comments(sql: &mut String, contract: &Contract) {
     }
 }
 
-/// What a column says, with its unit where the name tells it.
+/// Returns a column's description, with its unit if the name contains it.
 fn meaning(column: &Column) -> String {
     column.unit().map_or_else(
         || column.description.clone(),
@@ -126,12 +125,12 @@ fn table(dataset_id: &str) -> String {
     format!("{}.{}", name(family), name(table))
 }
 
-/// A name in SQL, whatever it is made of.
+/// Quotes an SQL identifier.
 fn name(text: &str) -> String {
     format!("\"{}\"", text.replace('"', "\"\""))
 }
 
-/// A text in SQL.
+/// Quotes an SQL string.
 fn text(text: &str) -> String {
     format!("'{}'", text.replace('\'', "''"))
 }

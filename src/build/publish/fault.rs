@@ -1,11 +1,11 @@
-//! Places where a test can kill the program. Always compiled in, so that what is tested is what
-//! runs; harmless, because all the variable can do is end the process, and ending at any instant is
-//! what the protocol is made to survive.
+//! Defines points where a test can kill the program. They are always compiled in, so that tests
+//! exercise the shipped code. They are harmless: the variable can only end the process, and the
+//! protocol survives an end at any instant.
 
-/// The environment variable that names the place to die at.
+/// Environment variable that names the point at which to abort.
 pub const VARIABLE: &str = "PUBDATA_FAULT";
 
-/// Every place, in the order a publish passes them.
+/// Fault points in the order in which a publish passes them.
 pub const FAULT_POINTS: &[&str] = &[
     "stage.begun",
     "stage.part_written",
@@ -21,18 +21,17 @@ pub const FAULT_POINTS: &[&str] = &[
     "commit.staging_cleared",
 ];
 
-/// Every place that a process passes which does units of a plan.
+/// Fault points of a worker that executes units of a plan.
 pub const TASK_FAULT_POINTS: &[&str] = &[
     "task.part_placed",
     "task.parts_placed",
     "task.receipt_placed",
 ];
 
-/// Ends the process at once, without unwinding or flushing, when `PUBDATA_FAULT` names this place.
+/// Aborts the process, without unwinding or flushing, if `PUBDATA_FAULT` names this point.
 ///
 /// # Panics
-/// In a build with debug assertions, when the name is not one of [`FAULT_POINTS`] or
-/// [`TASK_FAULT_POINTS`].
+/// With debug assertions, if the name is not in [`FAULT_POINTS`] or [`TASK_FAULT_POINTS`].
 pub fn point(name: &str) {
     debug_assert!(
         FAULT_POINTS.contains(&name) || TASK_FAULT_POINTS.contains(&name),
@@ -43,12 +42,12 @@ pub fn point(name: &str) {
     }
 }
 
-/// Panics when `PUBDATA_FAULT` is `defect:` and the task's id: what a file could make of any line
-/// of a build. No harm is done that a bad file could not do: the task is blocked, and its last good
-/// build stays.
+/// Panics if `PUBDATA_FAULT` is `defect:` followed by the task's id. This simulates a file that
+/// triggers a defect in any line of a build. It does no more harm than a bad file: the task is
+/// blocked, and its last good build stays.
 ///
 /// # Panics
-/// When asked to.
+/// If the variable requests it.
 pub fn defect(task_id: &str) {
     let is_wanted =
         std::env::var(VARIABLE).is_ok_and(|wanted| wanted.strip_prefix("defect:") == Some(task_id));

@@ -1,25 +1,28 @@
-//! Turns built frames into an immutable release and points a channel at it. One Parquet part per
-//! dataset and partition, one manifest per release. Does not decide what is rebuilt (`run`) or
-//! whether data is good enough (`validate`).
+//! Turns built frames into an immutable release and points a channel at it. A release has one
+//! Parquet part per dataset and partition, and one manifest. This module does not decide what is
+//! rebuilt (`run`) or whether data is good enough (`validate`).
 //!
 //! ```text
-//!   stage    frame → Arrow → Parquet; build.json last, durable      HOME/staging: a killed run starts from here again, if it is judged by the same
+//!   stage     frame → Arrow → Parquet; build.json last, durable, in HOME/staging:
+//!     │       a killed run resumes from here if the checks are the same
 //!     │
-//!   write    parts into releases/<id>/: hard link, or staged bytes  without a manifest the release does not exist
-//!   verify   read each part back: hash, footer, rows
-//!   declare  declarations and contracts of the builds into releases/<id>/declarations/
-//!   accompany  Delta logs and datapackage.json, from contracts, manifest and the parts' footers
-//!   fsync    every write into the release is durable when it returns
+//!   write     parts into releases/<id>/, as hard links or staged bytes:
+//!     │       without a manifest the release does not exist
+//!   verify    read each part back: digest, footer, rows
+//!   declare   declarations and contracts of the builds into releases/<id>/declarations/
+//!   sidecars  Delta logs and datapackage.json, from contracts, manifest and the parts' footers
+//!   fsync     every write into the release is durable when it returns
 //!     │
-//!   manifest releases/<id>/manifest.json                            the release exists; nobody is pointed at it
+//!   manifest  releases/<id>/manifest.json: the release exists, but no channel points at it
 //!     │
-//!   CAS      channels/<channel>/<generation + 1>.json, if absent    the one instant in which readers move; of two publishers one wins
+//!   CAS       channels/<channel>/<generation + 1>.json, if absent: readers switch at this
+//!     │       instant; one of two concurrent publishers wins
 //!     │
-//!   clear    the staged builds are removed
-//!   ledger   the run is written down (by `run`)
+//!   clear     the staged builds are removed
+//!   ledger    the run is recorded (by `run`)
 //! ```
-//! Killed before CAS, the channel points at the old release, after it at the new one, which is
-//! complete; whatever else lies about is overwritten, ignored, or pruned.
+//! If the process is killed before the CAS, the channel points at the old release; after it, at the
+//! new one, which is complete. All other leftovers are overwritten, ignored or pruned.
 
 mod batch;
 mod carried;
@@ -37,6 +40,7 @@ pub mod fault;
 mod operations;
 mod part;
 mod part_claims;
+mod replaced;
 mod row_groups;
 mod runs;
 mod set_aside;

@@ -1,5 +1,5 @@
-//! Lists, promotes, rolls back and prunes the releases that are there. Pruning spares what another
-//! publisher may be about to point at.
+//! Lists, promotes, rolls back and prunes releases. Pruning spares what another publisher may be
+//! about to point at.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,10 +10,12 @@ use pubdata_core::error::{Error, Result, ResultExt};
 use pubdata_core::ids::ReleaseId;
 use pubdata_store::{ChannelAction, ChannelEntry, ChannelMove, Manifest, PlacedWork, Releases};
 
-/// A release no channel ever pointed at may be one that another machine is about to point at.
+/// Minimum age of a prunable release that no channel ever pointed at: another machine may be about
+/// to point at it.
 const GRACE: jiff::SignedDuration = jiff::SignedDuration::from_hours(1);
 
-/// A plan may be worked on for a night, and what a late process of it still needs must be there.
+/// Minimum age of a prunable plan. A distributed run may take many hours, and a late worker still
+/// needs the plan's files.
 pub(super) const PLACED_GRACE: jiff::SignedDuration = jiff::SignedDuration::from_hours(24);
 
 /// One line of a list of releases.
@@ -21,13 +23,13 @@ pub(super) const PLACED_GRACE: jiff::SignedDuration = jiff::SignedDuration::from
 pub struct ReleaseSummary {
     /// The release.
     pub release_id: ReleaseId,
-    /// When it was published, RFC 3339 UTC; null, as all that only the manifest says, if `damage`
-    /// is not null.
+    /// When it was published, RFC 3339 UTC; null, like every value that only the manifest has, if
+    /// `damage` is not null.
     #[schemars(extend("format" = "date-time"))]
     pub published_at: Option<String>,
     /// The run that published it; null if `damage` is not null.
     pub run_id: Option<String>,
-    /// Whether a build was made from samples; null if `damage` is not null.
+    /// True if a build was made from samples; null if `damage` is not null.
     pub is_sample: Option<bool>,
     /// Channels that point at it now.
     pub channels: Vec<String>,
@@ -35,26 +37,23 @@ pub struct ReleaseSummary {
     pub rows: BTreeMap<String, u64>,
     /// Size of its parts in bytes; null if `damage` is not null.
     pub size_bytes: Option<u64>,
-    /// Tasks that a channel which points at it could not renew when it last tried.
+    /// Tasks that the last run for a channel pointing at this release could not rebuild.
     pub stale_tasks: BTreeSet<String>,
     /// Why the manifest cannot be read; null if it can.
     pub damage: Option<String>,
 }
 
-/// What pruning deleted.
+/// Result of pruning.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Pruned {
     pub releases: Vec<ReleaseId>,
-    /// Begun and never finished.
+    /// Releases that were started and never finished.
     pub incomplete: Vec<ReleaseId>,
-    /// Plans, and staged work of plans, that nobody has touched for a day.
+    /// Plans, and staged units of plans, that have not changed for a day.
     pub placed: Vec<String>,
 }
 
-/// Lists the complete releases, newest first; those whose manifest is damaged come last.
-///
-/// # Errors
-/// `Store`, when the store or a channel cannot be read.
+/// Lists the complete releases, newest first; those with a damaged manifest come last.
 pub async fn list(releases: &Releases) -> Result<Vec<ReleaseSummary>> {
     let mut pointing: BTreeMap<ReleaseId, Vec<String>> = BTreeMap::new();
     for name in releases.channels().await? {
@@ -126,11 +125,11 @@ async fn stale_tasks(
     stale
 }
 
-/// A move of a channel that can be made.
+/// A move of a channel that is possible.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct PlannedMove {
     pub channel: String,
-    /// What it points at now, and the number of that move.
+    /// Release that the channel points at now, with its generation.
     pub from: Option<ReleaseId>,
     pub generation: Option<u64>,
     pub release_id: ReleaseId,
@@ -151,11 +150,11 @@ impl PlannedMove {
     }
 }
 
-/// Points one channel at what another one points at, with word of what could not be renewed of it.
-/// Returns none when it already does.
+/// Points one channel at the release of another one, and copies the list of stale tasks. Returns
+/// none if the channel already points there.
 ///
 /// # Errors
-/// `Config`, when there is nothing to promote; `Busy`, when another publisher moved the channel
+/// `Config` if nothing was published to `from`; `Busy` if another publisher moved the channel
 /// meanwhile.
 pub async fn promote(
     releases: &Releases,
@@ -173,10 +172,7 @@ pub async fn promote(
     Ok(moved)
 }
 
-/// What [`promote`] would do; nothing is moved.
-///
-/// # Errors
-/// As [`promote`], `Busy` excepted.
+/// Returns what [`promote`] would do; moves nothing.
 pub async fn planned_promotion(
     releases: &Releases,
     from: &str,
@@ -186,7 +182,7 @@ pub async fn planned_promotion(
         let known = releases.channels().await?.join(", ");
         return Err(
             Error::config(format!("nothing was ever published to channel `{from}`"))
-                .hint(format!("there is: {known}")),
+                .hint(format!("known channels: {known}")),
         );
     };
     let target = releases.channel(to).await?;
@@ -200,12 +196,12 @@ pub async fn planned_promotion(
     .await
 }
 
-/// Points a channel at an earlier release: the given one, or the one that was published to it
-/// before the present one. Going back twice goes back two releases. Returns none when the channel
-/// already points there.
+/// Points a channel at an earlier release: the given one, or the one published to it before the
+/// present one. Two rollbacks go back two releases. Returns none if the channel already points
+/// there.
 ///
 /// # Errors
-/// `Config`, when there is nothing to go back to; `Busy`, when another publisher moved the channel
+/// `Config` if the channel has no earlier release; `Busy` if another publisher moved the channel
 /// meanwhile.
 pub async fn rollback(
     releases: &Releases,
@@ -219,10 +215,7 @@ pub async fn rollback(
     }
 }
 
-/// What [`rollback`] would do; nothing is moved.
-///
-/// # Errors
-/// As [`rollback`], `Busy` excepted.
+/// Returns what [`rollback`] would do; moves nothing.
 pub async fn planned_rollback(
     releases: &Releases,
     channel: &str,
@@ -236,7 +229,7 @@ pub async fn planned_rollback(
                 Error::config(format!(
                     "channel `{channel}` has no earlier release to go back to"
                 ))
-                .hint("`pubdata releases list` shows those that are kept")
+                .hint("`pubdata releases list` lists the releases that are kept")
             })?;
             (history.pop(), previous)
         }
@@ -251,7 +244,7 @@ pub async fn planned_rollback(
     .await;
     planned.map_err(|error| {
         error.hint(
-            "`--to` goes back to another one; `pubdata releases list` shows those that are whole",
+            "choose another release with `--to`; `pubdata releases list` lists the intact ones",
         )
     })
 }
@@ -283,8 +276,8 @@ async fn planned_move(
     }))
 }
 
-/// The newest release before the present one that still exists. A rollback takes back what came
-/// after its target.
+/// Returns the newest existing release before the present one. A rollback discards what came after
+/// its target.
 async fn previous_release(
     releases: &Releases,
     history: &[ChannelEntry],
@@ -307,13 +300,13 @@ async fn previous_release(
     Ok(None)
 }
 
-/// Deletes the releases that are not among the newest `keep` of any channel's history, and what
-/// unfinished ones left. What a channel points at is always kept. Releases that no channel ever
-/// pointed at are spared for an hour: another publisher may be about to. The caller holds the run
-/// lock.
+/// Deletes releases that are not among the newest `keep` of any channel's history, and the remains
+/// of unfinished ones. Releases that a channel points at are always kept. Releases that no channel
+/// ever pointed at are kept for an hour: another publisher may be about to point at one. The caller
+/// holds the run lock.
 ///
 /// # Errors
-/// `Config`, when `keep` is 0; `Store`, when something cannot be read or deleted.
+/// `Config` if `keep` is 0; `Store` if something cannot be read or deleted.
 pub async fn prune(releases: &Releases, keep: usize, now: jiff::Timestamp) -> Result<Pruned> {
     let pruned = prunable(releases, keep, now).await?;
     for release_id in pruned.releases.iter().chain(&pruned.incomplete) {
@@ -325,10 +318,7 @@ pub async fn prune(releases: &Releases, keep: usize, now: jiff::Timestamp) -> Re
     Ok(pruned)
 }
 
-/// What [`prune`] would delete; nothing is.
-///
-/// # Errors
-/// As [`prune`].
+/// Returns what [`prune`] would delete; deletes nothing.
 pub async fn prunable(releases: &Releases, keep: usize, now: jiff::Timestamp) -> Result<Pruned> {
     if keep == 0 {
         return Err(

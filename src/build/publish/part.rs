@@ -1,6 +1,6 @@
-//! Encodes the Parquet file of a part, and checks its rows against the contract and its bytes
-//! against the manifest. Equal rows of a task make equal bytes: no clock, host or thread count
-//! reaches them.
+//! Encodes the Parquet file of a part, checks its rows against the contract and checks its bytes
+//! against the manifest. Equal rows of a task make equal bytes, whatever the clock, host or thread
+//! count.
 
 use pubdata_store::parquet_error;
 use std::cmp::Ordering;
@@ -42,22 +42,22 @@ use pubdata_core::ids::Digest;
 use pubdata_core::provenance::POINTERS;
 use pubdata_store::Part;
 
-/// Rows of a page: what a look-up by key has to decode.
+/// Rows per page: what a lookup by key has to decode.
 const PAGE_ROWS: usize = 4_096;
-/// Rows of which each is compared with each other; more are put into a table.
+/// Maximum number of rows to compare pairwise; larger groups use a hash table.
 const FEW: usize = 16;
-/// The next levels make parts 2 % smaller and builds 2 % longer.
+/// Higher levels make parts 2 % smaller and builds 2 % longer.
 const ZSTD_LEVEL: i32 = 1;
-/// Column chunks of fewer bytes are not compressed: they would hardly become smaller, or larger,
-/// and to make a compressor takes longer than all else.
+/// Size in bytes below which column chunks are not compressed. Compression would hardly make them
+/// smaller, or even larger, and creating a compressor takes longer than everything else.
 const SMALL_BYTES: usize = 512;
 const CREATED_BY: &str = concat!("pubdata version ", env!("CARGO_PKG_VERSION"));
 
-/// Checks what the contract says about a part as a whole: record ids of this dataset, rows in the
-/// order of `sort_by`, no key twice, and the partition's own value in each partition column.
+/// Checks what the contract requires of a part as a whole: record ids of this dataset, rows in the
+/// order of `sort_by`, distinct keys, and the partition's value in each partition column.
 ///
 /// # Errors
-/// `Contract`, naming the dataset and the first record that is wrong.
+/// `Contract`, with the dataset and the first wrong record.
 pub fn check_rows(
     contract: &Contract,
     partition: &BTreeMap<String, String>,
@@ -78,7 +78,7 @@ fn check(
             "record id `{id}` does not begin with `{prefix}`"
         )));
     }
-    // Ids that only rise cannot repeat; most tables are sorted that way.
+    // Strictly ascending ids cannot repeat; most tables are sorted that way.
     let do_ids_rise = (1..ids.len()).all(|row| ids.value(row - 1) < ids.value(row));
     let mut seen_ids = PlHashSet::with_capacity(if do_ids_rise { 0 } else { ids.len() });
     if let Some(id) = ids
@@ -86,7 +86,7 @@ fn check(
         .flatten()
         .find(|id| !do_ids_rise && !seen_ids.insert(*id))
     {
-        return Err(Error::contract(format!("record id `{id}` is there twice")));
+        return Err(Error::contract(format!("record id `{id}` occurs twice")));
     }
     let order = comparators(batch, &contract.sort_by)?;
     let compare = |a: usize, b: usize| {
@@ -120,7 +120,7 @@ fn check(
             .expect("just cast to text");
         if let Some(row) = cells.iter().position(|cell| cell != Some(value)) {
             return Err(Error::contract(format!(
-                "record {} is in the partition {column}={value}, and its own value is another",
+                "record {} is in the partition {column}={value}, but its {column} differs",
                 ids.value(row)
             )));
         }
@@ -128,24 +128,20 @@ fn check(
     Ok(())
 }
 
-/// Record ids of the first and last row; none without rows.
-///
-/// # Errors
-/// `Contract`, when there is no column `record_id`, or it is not text.
+/// Returns the record ids of the first and last row; none without rows.
 pub fn key_range(batch: &RecordBatch) -> Result<Option<(String, String)>> {
     let ids = record_ids(batch)?;
     Ok((!ids.is_empty()).then(|| (ids.value(0).to_owned(), ids.value(ids.len() - 1).to_owned())))
 }
 
-/// Encodes a part. Equal row groups, contracts and tasks make equal bytes: no clock, no host and no
-/// thread count reaches them.
+/// Encodes a part. Equal row groups, contracts and tasks make equal bytes, whatever the clock, host
+/// or thread count.
 ///
-/// `subjects` are the lines about what a part of a sharded build was made from, `program` is the
-/// version of the program that the build is of: that of an earlier one where a release of its is
-/// made again.
+/// `subjects` holds the footer lines about the subjects of a part of a sharded build. `program` is
+/// the program version of the build: an earlier one when its release is rebuilt.
 ///
 /// # Errors
-/// `Store`, when the rows cannot be put into Parquet, or a copied row group cannot be read.
+/// `Store` if the rows cannot be written as Parquet, or a copied row group cannot be read.
 pub fn encode(
     contract: &Contract,
     task_id: &str,
@@ -183,7 +179,7 @@ pub fn encode(
                 .map(|(key, value)| KeyValue::new(key.to_owned(), value))
                 .collect(),
         ))
-        // Each record id occurs once: a dictionary would hold them all and save nothing.
+        // Record ids are unique: a dictionary would hold them all and save nothing.
         .set_column_dictionary_enabled(record_id(), false)
         .set_column_encoding(record_id(), Encoding::DELTA_BYTE_ARRAY);
     let leaf =
@@ -193,7 +189,7 @@ pub fn encode(
             .set_column_dictionary_enabled(leaf(name), false)
             .set_column_encoding(leaf(name), Encoding::DELTA_BINARY_PACKED);
     }
-    // Of a few values that a type allows, every page holds most.
+    // A filter on a column with few allowed values is useless: every page holds most of them.
     let is_selective = |name: &&String| {
         contract.column(name).is_some_and(|column| {
             column.column_type.physical == Physical::String && column.column_type.values.is_empty()
@@ -234,17 +230,14 @@ pub fn encode(
     writer.into_inner().map_err(parquet_error)
 }
 
-/// A column chunk that is encoded.
+/// An encoded column chunk.
 pub enum Chunk {
     Ours(Encoded),
     Other(ArrowColumnChunk),
 }
 
 impl Chunk {
-    /// Puts it behind those before it.
-    ///
-    /// # Errors
-    /// `Store`, when it is not the next one of the file.
+    /// Appends the chunk to the row group, whose next column it must be.
     pub fn append(self, row_group: &mut SerializedRowGroupWriter<'_, Vec<u8>>) -> Result<()> {
         match self {
             Self::Ours((bytes, close)) => row_group
@@ -258,19 +251,16 @@ impl Chunk {
     }
 }
 
-/// A leaf of a row group before it is encoded.
+/// A leaf of a row group before encoding.
 enum Leaf {
-    /// By its place in the file.
+    /// A leaf encoded by this module, with its index in the file.
     Ours(usize, ArrayRef),
     Other(Box<(ArrowColumnWriter, ArrowLeafColumn)>),
 }
 
-/// Encodes the columns of a row group side by side; each chunk's bytes depend on its column alone.
+/// Encodes the columns of a row group in parallel; each chunk's bytes depend only on its column.
 /// Chunks whose values take fewer than `small_bytes` are not compressed, whatever the properties
 /// say.
-///
-/// # Errors
-/// `Store`, when the rows cannot be put into Parquet.
 pub fn encode_group(
     rows: &RecordBatch,
     file: &SchemaDescriptor,
@@ -292,7 +282,8 @@ pub fn encode_group(
         }
         leaves.extend(ours);
     }
-    // The crate makes a writer for each leaf of a file: of one that has the others alone.
+    // The crate creates a writer for each leaf of a file, so this schema has only the leaves left
+    // to the crate.
     let schema = Arc::new(Schema::new(other_fields));
     let mut are_small = are_small.into_iter();
     let is_small = |leaf: &Option<ArrayRef>| match leaf {
@@ -311,7 +302,7 @@ pub fn encode_group(
     let of_group = small.fold(properties.clone().into_builder(), |of_group, path| {
         of_group.set_column_compression(path, Compression::UNCOMPRESSED)
     });
-    // The footer is the file's.
+    // The footer belongs to the file, not to the row group.
     let of_group = of_group.set_key_value_metadata(None).build();
     let (_, writers) = ArrowWriter::try_new(Vec::new(), schema, Some(of_group.clone()))
         .map_err(parquet_error)?
@@ -351,8 +342,8 @@ pub fn encode_group(
     leaves.into_par_iter().map_init(|| None, encode).collect()
 }
 
-/// Tells of each leaf of a column whether its values take fewer than so many bytes, which depends
-/// on the values alone and not on how they are held: no list or item of a part is null.
+/// Records for each leaf of a column whether its values take fewer than `limit` bytes. The result
+/// depends only on the values, not on their encoding: no list or item of a part is null.
 fn tell_small(column: &ArrayRef, limit: usize, are_small: &mut Vec<bool>) {
     if let Some(lists) = column.as_list_opt::<i32>() {
         let (first, end) = (
@@ -370,7 +361,7 @@ fn tell_small(column: &ArrayRef, limit: usize, are_small: &mut Vec<bool>) {
     are_small.push(are_plain_less(column, limit));
 }
 
-/// Whether the texts of a column, its numbers or its truths take fewer bytes than a limit.
+/// Reports whether the texts, numbers or booleans of a column take fewer bytes than a limit.
 fn are_plain_less(column: &ArrayRef, limit: usize) -> bool {
     if let Some(texts) = column.as_string_opt::<i32>() {
         return are_less(
@@ -385,12 +376,12 @@ fn are_plain_less(column: &ArrayRef, limit: usize) -> bool {
     }
 }
 
-/// Bytes that a text takes, by its length.
+/// Returns the bytes that a text of this length takes.
 fn of_text(length: usize) -> usize {
     size_of::<u32>() + length
 }
 
-/// Whether sizes are less than a limit together; no more of them are looked at than tell.
+/// Reports whether sizes add up to less than a limit; stops as soon as they do not.
 fn are_less(mut sizes: impl Iterator<Item = usize>, limit: usize) -> bool {
     limit > 0
         && sizes
@@ -400,8 +391,9 @@ fn are_less(mut sizes: impl Iterator<Item = usize>, limit: usize) -> bool {
             .is_some()
 }
 
-/// The leaves of a column, in order: those that are encoded here, and none for each of those that
-/// the crate encodes, with the column they make up. The file's leaves begin with the column's.
+/// Splits a column into leaves, in order: a leaf encoded by this module is present, one left to the
+/// crate is none. Also returns the column made of the leaves left to the crate. The file's leaves
+/// begin with those of the column.
 fn split(
     column: &ArrayRef,
     file: &[ColumnDescPtr],
@@ -474,24 +466,18 @@ fn split(
     Ok((leaves, Some(Arc::new(lists))))
 }
 
-/// Checks a part's bytes against the manifest: hash, and a Parquet footer with the right number of
-/// rows.
-///
-/// # Errors
-/// `Store`, saying what is not as recorded.
+/// Checks a part's bytes against the manifest: the digest, and a Parquet footer with the right
+/// number of rows.
 pub fn verify(part: &Part, bytes: &Bytes) -> Result<()> {
     checked(part, bytes).map(drop)
 }
 
 /// Checks a part's bytes as [`verify`] does, and returns the footer.
-///
-/// # Errors
-/// As there.
 pub fn checked(part: &Part, bytes: &Bytes) -> Result<ArrowReaderMetadata> {
     let found = Digest::of(bytes);
     if found != part.sha256 {
         return Err(Error::store(format!(
-            "part {} has the digest {found}, and {} is recorded",
+            "part {} has the digest {found}, but {} is recorded",
             part.path, part.sha256
         )));
     }
@@ -500,17 +486,18 @@ pub fn checked(part: &Part, bytes: &Bytes) -> Result<ArrowReaderMetadata> {
     let rows = metadata.metadata().file_metadata().num_rows();
     if u64::try_from(rows).ok() != Some(part.rows) {
         return Err(Error::store(format!(
-            "part {} has {rows} rows, and {} are recorded",
+            "part {} has {rows} rows, but {} are recorded",
             part.path, part.rows
         )));
     }
     Ok(metadata)
 }
 
-/// The first row, of rows in the contract's order, whose primary key an earlier one has.
+/// Returns the first row whose primary key an earlier row has. The rows are in the contract's
+/// order.
 fn repeated_key(contract: &Contract, batch: &RecordBatch) -> Result<Option<usize>> {
-    // Rows of one key are together as far as the order begins as the key does: only those have to
-    // be compared.
+    // Rows with one key are contiguous as far as the order and the key share a prefix: only those
+    // have to be compared.
     let together = contract
         .primary_key
         .iter()
@@ -535,14 +522,15 @@ fn repeated_key(contract: &Contract, batch: &RecordBatch) -> Result<Option<usize
     Ok(None)
 }
 
-/// The first row whose columns an earlier one has, by a table of all of them.
+/// Returns the first row whose columns equal those of an earlier one, with a hash table of all
+/// rows.
 fn repeated_row(batch: &RecordBatch, names: &[String]) -> Result<Option<usize>> {
     let rows = rows_of(batch, names)?;
     let mut seen = PlHashSet::with_capacity(batch.num_rows());
     Ok((0..batch.num_rows()).find(|&row| !seen.insert(rows.row(row))))
 }
 
-/// How the values of each column compare, those that are missing first.
+/// Returns a comparator for each column, with nulls first.
 fn comparators(batch: &RecordBatch, names: &[String]) -> Result<Vec<DynComparator>> {
     let compare = |name: &String| {
         let column = column_of(batch, name)?;
@@ -556,8 +544,8 @@ fn comparators(batch: &RecordBatch, names: &[String]) -> Result<Vec<DynComparato
     names.iter().map(compare).collect()
 }
 
-/// For each row of a dictionary of texts the rank of its text, from one on; zero of a row without
-/// one.
+/// Returns the rank of each row's text, from one, for a dictionary-encoded column; zero for a row
+/// without a text.
 fn ranks(column: &ArrayRef) -> Option<Vec<u32>> {
     let dictionary = column.as_dictionary_opt::<UInt32Type>()?;
     let values = dictionary.values().as_string_opt::<i32>()?;
@@ -579,7 +567,7 @@ fn ranks(column: &ArrayRef) -> Option<Vec<u32>> {
     )
 }
 
-/// The columns as bytes that compare as the values do.
+/// Converts the columns to bytes that sort as the values do.
 fn rows_of(batch: &RecordBatch, names: &[String]) -> Result<Rows> {
     let columns = names
         .iter()

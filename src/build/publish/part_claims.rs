@@ -1,5 +1,5 @@
-//! Checks what a receipt or a manifest claims about parts against their rows. A digest proves only
-//! that the bytes are those that somebody described.
+//! Checks the claims of a unit result or a manifest about parts against their rows. A digest only
+//! proves that the bytes are those that someone described.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
@@ -17,24 +17,25 @@ use super::{findings_of_subjects, part};
 use pubdata_core::contract::{Contract, UNKNOWN_VALUES};
 use pubdata_core::error::{Error, Result};
 use pubdata_core::provenance::POINTERS;
-use pubdata_store::{BUCKET, OF_DATASET, Part, TaskEntry, WordTally, part_path};
+use pubdata_store::{BUCKET, OF_DATASET, Part, TaskEntry, WordCounts, WordTally, part_path};
 
 const WARNINGS: &str = "warnings";
 
-/// Bytes that deflate makes of one byte, at most. A row takes a byte or more, so that no source
-/// holds more rows than this times its size.
+/// Maximum number of bytes that deflate makes of one byte. A row takes at least a byte, so no
+/// source holds more rows than this times its size.
 const MOST_INFLATED: u64 = 1_032;
 
-/// Facts read from the parts of one unit of a build. A row of a source is in one unit.
+/// Facts read from the parts of one unit of a build. Each source row belongs to one unit.
 #[derive(Default)]
 pub struct UnitFacts {
-    /// Those of earlier versions do not count words, and the first had `key=value` folders.
+    /// False for parts of earlier versions: those do not count words, and the first version had
+    /// `key=value` folders.
     is_of_this_version: bool,
-    /// Numbers of files: of their source, snapshot and member.
+    /// Numbers of files, by source, snapshot and member.
     files: HashMap<(String, String, Option<String>), u32>,
-    /// Rows that published records begin with, by file and offset.
+    /// Rows that are the first source row of a published record, by file and offset.
     first: HashSet<(u32, u64)>,
-    /// Rows that published records are made from.
+    /// All source rows of published records.
     used: HashSet<(u32, u64)>,
     datasets: BTreeSet<String>,
     parts: BTreeMap<DatasetPartition, Reported>,
@@ -44,25 +45,24 @@ pub struct UnitFacts {
 /// Facts read from the parts of one task.
 #[derive(Default)]
 pub struct TaskFacts {
-    /// By source, the rows that published records begin with, and the others that they are made
-    /// from.
+    /// By source, the number of rows that are the first of a published record, and of further rows.
     rows: BTreeMap<String, (u64, u64)>,
     datasets: BTreeSet<String>,
-    /// Source and digest of the files that records point to, members of archives excepted, which
-    /// have digests of their own.
+    /// Source and digest of the files that records point to, except archive members, which have
+    /// separate digests.
     files: BTreeSet<(String, String)>,
 }
 
-/// A dataset, and column and value of each key of a partition of it.
+/// A dataset, with the value of each partition key by column.
 type DatasetPartition = (String, BTreeMap<String, String>);
 
-/// What is said of the records that a part lacks.
+/// Reported counts of the records that a part lacks.
 struct Reported {
     path: String,
     quarantined: BTreeMap<String, u64>,
 }
 
-/// The records set aside from a part.
+/// Records quarantined from a part.
 #[derive(Default)]
 struct SetAside {
     by_rule: BTreeMap<String, u64>,
@@ -70,7 +70,7 @@ struct SetAside {
 }
 
 impl UnitFacts {
-    /// Of parts that this version has made.
+    /// Creates facts for parts built by this version.
     pub fn of_this_version() -> Self {
         Self {
             is_of_this_version: true,
@@ -78,11 +78,11 @@ impl UnitFacts {
         }
     }
 
-    /// Compares what is said of a part with its bytes: digest, size, dataset, task, path,
-    /// partition, rows, first and last record, and the counts of its report.
+    /// Compares a part's entry with its bytes: digest, size, dataset, task, path, partition, rows,
+    /// first and last record, and the counts of its report.
     ///
     /// # Errors
-    /// `Store`, naming the part and what its bytes show otherwise.
+    /// `Store`, with the part and what its bytes contradict.
     pub fn add(&mut self, contract: &Contract, part: &Part, bytes: &Bytes) -> Result<()> {
         let refused = |what: String| Error::store(format!("part {}: {what}", part.path));
         let path = part_path(
@@ -101,7 +101,7 @@ impl UnitFacts {
         let metadata = part::checked(part, bytes)?;
         if part.size_bytes != bytes.len() as u64 {
             return Err(refused(format!(
-                "it has {} bytes, and {} are recorded",
+                "it has {} bytes, but {} are recorded",
                 bytes.len(),
                 part.size_bytes
             )));
@@ -113,7 +113,7 @@ impl UnitFacts {
             let found = footer(&metadata, key).unwrap_or_default();
             if found != recorded {
                 return Err(refused(format!(
-                    "its footer has the {key} `{found}`, and `{recorded}` is recorded"
+                    "its footer has the {key} `{found}`, but `{recorded}` is recorded"
                 )));
             }
         }
@@ -197,7 +197,7 @@ impl UnitFacts {
             (text("source_id")?, text("snapshot")?, text("member")?);
         let offsets = cast(column("offset")?, &DataType::UInt64)?;
         let offsets = offsets.as_primitive::<UInt64Type>();
-        // Neighbours are mostly of one file.
+        // Adjacent pointers mostly refer to the same file.
         let mut last = None;
         for borders in lists.value_offsets().windows(2) {
             for index in borders[0]..borders[1] {
@@ -233,8 +233,8 @@ impl UnitFacts {
         Ok(())
     }
 
-    /// What all parts of the unit show together, and what is said otherwise of the records that
-    /// were set aside.
+    /// Returns the facts of all parts of the unit together, and contradictions between the reported
+    /// and the published quarantined records.
     pub fn finish(self) -> (TaskFacts, Vec<String>) {
         let sources: HashMap<u32, &str> = self
             .files
@@ -269,7 +269,7 @@ impl UnitFacts {
             .keys()
             .filter(|place| !self.parts.contains_key(*place));
         contradictions
-            .extend(of_none.map(|(dataset_id, _)| format!("there are quarantined records of {dataset_id}, and no part that they were quarantined from")));
+            .extend(of_none.map(|(dataset_id, _)| format!("the quarantine has records of {dataset_id}, but the unit has no part that they were quarantined from")));
         let files = self
             .files
             .into_keys()
@@ -288,7 +288,7 @@ impl UnitFacts {
 }
 
 impl TaskFacts {
-    /// Adds what another unit of the task shows.
+    /// Adds the facts of another unit of the task.
     pub fn merge(&mut self, other: Self) {
         for (source_id, (records, merged)) in other.rows {
             let own = self.rows.entry(source_id).or_default();
@@ -298,13 +298,13 @@ impl TaskFacts {
         self.files.extend(other.files);
     }
 
-    /// Notes that a part of a dataset was taken over from the last release.
+    /// Notes that a part of a dataset was reused from the last release.
     pub fn add_carried(&mut self, dataset_id: &str) {
         self.datasets.insert(dataset_id.to_owned());
     }
 
-    /// What is said otherwise of the task: a dataset of `produces` that has no part, records that
-    /// point to files it was not made from, and an account of rows that does not come out.
+    /// Returns contradictions about the task: a dataset of `produces` without a part, records that
+    /// point to files other than the inputs, and row counts that do not add up.
     pub fn contradictions(&self, produces: &[String], entry: &TaskEntry) -> Vec<String> {
         let mut found: Vec<String> = produces
             .iter()
@@ -324,7 +324,7 @@ impl TaskFacts {
                 .iter()
                 .find(is_other)
                 .map(|(source_id, snapshot)| {
-                    format!("records point to {source_id} {snapshot}, which is no input")
+                    format!("records point to {source_id} {snapshot}, which is not an input")
                 }),
         );
         found.extend(
@@ -341,7 +341,7 @@ impl TaskFacts {
         let sum = said.accounted();
         if sum != said.read {
             return Some(format!(
-                "{} rows of {source_id} are recorded as read, and their uses add up to {sum}",
+                "{} rows of {source_id} are recorded as read, but their uses add up to {sum}",
                 said.read
             ));
         }
@@ -385,13 +385,13 @@ impl SetAside {
     }
 }
 
-/// What the rows of a part come to.
+/// Facts collected from the rows of a part.
 struct PartRows<'c> {
     contract: &'c Contract,
     part: &'c Part,
     key_range: Option<(String, String)>,
     warnings: BTreeMap<String, u64>,
-    /// None where the report does not count them.
+    /// None if the report does not count words.
     words: Option<WordTally<'c>>,
 }
 
@@ -412,7 +412,7 @@ impl<'c> PartRows<'c> {
         }
     }
 
-    /// Whether a column tells anything that is said of the part.
+    /// Reports whether a column is needed to check the part's entry.
     fn reads(&self, name: &str) -> bool {
         let is_of_words = || {
             self.words
@@ -444,13 +444,13 @@ impl<'c> PartRows<'c> {
             let cells = cells.as_string::<i32>();
             if let Some(row) = cells.iter().position(|cell| cell != Some(value)) {
                 return Err(Error::store(format!(
-                    "record {} has the {key} `{}`, and `{value}` is recorded",
+                    "record {} has the {key} `{}`, but `{value}` is recorded",
                     ids.value(row),
                     shown(cells, row)
                 )));
             }
         }
-        // The subjects of a shard end as its bucket is named.
+        // The keys of a shard's subjects end in the name of its bucket.
         let is_of_shard = self.part.fingerprint.is_some() && self.part.set_aside_from().is_none();
         if let Some(bucket) = self.part.partition.get(BUCKET).filter(|_| is_of_shard)
             && let Some(id) = ids
@@ -463,22 +463,15 @@ impl<'c> PartRows<'c> {
             )));
         }
         if self.contract.column(WARNINGS).is_some() {
-            each_item(column_of(batch, WARNINGS)?, |code| {
-                *self.warnings.entry(code.to_owned()).or_default() += 1
-            })?;
+            add_warnings(&mut self.warnings, batch)?;
         }
-        if let Some(words) = &mut self.words {
-            each_item(column_of(batch, UNKNOWN_VALUES)?, |item| {
-                words.add_unknown(item)
-            })?;
-            for (field, texts) in batch.schema().fields().iter().zip(batch.columns()) {
-                words.add_texts(field.name(), (texts.len() - texts.null_count()) as u64);
-            }
+        match &mut self.words {
+            Some(words) => add_words(words, batch),
+            None => Ok(()),
         }
-        Ok(())
     }
 
-    /// Says what is recorded otherwise than the rows show.
+    /// Reports the first difference between the recorded counts and the rows.
     fn compare(
         self,
         empty_columns: Option<(Vec<String>, Vec<String>)>,
@@ -486,7 +479,7 @@ impl<'c> PartRows<'c> {
         let report = &self.part.report;
         let other = |what: &str, shown: String, recorded: String| {
             Err(format!(
-                "its rows have the {what} {shown}, and {recorded} is recorded"
+                "its rows have the {what} {shown}, but {recorded} is recorded"
             ))
         };
         if self.key_range != self.part.key_range {
@@ -524,7 +517,55 @@ impl<'c> PartRows<'c> {
     }
 }
 
-/// The first and the last record, for people.
+/// Counts that the report of a part has, from its rows.
+pub(super) struct RowCounts {
+    /// Records by warning code.
+    pub warnings: BTreeMap<String, u64>,
+    /// By coded column.
+    pub words: BTreeMap<String, WordCounts>,
+}
+
+impl RowCounts {
+    /// Counts the rows of a part.
+    ///
+    /// # Errors
+    /// `Store`, when a column is missing.
+    pub fn of(contract: &Contract, batch: &RecordBatch) -> Result<Self> {
+        let (mut warnings, mut words) = (BTreeMap::new(), WordTally::new(contract));
+        if contract.column(WARNINGS).is_some() {
+            add_warnings(&mut warnings, batch)?;
+        }
+        if contract
+            .columns
+            .iter()
+            .any(|column| column.coded_from.is_some())
+        {
+            add_words(&mut words, batch)?;
+        }
+        Ok(Self {
+            warnings,
+            words: words.finish(),
+        })
+    }
+}
+
+fn add_warnings(warnings: &mut BTreeMap<String, u64>, batch: &RecordBatch) -> Result<()> {
+    each_item(column_of(batch, WARNINGS)?, |code| {
+        *warnings.entry(code.to_owned()).or_default() += 1
+    })
+}
+
+fn add_words(words: &mut WordTally<'_>, batch: &RecordBatch) -> Result<()> {
+    each_item(column_of(batch, UNKNOWN_VALUES)?, |item| {
+        words.add_unknown(item)
+    })?;
+    for (field, texts) in batch.schema().fields().iter().zip(batch.columns()) {
+        words.add_texts(field.name(), (texts.len() - texts.null_count()) as u64);
+    }
+    Ok(())
+}
+
+/// Formats the first and last record for a message.
 fn range_text(range: Option<&(String, String)>) -> String {
     range.map_or_else(
         || "none".to_owned(),
@@ -540,11 +581,11 @@ fn shown(cells: &StringArray, row: usize) -> &str {
     }
 }
 
-/// Shows each item of a column of lists of texts.
+/// Passes each item of a column of text lists to `see`.
 fn each_item(column: &ArrayRef, mut see: impl FnMut(&str)) -> Result<()> {
     let lists = column
         .as_list_opt::<i32>()
-        .ok_or_else(|| Error::store("a column of lists is none"))?;
+        .ok_or_else(|| Error::store("a list column does not hold lists"))?;
     let items = cast(lists.values(), &DataType::Utf8)?;
     let items = items.as_string::<i32>();
     let (first, end) = (
@@ -557,13 +598,13 @@ fn each_item(column: &ArrayRef, mut see: impl FnMut(&str)) -> Result<()> {
     Ok(())
 }
 
-/// A text of the footer.
+/// Returns a value of the footer.
 fn footer<'m>(metadata: &'m ArrowReaderMetadata, key: &str) -> Option<&'m str> {
     let pairs = metadata.metadata().file_metadata().key_value_metadata()?;
     pairs.iter().find(|pair| pair.key == key)?.value.as_deref()
 }
 
-/// Of some columns those that are no lists: an empty list is a value in the file, and none in a
+/// Returns the columns that are not lists: an empty list is a value in the file, but not in a
 /// report.
 fn flat(metadata: &ArrowReaderMetadata, names: &[String]) -> Vec<String> {
     let is_flat = |name: &&String| {
@@ -575,7 +616,7 @@ fn flat(metadata: &ArrowReaderMetadata, names: &[String]) -> Vec<String> {
     names.iter().filter(is_flat).cloned().collect()
 }
 
-/// Columns without a value in any row, lists excepted; none where there are no rows.
+/// Returns the columns without a value in any row, except lists; empty if the part has no rows.
 fn empty_columns(metadata: &ArrowReaderMetadata) -> Vec<String> {
     let rows = metadata.metadata().file_metadata().num_rows();
     let mut nulls: BTreeMap<&str, i64> = BTreeMap::new();

@@ -1,5 +1,5 @@
-//! Where the row groups of a part begin, and what each is made of: rows just built, rows of the
-//! last release, or one of its row groups as it is.
+//! Decides the borders of a part's row groups and the content of each: new rows, rows of the last
+//! release, or one of its row groups unchanged.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -13,17 +13,17 @@ use pubdata_core::error::{Error, Result};
 use pubdata_core::ids::Digest;
 use pubdata_core::provenance::Inputs;
 
-/// Rows that a row group of a sharded part has at least, its part's last excepted.
+/// Minimum number of rows in a row group of a sharded part, except the last.
 const GROUP_ROWS: usize = 4_096;
 
-/// A row group on its way into a part.
+/// A row group to write into a part.
 pub enum Group<'c> {
     Encoded(RecordBatch),
-    /// One of the last release's part, by its number.
+    /// A row group of the last release's part, by index.
     Copied(&'c CarriedRows, usize),
 }
 
-/// Rows of one subject, of those just built or of those taken over.
+/// Rows of one subject: new or reused.
 #[derive(Debug, Clone)]
 enum Run {
     New(Range<usize>),
@@ -38,24 +38,24 @@ impl Run {
     }
 }
 
-/// A part of a sharded build on its way.
+/// The row groups of a sharded part.
 pub struct Grouped<'c> {
     pub groups: Vec<Group<'c>>,
-    /// The number of rows of each subject that has any.
+    /// Number of rows of each subject that has any.
     pub rows: BTreeMap<&'c str, usize>,
 }
 
-/// The row groups of a part of a sharded build, from the rows just built and those taken over. Both
-/// are in the contract's order, which begins with the subject.
+/// Composes the row groups of a sharded part from new and reused rows. Both are in the contract's
+/// order, which begins with the subject.
 ///
-/// A group has whole subjects and [`GROUP_ROWS`] rows at least; of the subjects that could begin
-/// the next one, half do, by the digest of their key. So the borders depend on the rows alone, and
-/// behind a subject that has changed they are soon where they were: groups in which nothing has
-/// changed are copied.
+/// A group has whole subjects and at least [`GROUP_ROWS`] rows. After that, half of the subjects
+/// may begin the next group, chosen by the digest of their key. So the borders depend only on the
+/// rows. After a changed subject they soon fall where they were before, and unchanged groups are
+/// copied.
 ///
 /// # Errors
-/// `Store`, when a subject is on both sides, or carried rows do not have the columns of the new
-/// ones or point to what is not among `inputs`.
+/// `Store` if a subject has both new and reused rows, or if reused rows lack columns of the new
+/// ones. The same if they point to something that is not among `inputs`.
 pub fn groups_by_subject<'c>(
     new: &'c RecordBatch,
     carried: Option<&'c CarriedRows>,
@@ -76,10 +76,7 @@ pub fn groups_by_subject<'c>(
     }
     runs.sort_by_key(|(subject, _)| *subject);
     if let Some(twice) = runs.windows(2).find(|pair| pair[0].0 == pair[1].0) {
-        return Err(Error::store(format!(
-            "subject {} is there twice",
-            twice[0].0
-        )));
+        return Err(Error::store(format!("subject {} occurs twice", twice[0].0)));
     }
     let rows_of_subjects = runs
         .iter()
@@ -108,12 +105,12 @@ pub fn groups_by_subject<'c>(
     })
 }
 
-/// Whether a subject may begin a row group. Other bits than those that buckets are made by.
+/// Reports whether a subject may begin a row group. Uses other bits of the digest than the buckets.
 fn begins_group(subject: &str) -> bool {
     Digest::of(subject.as_bytes()).as_bytes()[31].is_multiple_of(2)
 }
 
-/// Rows of a batch as row groups of no more than [`ROW_GROUP_ROWS`].
+/// Cuts rows of a batch into row groups of at most [`ROW_GROUP_ROWS`].
 pub fn slices<'c>(batch: &RecordBatch, rows: Range<usize>) -> impl Iterator<Item = Group<'c>> {
     chunks(&rows)
         .map(|chunk| Group::Encoded(batch.slice(chunk.start, chunk.len())))
@@ -128,7 +125,7 @@ fn chunks(rows: &Range<usize>) -> impl Iterator<Item = Range<usize>> {
         .map(move |start| start..end.min(start + ROW_GROUP_ROWS))
 }
 
-/// From the first row of the first to the last of the last.
+/// Returns the range from the first row of the first run to the last row of the last.
 fn span(runs: &[Run]) -> Range<usize> {
     let rows = |run: &Run| match run {
         Run::New(rows) | Run::Kept(rows) => rows.clone(),
@@ -171,7 +168,8 @@ impl CarriedRows {
         Ok(arranged)
     }
 
-    /// The row groups that hold these rows and no other, cut as they would be cut now.
+    /// Returns the row groups that contain exactly these rows, if they would be cut the same way
+    /// now.
     fn whole_groups(&self, runs: &[Run]) -> Option<Range<usize>> {
         let is_kept = runs.iter().all(|run| matches!(run, Run::Kept(_)));
         let rows = span(runs);

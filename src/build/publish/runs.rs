@@ -1,14 +1,14 @@
-//! Writes numbers as runs of equal ones and groups of packed ones, deciding as the `parquet` crate
-//! does: by eight. Its bytes are compared with the crate's by the tests of `coded`.
+//! Writes numbers as a mix of runs and bit-packed groups of eight, with the same choices as the
+//! `parquet` crate. The tests of `coded` compare the bytes with the crate's.
 //!
 //! Source: Apache Parquet, "Encodings", Run Length Encoding / Bit-Packing Hybrid.
 
-/// Values of which a run is written as one.
+/// Minimum length of a run.
 const GROUP: usize = 8;
-/// Groups that stand behind one header at most.
+/// Maximum number of groups behind one header.
 const MOST_GROUPS: usize = 63;
 
-/// Writes levels up to the greatest, with the number of their bytes before them.
+/// Writes levels from zero to `most`, preceded by their length in bytes.
 pub fn write_levels(most: i16, body: &mut Vec<u8>, put: impl FnOnce(&mut Runs<'_>)) {
     let start = body.len();
     body.extend_from_slice(&[0; 4]);
@@ -19,19 +19,19 @@ pub fn write_levels(most: i16, body: &mut Vec<u8>, put: impl FnOnce(&mut Runs<'_
     body[start..start + 4].copy_from_slice(&length.to_le_bytes());
 }
 
-/// Bits that a number takes.
+/// Returns the number of bits that a number takes.
 pub fn bits(number: u32) -> u8 {
     (u32::BITS - number.leading_zeros()) as u8
 }
 
-/// Numbers on their way into a page.
+/// Encoder of numbers into a page.
 pub struct Runs<'b> {
     width: u8,
     body: &'b mut Vec<u8>,
-    /// Of groups that are packed together.
+    /// Numbers of the groups that are packed together.
     pending: Vec<u32>,
     current: u32,
-    /// How often `current` has come, one after the other, since the last group.
+    /// Number of consecutive occurrences of `current` since the last group.
     repeated: usize,
 }
 

@@ -1,5 +1,5 @@
-//! Findings of the last release that kept records out of it, for those whose subjects are carried
-//! over.
+//! Reads the issues that quarantined records in the last release, for subjects whose records are
+//! reused.
 
 use arrow::array::{Array, AsArray, StringArray};
 use bytes::Bytes;
@@ -12,12 +12,12 @@ use pubdata_core::issue::{Issue, Severity};
 use pubdata_core::provenance::POINTERS;
 use pubdata_store::pointers_at;
 
-/// The findings that a part of records set aside was made of, as far as their subject is wanted.
-/// Its ids are `pubdata.quarantine:{dataset_id}:{partition}:{record}:{rule}`, with `#2` and so on
-/// behind them.
+/// Returns the issues behind a quarantine part, for the wanted subjects. Its record ids are
+/// `pubdata.quarantine:{dataset_id}:{partition}:{record}:{rule}`, possibly followed by `#2` and so
+/// on.
 ///
 /// # Errors
-/// `Store`, when the bytes are not such a part.
+/// `Store` if the bytes are not such a part.
 pub fn findings_of_subjects(part: Bytes, is_wanted: impl Fn(&str) -> bool) -> Result<Vec<Issue>> {
     let mut findings = Vec::new();
     for batch in ParquetRecordBatchReaderBuilder::try_new(part)
@@ -47,7 +47,9 @@ pub fn findings_of_subjects(part: Bytes, is_wanted: impl Fn(&str) -> bool) -> Re
                 .map(|place| &id[place + beginning.len()..])
                 .and_then(|rest| Some(rest.rsplit_once(&format!(":{rule}"))?.0));
             let record = record.ok_or_else(|| {
-                Error::store(format!("record {id} is not named as records set aside are"))
+                Error::store(format!(
+                    "record {id} does not have the id of a quarantined record"
+                ))
             })?;
             if !is_wanted(subject_of(record)) {
                 continue;

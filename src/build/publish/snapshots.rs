@@ -1,4 +1,4 @@
-//! Which snapshots a home, or a store that several share, needs no more.
+//! Finds the snapshots that a home, or a store shared by several homes, no longer needs.
 
 use std::collections::BTreeSet;
 
@@ -11,17 +11,18 @@ use pubdata_store::{Home, PlacedWork, Releases, SharedFile, Snapshots, StoredSna
 #[derive(Default)]
 pub struct UnneededSnapshots {
     of_home: Vec<StoredSnapshot>,
-    /// Of the store, where it is another place.
+    /// Snapshots in the store, if the store is not the home itself.
     of_store: Vec<SharedFile>,
 }
 
 impl UnneededSnapshots {
-    /// Those of the home that no kept release was made from, of the store or of the home itself,
-    /// and that no URL has as its newest; those of the store that no kept release was made from and
-    /// that no plan names, a day after they came: another home may be about to write the plan.
+    /// Finds unneeded snapshots. In the home: those that no kept release of the home or the store
+    /// was made from, and that are not the newest of any URL. In the store: those that no kept
+    /// release was made from and no plan names, once they are a day old. Another home may be about
+    /// to write a plan that names a younger one.
     ///
     /// # Errors
-    /// `Store`, when manifests, snapshots or plans cannot be read.
+    /// `Store` if manifests, snapshots or plans cannot be read.
     pub async fn of(
         home: &Home,
         releases: &Releases,
@@ -72,27 +73,24 @@ impl UnneededSnapshots {
         Ok(unneeded)
     }
 
-    /// Where a store has no release, nothing says which snapshots are needed: it may be another one
-    /// than was meant.
+    /// Rejects a separate store without releases: the needed snapshots are unknown, and it may be
+    /// the wrong store.
     ///
     /// # Errors
-    /// `Config` there; `Store`, when the releases cannot be listed.
+    /// `Config` if the store has no release; `Store` if the releases cannot be listed.
     pub async fn refuse_without_releases(home: &Home, releases: &Releases) -> Result<()> {
         let store = releases.store();
         if store.is_home(home) || !releases.list().await?.is_empty() {
             return Ok(());
         }
         Err(Error::config(format!(
-            "the store {} has no release: nothing says which snapshots are needed",
+            "the store {} has no release, so the snapshots that are needed are unknown",
             store.url()
         ))
         .hint("is it the right --store? Without --snapshots, no snapshot is deleted"))
     }
 
-    /// Deletes them. The caller holds the run lock.
-    ///
-    /// # Errors
-    /// `Store`, when one cannot be deleted.
+    /// Deletes the snapshots. The caller holds the run lock.
     pub async fn remove(&self, home: &Home, releases: &Releases) -> Result<()> {
         let snapshots = Snapshots::open(home)?;
         self.of_home
@@ -106,7 +104,7 @@ impl UnneededSnapshots {
         Ok(())
     }
 
-    /// Where each is, and its bytes.
+    /// Returns the location and the size in bytes of each snapshot.
     #[must_use]
     pub fn places(&self, releases: &Releases) -> Vec<(String, u64)> {
         let of_home = self
@@ -123,11 +121,8 @@ impl UnneededSnapshots {
     }
 }
 
-/// The snapshots that some release refers to: all others may be dropped. `without` are releases
-/// that do not count.
-///
-/// # Errors
-/// `Store`, when a manifest cannot be read.
+/// Returns the snapshots that any release refers to, except the releases in `without`. All others
+/// may be deleted.
 pub async fn referenced_snapshots(
     releases: &Releases,
     without: &[ReleaseId],

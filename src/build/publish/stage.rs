@@ -1,5 +1,5 @@
-//! Writes a task's build to the staging folder, where this run's commit or the next run finds it. A
-//! build without its description, which is written last, does not count.
+//! Writes a task's build to the staging folder, where the commit of this or the next run finds it.
+//! A build without its description, which is written last, is ignored.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -10,65 +10,66 @@ use polars::prelude::DataFrame;
 use serde::{Deserialize, Serialize};
 
 use super::carried::{CarriedRows, EarlierPart};
+use super::replaced::{self, ReplacedPart, Replacement, rows_of_part};
 use super::statistics::Statistics;
 use super::subjects::Lineage;
 use super::{batch, fault, part, row_groups, subjects};
-use pubdata_core::contract::{Contract, Contracts};
+use pubdata_core::contract::{Contract, Contracts, arrow_schema};
 use pubdata_core::error::{Error, Result, ResultExt};
 use pubdata_core::ids::Digest;
 use pubdata_core::issue::SourceFinding;
 use pubdata_core::provenance::{Inputs, SourceRows};
 use pubdata_store::{Home, Part, PartReport, Staging, TaskEntry, part_path};
 
-/// Format of a staged build's description; another one is built again.
+/// Format of a staged build's description; a build in another format is built again.
 pub const STAGED_FORMAT_VERSION: u32 = 2;
 
-/// One dataset partition as validation passed it: every contract column, sorted.
+/// One dataset partition that passed validation: every contract column, sorted.
 #[derive(Debug, Clone)]
 pub struct BuiltTable {
     pub dataset_id: String,
-    /// Contract column and value of each key of the partition.
+    /// Value of each partition key, by contract column.
     pub partition: BTreeMap<String, String>,
     pub frame: DataFrame,
     pub rows: RowsAre,
     pub report: PartReport,
 }
 
-/// Whether validation has looked at the ids, the order and the keys of rows, which a part is
-/// checked for otherwise.
+/// Tells whether validation has checked the ids, order and keys of the rows; otherwise the part is
+/// checked for them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RowsAre {
     Validated,
     Unchecked,
 }
 
-/// What one task made.
+/// The result of one task.
 #[derive(Debug, Clone)]
 pub struct Build {
     pub task_id: String,
     pub entry: TaskEntry,
     pub inputs: Inputs,
-    /// Its datasets, and `pubdata.quarantine` when something was set aside.
+    /// The datasets of the task, and `pubdata.quarantine` if a record was quarantined.
     pub tables: Vec<BuiltTable>,
 }
 
-/// A build on disk, ready to be committed.
+/// A build on disk, ready to commit.
 #[derive(Debug, Clone)]
 pub struct StagedBuild {
     pub task_id: String,
     pub entry: TaskEntry,
-    /// Sorted by path.
+    /// Parts, sorted by path.
     pub parts: Vec<StagedPart>,
-    /// What is to be told of its totals that stands in none of its parts.
+    /// Notes on totals to report that no part contains.
     pub notes: Vec<String>,
     pub(super) place: StagedAt,
 }
 
-/// Where the parts of a staged build are.
+/// Location of a staged build's parts.
 #[derive(Debug, Clone)]
 pub(super) enum StagedAt {
     Home(Staging),
-    /// In the store, where other machines have left them: the key of each, by path.
+    /// Parts that other machines left in the store: the key of each, by path.
     Store(BTreeMap<String, String>),
 }
 
@@ -85,10 +86,7 @@ impl StagedAt {
 }
 
 impl StagedBuild {
-    /// The bytes of a part that is on this machine and was not carried over.
-    ///
-    /// # Errors
-    /// `Store`, when it is not there or cannot be read.
+    /// Returns the bytes of a part that is on this machine and not reused from a release.
     pub fn bytes(&self, part: &Part) -> Result<Bytes> {
         self.place.bytes(part)
     }
@@ -99,7 +97,8 @@ impl StagedBuild {
 pub struct StagedPart {
     pub dataset_id: String,
     pub schema_version: String,
-    /// A part of the last release that is taken over; its bytes are there and not here.
+    /// True for a part reused from the last release; its bytes are there and not in the staging
+    /// folder.
     #[serde(default)]
     pub is_carried: bool,
     pub part: Part,
@@ -109,18 +108,18 @@ pub struct StagedPart {
 struct Description {
     format_version: u32,
     task_id: String,
-    /// What it was judged against besides its inputs; none where nobody said.
+    /// Hash of what the build was checked against besides its inputs; none if unknown.
     against: Option<Digest>,
     entry: TaskEntry,
     parts: Vec<StagedPart>,
     notes: Vec<String>,
 }
 
-/// Writes a build's parts where a commit, of this run or of the next, finds them.
+/// Writes a build's parts where the commit of this or the next run finds them.
 ///
 /// # Errors
-/// `Contract`, naming dataset, column and record, when a frame is not as its contract says;
-/// `Store`, when writing fails.
+/// `Contract`, with dataset, column and record, if a frame violates its contract; `Store` if
+/// writing fails.
 pub fn stage(home: &Home, contracts: &Contracts, build: Build) -> Result<StagedBuild> {
     let Build {
         task_id,
@@ -136,41 +135,38 @@ pub fn stage(home: &Home, contracts: &Contracts, build: Build) -> Result<StagedB
     stage.finish(source_rows, BTreeSet::new(), Vec::new())
 }
 
-/// Whether statistics of a build are kept, to be compared with those of another.
+/// Tells whether to keep statistics of a build for a comparison with another one.
 #[derive(Debug, Clone, Copy)]
 pub struct IsCompared(pub bool);
 
-/// Shown each part that is made of new rows alone, with its rows, while they are in memory. Texts
-/// of which few differ are dictionaries.
+/// Callback for each part made only of new rows, with the rows while they are in memory. Columns
+/// with few distinct texts are dictionary-encoded.
 pub type PartObserver = Arc<dyn Fn(&Part, &RecordBatch) + Send + Sync>;
 
-/// A build that is being staged, table by table. Tables may be added from several threads.
+/// A build that is being staged table by table, possibly by several threads.
 pub struct Stage<'a> {
     contracts: &'a Contracts,
     task_id: String,
     entry: TaskEntry,
     place: Mutex<StagedAt>,
     parts: Mutex<BTreeMap<String, StagedPart>>,
-    /// By dataset; none where there is nothing to compare with.
+    /// Statistics by dataset; none if there is no build to compare with.
     compared: Option<Mutex<BTreeMap<String, TwoBuilds>>>,
     observer: Option<PartObserver>,
     against: Option<Digest>,
 }
 
-/// What a dataset looks like in the last release and in the build that is being staged.
+/// Statistics of a dataset in the last release and in the build being staged.
 #[derive(Debug, Clone, Default)]
 pub struct TwoBuilds {
     pub before: Statistics,
     pub now: Statistics,
-    /// Rows that were taken over, and are in neither.
+    /// Number of reused rows, which are in neither.
     pub carried_rows: u64,
 }
 
 impl<'a> Stage<'a> {
-    /// Empties the place of the build.
-    ///
-    /// # Errors
-    /// `Store`, when the folder cannot be made.
+    /// Empties the staging folder of the build.
     pub fn begin(
         home: &Home,
         contracts: &'a Contracts,
@@ -192,7 +188,7 @@ impl<'a> Stage<'a> {
         })
     }
 
-    /// Of parts that other machines have made and left in the store.
+    /// Creates a build of parts that other machines made and left in the store.
     pub fn gather(contracts: &'a Contracts, task_id: String, entry: TaskEntry) -> Self {
         Self {
             contracts,
@@ -206,10 +202,10 @@ impl<'a> Stage<'a> {
         }
     }
 
-    /// Takes a part that is at a key of the store.
+    /// Adds a part that is stored under a key of the store.
     ///
     /// # Errors
-    /// `Contract`, when the build has that part already.
+    /// `Contract` if the build already has that part.
     pub fn take(&self, staged: StagedPart, key: String) -> Result<()> {
         let path = staged.part.path.clone();
         self.enter(staged)?;
@@ -219,11 +215,8 @@ impl<'a> Stage<'a> {
         Ok(())
     }
 
-    /// Adds rows of a part that another machine has made to what is compared, but for those of
-    /// subjects that were carried over into it.
-    ///
-    /// # Errors
-    /// `Store`, when the part cannot be read.
+    /// Adds the rows of a part that another machine made to the compared statistics, except rows of
+    /// subjects reused in it.
     pub fn add_made(
         &self,
         staged: &StagedPart,
@@ -257,20 +250,20 @@ impl<'a> Stage<'a> {
         self.place.lock().expect("nothing panics while holding it")
     }
 
-    /// Keeps statistics of what is added from here on.
+    /// Keeps statistics of everything added from here on.
     #[must_use]
     pub fn comparing(mut self, is_compared: IsCompared) -> Self {
         self.compared = is_compared.0.then(Mutex::default);
         self
     }
 
-    /// Notes what the build is judged against, and may carry over from, besides its inputs.
+    /// Records what the build is checked against, and may reuse from, besides its inputs.
     pub fn judged_against(mut self, against: Option<Digest>) -> Self {
         self.against = against;
         self
     }
 
-    /// Shows what is added from here on to an observer.
+    /// Passes parts added from here on to an observer.
     #[must_use]
     pub fn observed_by(mut self, observer: Option<&PartObserver>) -> Self {
         self.observer = observer.cloned();
@@ -281,21 +274,16 @@ impl<'a> Stage<'a> {
         self.compared.is_some()
     }
 
-    /// Adds the rows of a part of the last release to what the build is compared with.
-    ///
-    /// # Errors
-    /// `Store`, when the part cannot be read.
+    /// Adds the rows of a part of the last release to the statistics that the build is compared
+    /// with.
     pub fn add_before(&self, dataset_id: &str, bytes: Bytes) -> Result<()> {
         self.add_statistics_before(dataset_id, |reach, contract| {
             Statistics::of_part(reach, contract, bytes)
         })
     }
 
-    /// Adds the rows of a part of the last release that are not carried over to what the build is
-    /// compared with.
-    ///
-    /// # Errors
-    /// As [`Stage::add_before`].
+    /// Adds the rows of a part of the last release that are not reused to the statistics that the
+    /// build is compared with.
     pub fn add_others_before(&self, dataset_id: &str, carried: &CarriedRows) -> Result<()> {
         self.add_statistics_before(dataset_id, |reach, contract| {
             Statistics::of_others(reach, contract, carried)
@@ -315,7 +303,7 @@ impl<'a> Stage<'a> {
         Ok(())
     }
 
-    /// What the build is compared with, by dataset. It is taken: nothing is there afterwards.
+    /// Takes the compared statistics by dataset; afterwards none are left.
     pub fn take_compared(&self) -> BTreeMap<String, TwoBuilds> {
         self.compared
             .as_ref()
@@ -325,7 +313,7 @@ impl<'a> Stage<'a> {
             .unwrap_or_default()
     }
 
-    /// How far the sample of what was added so far reaches.
+    /// Returns the largest hash that the sample of the rows so far still accepts.
     fn reach(&self, dataset_id: &str, of: impl FnOnce(&TwoBuilds) -> &Statistics) -> u64 {
         let reach = |compared: &Mutex<BTreeMap<String, TwoBuilds>>| {
             compared
@@ -347,11 +335,11 @@ impl<'a> Stage<'a> {
         }
     }
 
-    /// Writes one table as a part. `carried` are rows of the last release's part that are taken
-    /// over into it.
+    /// Writes one table as a part. `carried` holds rows of the last release's part that are reused
+    /// in it.
     ///
     /// # Errors
-    /// As for [`stage`]; `Store`, when carried rows do not belong to this build.
+    /// As [`stage`]; `Store` if reused rows do not belong to this build.
     pub fn add(
         &self,
         table: BuiltTable,
@@ -359,11 +347,7 @@ impl<'a> Stage<'a> {
         lineage: Option<&Lineage>,
         carried: Option<&CarriedRows>,
     ) -> Result<()> {
-        let contract = self.contracts.get(&table.dataset_id);
-        let contract = contract.ok_or_else(|| {
-            Error::contract(format!("`{}` has no contract", table.dataset_id))
-                .context(self.task_id.clone())
-        })?;
+        let contract = self.contract(&table.dataset_id)?;
         fault::defect(&self.task_id);
         let path = part_path(&table.dataset_id, &contract.partition_by, &table.partition)?;
         let mut batch = batch::coded_batch(contract, &table.frame, inputs)?;
@@ -389,11 +373,11 @@ impl<'a> Stage<'a> {
         }
         let mut report = table.report;
         if lineage.is_some() {
-            // Of carried rows nobody has looked at the cells.
+            // The cells of reused rows were not examined.
             report.empty_columns = None;
         }
         let (mut rows, mut key_range) = (batch.num_rows(), part::key_range(&batch)?);
-        // Not kept where it is not needed: it is larger than the dictionaries.
+        // Dropped if not needed: it is larger than the dictionaries.
         if let Some(plain) = plain.filter(|_| carried.is_some()) {
             batch = plain;
         }
@@ -441,26 +425,139 @@ impl<'a> Stage<'a> {
         if let Some(see) = self.observer.as_ref().filter(|_| carried.is_none()) {
             see(&part, &batch);
         }
+        self.write(table.dataset_id, contract, part, &bytes)
+    }
+
+    /// Writes a part of the last release in which the records `before` are replaced by `now`; one of
+    /// the two may be missing, and so may the part. Returns how many records were kept, or why the
+    /// part does not fit ([`replaced::replace`]): then nothing is written.
+    ///
+    /// # Errors
+    /// As for [`stage`]; `Store`, when the part cannot be read.
+    ///
+    /// # Panics
+    /// When both tables are missing.
+    pub fn replace(
+        &self,
+        part: Option<(&Part, Bytes)>,
+        before: Option<(BuiltTable, &Inputs)>,
+        now: Option<(BuiltTable, &Inputs)>,
+    ) -> Result<std::result::Result<usize, String>> {
+        let (described, _) = now.as_ref().or(before.as_ref()).expect("one of the tables");
+        let (dataset_id, partition) = (described.dataset_id.clone(), described.partition.clone());
+        let contract = self.contract(&dataset_id)?;
+        let schema = Arc::new(arrow_schema(contract));
+        let rows_and_report = |table: Option<(BuiltTable, &Inputs)>| match table {
+            Some((table, inputs)) => {
+                let coded = batch::coded_batch(contract, &table.frame, inputs)?;
+                if table.rows == RowsAre::Unchecked {
+                    part::check_rows(contract, &table.partition, &coded)?;
+                }
+                Ok::<_, Error>((batch::plain(contract, &coded)?, Some(table.report)))
+            }
+            None => Ok((RecordBatch::new_empty(schema.clone()), None)),
+        };
+        let (before, before_report) = rows_and_report(before)?;
+        let (now, now_report) = rows_and_report(now)?;
+        let rows = part
+            .as_ref()
+            .map(|(part, bytes)| rows_of_part(bytes.clone(), &schema).context(|| part.path.clone()))
+            .transpose()?;
+        let other = |known: &Option<PartReport>| PartReport {
+            empty_columns: known
+                .as_ref()
+                .and_then(|report| report.empty_columns.clone()),
+            ..PartReport::default()
+        };
+        let replacement = Replacement {
+            before_report: before_report.clone().unwrap_or_else(|| other(&now_report)),
+            now_report: now_report.unwrap_or_else(|| other(&before_report)),
+            before,
+            now,
+        };
+        let known = part.as_ref().map(|(part, _)| *part).zip(rows.as_ref());
+        let ReplacedPart { rows, report, kept } =
+            match replaced::replace(contract, known, &replacement)? {
+                Ok(replaced) => replaced,
+                Err(reason) => return Ok(Err(reason)),
+            };
+        if rows.num_rows() == 0 {
+            // A bucket without records has a part only if it has findings, which are not known of
+            // unchanged subjects.
+            return Ok(match known {
+                Some((part, _)) if part.set_aside_from().is_none() => {
+                    Err(format!("no record of {} is left", part.path))
+                }
+                _ => Ok(0),
+            });
+        }
+        if self.is_comparing() {
+            self.add_statistics_before(&dataset_id, |reach, contract| {
+                Statistics::of(reach, contract, &replacement.before)
+            })?;
+            let reach = self.reach(&dataset_id, |builds| &builds.now);
+            let statistics = Statistics::of(reach, contract, &replacement.now)?;
+            self.compare(&dataset_id, |builds| {
+                builds.now.merge(statistics);
+                builds.carried_rows += kept as u64;
+            });
+        }
+        let groups: Vec<_> = row_groups::slices(&rows, 0..rows.num_rows()).collect();
+        let path = part_path(&dataset_id, &contract.partition_by, &partition)?;
+        let bytes = part::encode(contract, &self.task_id, self.entry.program(), None, &groups)
+            .context(|| path.clone())?;
+        let part = Part {
+            path,
+            task_id: self.task_id.clone(),
+            partition,
+            rows: rows.num_rows() as u64,
+            size_bytes: bytes.len() as u64,
+            sha256: Digest::of(&bytes),
+            key_range: part::key_range(&rows)?,
+            fingerprint: None,
+            report,
+        };
+        if let Some(see) = &self.observer {
+            see(&part, &rows);
+        }
+        self.write(dataset_id, contract, part, &bytes)?;
+        Ok(Ok(kept))
+    }
+
+    fn contract(&self, dataset_id: &str) -> Result<&'a Contract> {
+        self.contracts.get(dataset_id).ok_or_else(|| {
+            Error::contract(format!("`{dataset_id}` has no contract")).context(self.task_id.clone())
+        })
+    }
+
+    fn write(
+        &self,
+        dataset_id: String,
+        contract: &Contract,
+        part: Part,
+        bytes: &[u8],
+    ) -> Result<()> {
+        let path = part.path.clone();
         self.enter(StagedPart {
-            dataset_id: table.dataset_id,
+            dataset_id,
             schema_version: contract.version.clone(),
             is_carried: false,
             part,
         })?;
         let StagedAt::Home(staging) = self.place().clone() else {
             return Err(Error::store(format!(
-                "{path}: parts of this build are made by others"
+                "{path}: other machines make the parts of this build"
             )));
         };
-        staging.put(&path, &bytes)?;
+        staging.put(&path, bytes)?;
         fault::point("stage.part_written");
         Ok(())
     }
 
-    /// Takes a part of the last release over as it is; nothing is written.
+    /// Reuses a part of the last release unchanged; writes nothing.
     ///
     /// # Errors
-    /// `Contract`, when the build has that part already.
+    /// `Contract` if the build already has that part.
     pub fn carry(&self, dataset_id: &str, schema_version: &str, part: &Part) -> Result<()> {
         self.compare(dataset_id, |builds| builds.carried_rows += part.rows);
         self.enter(StagedPart {
@@ -477,24 +574,21 @@ impl<'a> Stage<'a> {
         match parts.insert(path.clone(), staged) {
             None => Ok(()),
             Some(_) => Err(Error::contract(format!(
-                "two tables of the build would be the part {path}"
+                "two tables of the build have the part path {path}"
             ))
             .context(self.task_id.clone())),
         }
     }
 
-    /// The bytes of a part that was written here.
-    ///
-    /// # Errors
-    /// `Store`, when it is not there or cannot be read.
+    /// Returns the bytes of a part that was written here.
     pub fn bytes(&self, part: &Part) -> Result<Bytes> {
         self.place().bytes(part)
     }
 
-    /// The parts so far, sorted by path.
+    /// Returns the parts so far, sorted by path.
     ///
     /// # Panics
-    /// When a thread panicked while it added one.
+    /// If a thread panicked while adding a part.
     pub fn parts(&self) -> Vec<StagedPart> {
         self.parts
             .lock()
@@ -504,12 +598,9 @@ impl<'a> Stage<'a> {
             .collect()
     }
 
-    /// Writes the build's description, from which on it is whole. `source_rows` is what became of
-    /// the rows it read, `findings` what needs attention about its sources, `notes` what is to be
-    /// told of its totals.
-    ///
-    /// # Errors
-    /// `Store`, when it cannot be written.
+    /// Writes the build's description, which completes it. `source_rows` counts the uses of the
+    /// source rows, `findings` lists problems of the sources that need attention, and `notes` are
+    /// reports about totals.
     pub fn finish(
         mut self,
         source_rows: BTreeMap<String, SourceRows>,
@@ -560,11 +651,8 @@ impl<'a> Stage<'a> {
     }
 }
 
-/// Finds the build that an interrupted run left for these inputs, judged against the same. Anything
-/// less than a whole one, each file as it was written, is none.
-///
-/// # Errors
-/// `Store`, when the folder cannot be read.
+/// Finds the build that an interrupted run left for these inputs, checked against the same release
+/// and acceptances. Returns none unless the build is complete and each file is intact.
 pub fn staged(
     home: &Home,
     task_id: &str,
@@ -580,7 +668,7 @@ pub fn staged(
         Err(error) => {
             tracing::warn!(
                 task.id = task_id,
-                "staged build is not readable and is made again: {error}"
+                "the staged build cannot be read and is built again: {error}"
             );
             return Ok(None);
         }
@@ -594,7 +682,7 @@ pub fn staged(
     if description.against.as_ref() != against {
         tracing::info!(
             task.id = task_id,
-            "the staged build was judged against another release, or with other acceptances, and is made again"
+            "the staged build was checked against another release or other acceptances and is built again"
         );
         return Ok(None);
     }
@@ -605,7 +693,7 @@ pub fn staged(
         if !is_intact {
             tracing::warn!(
                 task.id = task_id,
-                "staged part {} is damaged and the build is made again",
+                "the staged part {} is damaged and the task is built again",
                 part.path
             );
             return Ok(None);

@@ -1,6 +1,6 @@
-//! What the rows of a dataset look like, column by column: nulls, sums, distinct values, and a
-//! sample of whole records. Statistics of parts add up to those of the dataset, in any order and to
-//! the same figures, and take a bounded room whatever its size.
+//! Summarises the rows of a dataset by column: nulls, sums, distinct values, and a sample of whole
+//! records. Statistics of parts merge in any order into the same figures for the dataset, and their
+//! size is bounded.
 
 use pubdata_store::parquet_error;
 use std::collections::{BTreeMap, BTreeSet};
@@ -22,38 +22,38 @@ use pubdata_core::provenance::POINTERS;
 
 /// Numbers are kept in millionths: sums of integers do not depend on their order.
 pub const UNITS: i128 = 1_000_000;
-/// Records of the sample: enough for shares to a few percentage points. Which ones is decided by
-/// the hash of their ids, so that of two releases mostly the same records are in it.
+/// Number of sampled records, enough for shares within a few percentage points. The hash of the
+/// record id selects them, so the samples of two releases mostly hold the same records.
 const SAMPLE: usize = 2_048;
-/// Hashes that the number of distinct values is estimated from, to three percent; fewer values are
-/// counted.
+/// Number of hashes for the estimate of distinct values, accurate to three percent; fewer values
+/// are counted exactly.
 const DISTINCT: usize = 1_024;
-/// The largest numbers of a column, which its sum is also known without: a single record is no
+/// Number of largest values to exclude from a second sum: a single record must not look like a
 /// jump.
 const LARGEST: usize = 8;
 
-/// What the rows of a dataset look like.
+/// Statistics of the rows of a dataset.
 #[derive(Debug, Clone, Default)]
 pub struct Statistics {
     pub rows: u64,
-    /// By group of rows, then by column.
+    /// Statistics by group of rows, then by column.
     groups: BTreeMap<String, BTreeMap<String, ColumnStatistics>>,
-    /// By the hash of the record's id.
+    /// Sampled records by hash of the record id.
     sample: BTreeMap<u64, SampledRecord>,
-    /// Whether there are records outside of the sample.
+    /// True if there are records outside the sample.
     is_partial: bool,
 }
 
-/// What the values of a column look like.
+/// Statistics of the values of a column.
 #[derive(Debug, Clone, Default)]
 pub struct ColumnStatistics {
     pub values: u64,
     pub nulls: u64,
-    /// Of all numbers, in millionths and without their signs.
+    /// Sum of the absolute values of all numbers, in millionths.
     sum: i128,
     largest: Vec<i128>,
     hashes: BTreeSet<u64>,
-    /// Of as many hashes as are kept: a larger one is not wanted.
+    /// Largest kept hash once the set is full; larger hashes are not added.
     largest_hash: Option<u64>,
     pub is_number: bool,
     pub is_date: bool,
@@ -69,25 +69,25 @@ struct SampledRecord {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Cell {
     Null,
-    /// In millionths.
+    /// A number in millionths.
     Number(i128),
     Text(u64),
 }
 
-/// How the records of two samples differ.
+/// Differences between the records of two samples.
 #[derive(Debug, Default)]
 pub struct Changes {
-    /// Records of the earlier one.
+    /// Number of records in the earlier sample.
     pub records: usize,
-    /// Those of them that are not in the later one.
+    /// Number of those that are missing from the later sample.
     pub gone: usize,
-    /// Records in both, and of those the ones with another value, by column.
+    /// By column: the number of records in both samples, and of those whose value differs.
     pub columns: BTreeMap<String, (usize, usize)>,
 }
 
 impl ColumnStatistics {
-    /// The sum of all numbers without their signs and without the largest few, by the number of
-    /// values; none of fewer values than that.
+    /// Returns the mean of the absolute values without the largest few; none if there are no
+    /// further values.
     pub fn mean_without_largest(&self) -> Option<f64> {
         let count = self
             .values
@@ -100,7 +100,7 @@ impl ColumnStatistics {
         Some(sum as f64 / UNITS as f64 / count as f64)
     }
 
-    /// The number of distinct values; an estimate where there are many.
+    /// Returns the number of distinct values; an estimate if there are many.
     pub fn distinct(&self) -> f64 {
         match self.hashes.last() {
             Some(last) if self.hashes.len() == DISTINCT => {
@@ -150,7 +150,7 @@ impl ColumnStatistics {
         }
     }
 
-    /// Adds what is known of other rows.
+    /// Merges the statistics of other rows.
     pub fn merge(&mut self, other: &Self) {
         self.values += other.values;
         self.nulls += other.nulls;
@@ -166,18 +166,16 @@ impl ColumnStatistics {
 }
 
 impl Statistics {
-    /// Those of the rows of a batch, to be merged with others whose sample reaches as far. Rows are
-    /// grouped by what the contract's key enumerates, such as the metric that a value is of.
-    ///
-    /// # Errors
-    /// `Contract`, when there is no column `record_id`, or it is not text.
+    /// Computes the statistics of a batch, to merge with others whose sample has the same reach.
+    /// Rows are grouped by the key column whose values the contract lists, such as the metric of a
+    /// value.
     pub fn of(reach: u64, contract: &Contract, batch: &RecordBatch) -> Result<Self> {
         let mut statistics = Self {
             rows: batch.num_rows() as u64,
             ..Self::default()
         };
         let schema = batch.schema();
-        // How many words are known is judged by its own rule.
+        // A separate rule checks how many words are known.
         let is_of_words = |name: &str| {
             name == UNKNOWN_VALUES
                 || contract
@@ -245,10 +243,10 @@ impl Statistics {
         Ok(statistics)
     }
 
-    /// As [`Statistics::of`], of the rows of a part.
+    /// Like [`Statistics::of`], for the rows of a part.
     ///
     /// # Errors
-    /// `Store`, when the bytes are not a readable part.
+    /// `Store` if the bytes are not a readable part.
     pub fn of_part(reach: u64, contract: &Contract, bytes: Bytes) -> Result<Self> {
         let builder = ParquetRecordBatchReaderBuilder::try_new(bytes).map_err(parquet_error)?;
         let roots = builder
@@ -271,10 +269,7 @@ impl Statistics {
         Ok(statistics)
     }
 
-    /// As [`Statistics::of`], of the rows of a part that are not carried over from it or into it.
-    ///
-    /// # Errors
-    /// `Store`, when rows cannot be read.
+    /// Like [`Statistics::of`], for the rows of a part that are not reused from it or in it.
     pub fn of_others(reach: u64, contract: &Contract, carried: &CarriedRows) -> Result<Self> {
         let mut statistics = Self::default();
         for group in carried.groups() {
@@ -291,7 +286,7 @@ impl Statistics {
         Ok(())
     }
 
-    /// The largest hash of a record's id that can come into the sample.
+    /// Returns the largest hash of a record id that can enter the sample.
     pub fn reach(&self) -> u64 {
         self.sample
             .last_key_value()
@@ -299,7 +294,7 @@ impl Statistics {
             .map_or(u64::MAX, |(hash, _)| *hash)
     }
 
-    /// Adds those of other rows.
+    /// Merges the statistics of other rows.
     pub fn merge(&mut self, other: Self) {
         self.rows += other.rows;
         for (group, columns) in other.groups {
@@ -316,7 +311,8 @@ impl Statistics {
         }
     }
 
-    /// By group and column; one group without a name where the key enumerates nothing.
+    /// Returns statistics by group and column. A contract whose key has no listed values makes one
+    /// group without a name.
     pub fn columns(&self) -> impl Iterator<Item = (&str, &str, &ColumnStatistics)> {
         self.groups.iter().flat_map(|(group, columns)| {
             columns
@@ -329,7 +325,7 @@ impl Statistics {
         self.groups.get(group)?.get(name)
     }
 
-    /// Names of the columns of any group.
+    /// Returns the names of the columns of any group.
     pub fn names(&self) -> BTreeSet<&str> {
         self.groups
             .values()
@@ -337,7 +333,7 @@ impl Statistics {
             .collect()
     }
 
-    /// The values of a column over all groups.
+    /// Merges the statistics of a column over all groups.
     pub fn over_groups(&self, name: &str) -> ColumnStatistics {
         let mut all = ColumnStatistics::default();
         self.groups
@@ -347,7 +343,7 @@ impl Statistics {
         all
     }
 
-    /// The numbers of a column in the sample, in order.
+    /// Returns the sampled numbers of a column in ascending order.
     pub fn sampled(&self, group: &str, name: &str) -> Vec<f64> {
         let number = |record: &SampledRecord| match record.cell(name) {
             Some(Cell::Number(number)) if record.group == group => {
@@ -360,7 +356,7 @@ impl Statistics {
         numbers
     }
 
-    /// How the records of the earlier sample are in the later one, as far as both reach.
+    /// Compares the records of the earlier sample with the later one, as far as both samples reach.
     pub fn changes(&self, later: &Self) -> Changes {
         let reach = |statistics: &Self| {
             if statistics.is_partial {
@@ -402,8 +398,8 @@ impl SampledRecord {
     }
 }
 
-/// The column by which rows are told apart before they are compared: the first of the key whose
-/// values the contract lists.
+/// Returns the column that groups rows before they are compared: the first key column whose values
+/// the contract lists.
 fn group_column(contract: &Contract) -> Option<&str> {
     let is_listed = |name: &&String| {
         !contract.partition_by.contains(name)
@@ -418,7 +414,7 @@ fn group_column(contract: &Contract) -> Option<&str> {
         .map(String::as_str)
 }
 
-/// A column whose cells are numbers, or texts that are known by their hashes.
+/// A column whose cells are numbers, or texts represented by their hashes.
 struct Cells<'a> {
     array: &'a dyn Array,
 }
@@ -439,7 +435,7 @@ impl<'a> Cells<'a> {
         matches!(self.array.data_type(), DataType::Date32)
     }
 
-    /// Gives every cell with its row.
+    /// Passes every cell to `take`, with its row.
     fn each(&self, take: impl FnMut(usize, Cell)) {
         match self.array.data_type() {
             DataType::Utf8 => self.each_text(take),
@@ -544,7 +540,7 @@ fn millionths(units: i128, scale: i8) -> i128 {
     }
 }
 
-/// Of eight bytes at a time: any hash will do that is the same on all machines.
+/// Hashes eight bytes at a time. Any hash that is the same on all machines would do.
 fn hash(bytes: &[u8]) -> u64 {
     let (words, rest) = bytes.as_chunks::<8>();
     let mut last = [0; 8];
@@ -555,7 +551,7 @@ fn hash(bytes: &[u8]) -> u64 {
     mixed(hash ^ u64::from_le_bytes(last))
 }
 
-/// The last steps of SplitMix64.
+/// Applies the last steps of SplitMix64.
 fn mixed(hash: u64) -> u64 {
     let hash = (hash ^ (hash >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     let hash = (hash ^ (hash >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);

@@ -1,6 +1,6 @@
-//! The lines about its subjects that the footer of a sharded build's part has: `KEY FINGERPRINT
-//! ROWS`, with `-` for a subject that is to be built again whenever its shard is. The rows stand in
-//! the order of the keys.
+//! Reads and writes the footer lines about the subjects of a sharded part: `KEY FINGERPRINT ROWS`,
+//! with `-` for a subject that is rebuilt whenever its shard is. The part's rows are in the order
+//! of the keys.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -8,25 +8,25 @@ use std::ops::Range;
 use pubdata_core::error::{Error, Result};
 use pubdata_core::ids::Digest;
 
-/// Key of the lines among the footer's entries.
+/// Footer key of the lines.
 pub const SUBJECTS: &str = "subjects";
 const NO_FINGERPRINT: &str = "-";
 
-/// What a part of a sharded build was made from.
+/// The inputs of a part of a sharded build.
 #[derive(Debug, Clone)]
 pub struct Lineage {
-    /// Of the subjects and their fingerprints: an equal one means an equal part.
+    /// Hash of the subjects and their fingerprints: an equal one means an equal part.
     pub fingerprint: Digest,
-    /// The subjects that the rows are of by their keys; those that are to be built again without a
-    /// fingerprint. None, when rows are not told apart by them.
+    /// Fingerprints of the part's subjects by key; subjects to be rebuilt have none. The whole map
+    /// is none if rows are not distinguished by subject.
     pub subjects: Option<BTreeMap<String, Option<Digest>>>,
 }
 
-/// The footer's lines, with the number of rows that each subject has in the part; none means that
-/// it has no rows.
+/// Formats the footer lines, with the number of rows of each subject in the part; subjects absent
+/// from `rows` have no rows.
 ///
 /// # Errors
-/// `Store`, when rows are of a subject that the part was not made from.
+/// `Store` if rows belong to a subject that is not among `subjects`.
 pub fn lines(
     subjects: &BTreeMap<String, Option<Digest>>,
     rows: &BTreeMap<&str, usize>,
@@ -36,7 +36,7 @@ pub fn lines(
         .find(|subject| !subjects.contains_key(**subject))
     {
         return Err(Error::store(format!(
-            "rows are of {subject}, which is no subject of the shard"
+            "rows belong to {subject}, which is not a subject of the shard"
         )));
     }
     let line = |(key, fingerprint): (&String, &Option<Digest>)| {
@@ -55,17 +55,17 @@ pub fn lines(
 #[derive(Debug, Clone)]
 pub struct PartSubject {
     pub key: String,
-    /// None, when it is to be built again.
+    /// None if the subject is to be rebuilt.
     pub fingerprint: Option<Digest>,
-    /// Its rows in the part.
+    /// Row range of the subject in the part.
     pub rows: Range<usize>,
 }
 
 impl PartSubject {
-    /// Reads the footer's lines.
+    /// Parses the footer lines.
     ///
     /// # Errors
-    /// `Store`, naming the first line that is none.
+    /// `Store`, with the first invalid line.
     pub fn all(lines: &str) -> Result<Vec<Self>> {
         let mut subjects: Vec<Self> = Vec::new();
         for line in lines.lines() {
@@ -77,7 +77,7 @@ impl PartSubject {
             });
             subjects.push(subject.ok_or_else(|| {
                 Error::store(format!(
-                    "`{line}` is no line about the next subject of a part"
+                    "`{line}` does not describe the next subject of a part"
                 ))
             })?);
         }

@@ -1,4 +1,4 @@
-//! The values of a column chunk: how each is written, compared and described.
+//! Writes, compares and summarises the values of a column chunk.
 
 use std::cmp::Ordering;
 use std::hash::Hash;
@@ -16,24 +16,24 @@ use polars::prelude::{InitHashMaps, PlHashMap};
 
 const IS_OF_OLD_FORM: bool = false;
 
-/// Values by their place.
+/// Values by index.
 pub trait Values {
     fn count(&self) -> usize;
 
     fn compare(&self, one: u32, other: u32) -> Ordering;
 
-    /// Adds a value as a page of plain ones has it.
+    /// Appends a value as in a PLAIN-encoded page.
     fn write(&self, place: u32, page: &mut Vec<u8>);
 
-    /// A value as an index of pages has it.
+    /// Returns a value as in a page index.
     fn index_bytes(&self, place: u32) -> Vec<u8>;
 
-    /// The bytes of a text; zero of what is no text.
+    /// Returns the length of a text in bytes; zero for other values.
     fn text_bytes(&self, place: u32) -> usize;
 
     fn insert_into(&self, filter: &mut Sbbf, place: u32);
 
-    /// What is said of a chunk with such a least and greatest value, and so many nulls.
+    /// Returns the chunk statistics for these minimum and maximum indexes and this number of nulls.
     fn statistics(&self, ends: Option<(u32, u32)>, nulls: u64, is_signed: bool) -> Statistics;
 }
 
@@ -73,7 +73,7 @@ impl Values for StringArray {
     }
 }
 
-/// Numbers of 32 bits, and days.
+/// 32-bit numbers and days.
 impl Values for Vec<i32> {
     fn count(&self) -> usize {
         self.len()
@@ -108,7 +108,7 @@ impl Values for Vec<i32> {
     }
 }
 
-/// Numbers of 64 bits.
+/// 64-bit numbers.
 impl Values for Int64Array {
     fn count(&self) -> usize {
         self.len()
@@ -143,7 +143,7 @@ impl Values for Int64Array {
     }
 }
 
-/// Decimals of more digits than a word of 64 bits has: units in so many bytes, the highest first.
+/// Decimals too long for a 64-bit word: units in `width` bytes, big-endian.
 pub struct Decimals {
     units: Vec<i128>,
     width: usize,
@@ -200,19 +200,19 @@ fn both<T>(ends: Option<(u32, u32)>, value: impl Fn(u32) -> T) -> (Option<T>, Op
     )
 }
 
-/// The numbers of a chunk, each once, and for each row which of them it has.
+/// The distinct numbers of a chunk, with an index per row.
 pub enum CodedNumbers {
     Whole(UInt32Array, Vec<i32>),
     Decimals(UInt32Array, Decimals),
 }
 
 impl CodedNumbers {
-    /// Whether a column is one of them, however many differ: a dictionary of all its rows is still
-    /// a dictionary page.
+    /// Reports whether a column can be coded, however many values are distinct: a dictionary of all
+    /// its rows must still fit a dictionary page.
     pub fn are_in(column: &ArrayRef) -> bool {
         let is_one = match column.data_type() {
             DataType::Int32 | DataType::Date32 => true,
-            // Fewer digits are integers in the file.
+            // Decimals with fewer digits are integers in the file.
             DataType::Decimal128(precision, _) => *precision > 18,
             _ => false,
         };
@@ -224,7 +224,7 @@ impl CodedNumbers {
                 .is_some_and(|width| column.len() * width < DEFAULT_DICTIONARY_PAGE_SIZE_LIMIT)
     }
 
-    /// Those of a column. `width` is the bytes that one takes in the file.
+    /// Codes a column. `width` is the number of bytes of a value in the file.
     pub fn of(column: &ArrayRef, width: usize) -> Option<Self> {
         if !Self::are_in(column) {
             return None;
@@ -253,7 +253,7 @@ where
     let mut places: PlHashMap<T::Native, u32> = PlHashMap::new();
     let mut values = Vec::new();
     let mut last = None;
-    // What stands where a value is null is one too, and no row names it.
+    // The placeholder under a null is a value too, but no row refers to it.
     let place = |value: &T::Native| match last {
         Some((known, place)) if known == *value => place,
         _ => {

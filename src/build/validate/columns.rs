@@ -11,7 +11,7 @@ use pubdata_core::contract::{Column, Day, Severity, parse_decimal};
 /// items, and the form of `record_id`.
 ///
 /// # Errors
-/// `Config`, when a type's rule does not fit its physical representation.
+/// `Config` if a type's rule does not fit its physical representation.
 pub fn check(contract: &Contract, frame: &DataFrame) -> Result<Vec<Breach>> {
     let is_checked =
         |column: &&Column| column.name != "validation_status" && column.name != "warnings";
@@ -95,7 +95,7 @@ fn broken_rules(contract: &Contract, column: &Column, cells: &Series) -> Result<
             let limit = 10i128.saturating_pow(u32::from(column_type.precision));
             let is_too_long = |units: i128| units <= -limit || units >= limit;
             let rows = if column_type.is_decimal_text() {
-                // Most are whole and far from too long: nobody has to know which number it is.
+                // Most numbers are whole and far below the limit: they need no parsing.
                 let is_short = |text: &str| {
                     text.len() + usize::from(column_type.scale.unsigned_abs())
                         <= usize::from(column_type.precision)
@@ -147,7 +147,7 @@ fn broken_rules(contract: &Contract, column: &Column, cells: &Series) -> Result<
     Ok(broken)
 }
 
-/// The rows whose text, or one text of whose list, is not accepted; nulls are.
+/// Returns rows whose text, or any text of whose list, is not accepted. Nulls are accepted.
 fn rows_unlike(
     column: &Column,
     cells: &Series,
@@ -173,7 +173,7 @@ mod tests {
     use pubdata_core::declared::DeclarationFiles;
     use pubdata_core::pipeline::Declarations;
 
-    /// Figures as filed have 28 digits at most, ten of them behind the point.
+    /// Reported figures have at most 28 digits, ten of them after the decimal point.
     #[test]
     fn decimals_of_too_many_digits_are_found_however_they_are_written() {
         let declarations = Declarations::load(DeclarationFiles::built_in()).unwrap();

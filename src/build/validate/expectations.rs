@@ -1,26 +1,25 @@
-//! Decides from the totals of a dataset whether it may be published. For samples floors of absolute
-//! size are lifted, shares never are.
+//! Decides from the totals of a dataset whether it may be published. Samples are exempt from
+//! absolute floors, never from shares.
 
 use std::collections::BTreeMap;
 
 use super::{CheckedTable, Expectations, Issue, PartReport, Refusal, Verdict};
 use pubdata_core::pipeline::FEWEST_ROWS_FOR_WARNED_SHARE;
 
-/// Fewer rows than the declared floor.
+/// Fewer rows than the declared minimum.
 pub const FLOOR: &str = "floor";
-/// More rows or bytes lost against the last release than declared.
+/// More rows or bytes lost since the last release than declared.
 pub const SHRINK: &str = "shrink";
-/// A larger share of records set aside than declared.
+/// A larger share of records in quarantine than declared.
 pub const QUARANTINED: &str = "quarantined";
-/// Columns that are far from those of the last release.
+/// Columns that differ too far from the last release.
 pub const DRIFT: &str = "drift";
-/// A share of rows without a known word that has grown since the last release by more than
-/// declared.
+/// The share of rows without a known word has grown by more than declared since the last release.
 pub const MEANING: &str = "meaning";
 /// A larger share of rows with a warning than declared.
 pub const WARNED: &str = "warned";
 
-/// Adds the verdict on the totals; without expectations only findings that block by themselves do.
+/// Adds the verdict on the totals. Without expectations, only issues of severity `block` block.
 pub fn judge(
     checked: CheckedTable,
     expectations: Option<&Expectations>,
@@ -90,7 +89,7 @@ pub fn judge(
     }
 }
 
-/// Says what a finding is about: record and detail.
+/// Formats an issue as an example: record and detail.
 pub fn example_of(issue: &Issue) -> String {
     format!(
         "{}: {}",
@@ -99,30 +98,30 @@ pub fn example_of(issue: &Issue) -> String {
     )
 }
 
-/// The totals of a task's dataset.
+/// Totals of a task's dataset.
 #[derive(Debug)]
 pub struct Counts<'a> {
-    /// Published.
+    /// Number of published rows.
     pub rows: u64,
-    /// Records set aside, by rule.
+    /// Number of quarantined records by rule.
     pub quarantined: &'a BTreeMap<String, u64>,
-    /// Rows published with a warning, by code.
+    /// Number of rows published with a warning, by code.
     pub warnings: &'a BTreeMap<String, u64>,
 }
 
-/// What the totals of a dataset say.
+/// Result of checking the totals of a dataset.
 #[derive(Debug, Default)]
 pub struct Totals {
-    /// Why it must not be published; empty when it may.
+    /// Reasons why the dataset must not be published; empty if it may.
     pub blocked: Vec<Refusal>,
-    /// Ceilings of rows that were passed.
+    /// Upper limits on rows that were exceeded.
     pub notes: Vec<String>,
-    /// Ceilings of growth since the last release that were passed.
+    /// Upper limits on growth since the last release that were exceeded.
     pub growth: Vec<String>,
 }
 
-/// Decides from the totals of a task's dataset whether it may be published. Floors of absolute size
-/// are lifted for samples; the contract and all shares never are. `example` finds a finding of a
+/// Decides from the totals of a task's dataset whether it may be published. Samples are exempt from
+/// absolute floors, never from the contract or from shares. `example` returns an example issue of a
 /// rule.
 pub fn judge_totals(
     expectations: &Expectations,
@@ -233,7 +232,7 @@ pub fn judge_totals(
     }
 }
 
-/// Whether the share of records set aside is worth a warning, from what a part says of itself.
+/// Reports whether the share of quarantined records warrants a warning, from the counts of a part.
 pub fn is_above_warning_level(
     expectations: &Expectations,
     rows: u64,

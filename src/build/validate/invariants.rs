@@ -1,4 +1,4 @@
-//! Checks the contract's rules that tie columns of a row, or the rows of a group, to each other.
+//! Checks the contract's rules that relate columns of a row, or rows of a group, to each other.
 
 use polars::prelude::*;
 use rayon::prelude::*;
@@ -10,10 +10,10 @@ use super::{
 use crate::normalise::FewTexts;
 use pubdata_core::contract::{Column, Condition, Invariant, Rule};
 
-/// Checks every invariant of the contract; `earlier` are the breaches of other rules.
+/// Checks every invariant of the contract. `earlier` holds the breaches of other rules.
 ///
 /// # Errors
-/// `Config`, when a rule does not fit the columns it names.
+/// `Config` if a rule does not fit the columns that it names.
 pub fn check(contract: &Contract, frame: &DataFrame, earlier: &[Breach]) -> Result<Vec<Breach>> {
     let of_rows = |invariant: &Invariant| match invariant.rule {
         Rule::SumWithin => Ok(Vec::new()),
@@ -21,7 +21,7 @@ pub fn check(contract: &Contract, frame: &DataFrame, earlier: &[Breach]) -> Resu
             check_rows(contract, frame, invariant).context(|| format!("rule `{}`", invariant.code))
         }
     };
-    // Of several errors the first rule's is told, whichever thread was first.
+    // If several rules fail, the error of the first rule is reported, whichever thread was first.
     let results: Vec<Result<Vec<Breach>>> = contract.invariants.par_iter().map(of_rows).collect();
     let mut by_rule = results.into_iter().collect::<Result<Vec<_>>>()?;
     let all = earlier.iter().chain(by_rule.iter().flatten());
@@ -102,7 +102,7 @@ fn broken_rows(
     };
     Ok(match invariant.rule {
         Rule::ExactlyOneOf => {
-            // Exactly one is there when one is, and no two are.
+            // Exactly one has a value if any has one and no two have one.
             let pairs = present.iter().enumerate().flat_map(|(place, one)| {
                 present[..place]
                     .iter()
@@ -191,20 +191,20 @@ fn broken_rows(
     })
 }
 
-/// Rows of which both are so; none where one is so of none, as nearly always. Polars would fill a
-/// buffer with zeros for it.
+/// Combines two masks with "and". Returns none if one of them is all false, the usual case: polars
+/// would fill a buffer with zeros for it.
 fn both(one: &BooleanChunked, other: &BooleanChunked) -> Option<BooleanChunked> {
     (one.any() && other.any()).then(|| one & other)
 }
 
-/// The rows in which a rule is broken; none where it names no column, or nothing breaks it.
+/// Returns the rows that break a rule; empty if the rule names no column or no row breaks it.
 fn broken(is_broken: Option<BooleanChunked>) -> Vec<usize> {
     is_broken.map_or_else(Vec::new, |is_broken| rows_where(&is_broken))
 }
 
-/// Checks totals of groups. A group with a null, or with fewer rows than the condition lists
-/// values, has no total to check. A row that is set aside anyway hides no total of the others by
-/// its null.
+/// Checks the totals of groups. A group with a null, or with fewer rows than the condition lists
+/// values, has no total to check. A null in a row that is quarantined anyway does not exempt the
+/// other rows.
 fn sum_within(
     contract: &Contract,
     frame: &DataFrame,
@@ -251,7 +251,7 @@ fn sum_within(
         .map(texts)
         .collect::<Result<_>>()?;
     let keys: Vec<&StringChunked> = keys.iter().map(Series::str).collect::<PolarsResult<_>>()?;
-    // Unscaled units are integers, exact in a double.
+    // Unscaled units are integers, which a double holds exactly.
     let numbers = |column: &&Column| {
         Ok(frame
             .column(&column.name)?
@@ -281,7 +281,7 @@ fn sum_within(
             .fold(group.sum, |sum, number| Some(sum? + number?));
     }
 
-    // The slack only absorbs a tolerance that binary floating point cannot hold.
+    // The slack only absorbs a tolerance that binary floating point cannot represent.
     let slack = 1e-6;
     let expected = (total - tolerance) * units - slack..=(total + tolerance) * units + slack;
     let mut breaches = Vec::new();
@@ -310,9 +310,9 @@ fn sum_within(
     Ok(breaches)
 }
 
-/// Rows whose columns add up.
+/// Rows whose columns are summed together.
 struct Group {
-    /// None as soon as one of the cells is null.
+    /// Sum of the cells; none as soon as one of them is null.
     sum: Option<f64>,
     rows: Vec<usize>,
 }
@@ -326,7 +326,7 @@ impl Default for Group {
     }
 }
 
-/// The rows a condition is about; a null is none of its values.
+/// Returns a mask of the rows that meet a condition; a null never does.
 fn holds(contract: &Contract, frame: &DataFrame, condition: &Condition) -> Result<BooleanChunked> {
     let column = column_of(contract, &condition.column)?;
     if matches!(
@@ -348,7 +348,7 @@ fn holds(contract: &Contract, frame: &DataFrame, condition: &Condition) -> Resul
     };
     if let Some(FewTexts { values, places }) = FewTexts::of(texts.str()?) {
         let wanted: Vec<bool> = values.into_iter().map(is_wanted).collect();
-        // A row without a text has a place beyond all of them.
+        // The index of a row without a text is beyond the end of `wanted`.
         return Ok(BooleanChunked::from_iter_values(
             "holds".into(),
             places

@@ -1,5 +1,5 @@
-//! Drops rows that only repeat another, and finds rows that contradict each other under one key.
-//! What most of them say stands; without a majority none is published.
+//! Drops rows that repeat another row, and finds rows that contradict each other under one key. A
+//! version shared by most rows of a key is kept; without a majority none is published.
 
 use std::cmp::Ordering;
 use std::collections::HashMap;
@@ -10,31 +10,28 @@ use polars::prelude::*;
 use super::{Breach, Contract, POINTERS, Result, show_key};
 use pubdata_core::contract::Severity;
 
-/// Rows of which each is compared with each other; more are put into a table.
+/// Maximum number of rows to compare pairwise; larger groups use a hash table.
 const FEW: usize = 16;
 
-/// A table in which no row repeats another.
+/// A table without repeated rows.
 pub struct Distinct {
     pub frame: DataFrame,
     /// Pointers of the rows that were dropped.
     pub dropped: Vec<u64>,
-    /// Whether no row had the key of another before any was dropped.
+    /// True if all keys were distinct before any row was dropped.
     are_keys_distinct: bool,
-    /// Whether every row comes after the one before it in the contract's order: then no two are
-    /// equal in it, and there is nothing to sort.
+    /// True if the rows strictly ascend in the contract's order. Then no two are equal in it, and
+    /// no sort is needed.
     pub is_rising: bool,
-    /// How many rows said the same, by the row that was kept of them; one, where it is not here.
+    /// Number of equal rows that each kept row represents, by row; one for rows that are not
+    /// listed.
     said: HashMap<usize, usize>,
 }
 
-/// Keeps one of the rows that are equal in everything but the place they were read from, namely the
-/// one read first.
+/// Keeps the first of the rows that differ only in their source pointers.
 ///
-/// Publishers repeat whole lines (data.census.gov does when several parts of a table are selected);
-/// that is no contradiction.
-///
-/// # Errors
-/// `Format`, when the frame lacks a key column or the pointers: a programming error.
+/// Publishers repeat whole lines, which is no contradiction. For example, data.census.gov does so
+/// when several parts of a table are selected.
 pub fn drop_repeated(contract: &Contract, frame: DataFrame) -> Result<Distinct> {
     let (keys, order) = neighbours_of_both(&frame, &contract.primary_key, &contract.sort_by)?;
     let is_rising = order.is_rising(contract.sort_by.len());
@@ -106,12 +103,9 @@ pub fn drop_repeated(contract: &Contract, frame: DataFrame) -> Result<Distinct> 
     })
 }
 
-/// Finds different rows under one primary key, and different keys under one record id. Where more
-/// than half of the rows of a key say the same, that is what the source says and the others are set
-/// aside; otherwise none of them can be trusted.
-///
-/// # Errors
-/// `Format`, when the frame lacks a key column or `record_id`: a programming error.
+/// Finds different rows under one primary key, and different keys under one record id. If more than
+/// half of the rows of a key are equal, that version is kept and the others are quarantined.
+/// Otherwise all rows of the key are quarantined.
 pub fn check(contract: &Contract, distinct: &Distinct) -> Result<Vec<Breach>> {
     let Distinct {
         frame,
@@ -183,8 +177,8 @@ pub fn check(contract: &Contract, distinct: &Distinct) -> Result<Vec<Breach>> {
     Ok(breaches)
 }
 
-/// Groups of two and more rows that are equal in the columns, all of them there; a missing key is
-/// another rule's finding.
+/// Returns groups of two or more rows with equal values in the columns. Rows with a null in them
+/// are ignored: another rule reports missing keys.
 fn repeated_rows(
     frame: &DataFrame,
     names: &[String],
@@ -207,8 +201,8 @@ fn repeated_rows(
         .collect())
 }
 
-/// Whether no two rows are equal, as far as it shows where rows are almost in order: those that the
-/// first columns leave equal are together and few, and are compared each with each.
+/// Returns true if no two rows are equal. Works for rows that are almost in order: rows with equal
+/// first columns are adjacent and few, and are compared pairwise. False means unknown.
 fn are_distinct(frame: &DataFrame, neighbours: &Neighbours) -> Result<bool> {
     let others = frame.columns()[neighbours.in_order..]
         .iter()
@@ -227,7 +221,7 @@ fn are_distinct(frame: &DataFrame, neighbours: &Neighbours) -> Result<bool> {
     Ok(true)
 }
 
-/// Whether the only column is one of texts, and no two of them are equal.
+/// Returns true if the only column is a text column and no two of its texts are equal.
 fn are_texts_distinct(keys: &DataFrame) -> bool {
     let [column] = keys.columns() else {
         return false;
@@ -235,7 +229,7 @@ fn are_texts_distinct(keys: &DataFrame) -> bool {
     let Some(texts) = column.str().ok().filter(|texts| texts.null_count() == 0) else {
         return false;
     };
-    // Of equal hashes the table of all keys says whether the texts are.
+    // If hashes collide, the caller's table of all keys decides.
     let (hashing, mut seen) = (
         PlRandomState::default(),
         PlHashSet::with_capacity(texts.len()),
@@ -246,9 +240,9 @@ fn are_texts_distinct(keys: &DataFrame) -> bool {
         .all(|text| seen.insert(hashing.hash_one(text)))
 }
 
-/// How each row but the first compares with the one before it by the first columns, which never
-/// fall, and how many columns those are. Nulls come first, as in every sort here; a type without an
-/// obvious order ends them.
+/// Order of each row relative to the row before it, by the leading columns in which rows never
+/// descend; and the number of these columns. Nulls come first, as in every sort here. A column of a
+/// type without an obvious order ends the list.
 #[derive(Clone)]
 struct Neighbours {
     order: Vec<Ordering>,
@@ -256,7 +250,7 @@ struct Neighbours {
 }
 
 impl Neighbours {
-    /// Adds columns up to one that falls.
+    /// Adds columns until one descends.
     fn refine(&mut self, frame: &DataFrame, names: &[String]) -> Result<()> {
         for name in names {
             let series = frame.column(name)?.as_materialized_series();
@@ -281,7 +275,8 @@ impl Neighbours {
         Ok(())
     }
 
-    /// Whether every row comes after the one before it by so many columns, which are all.
+    /// Returns true if all `columns` columns are in order and every row comes strictly after the
+    /// one before it.
     fn is_rising(&self, columns: usize) -> bool {
         self.in_order == columns && self.order.iter().all(|order| order.is_lt())
     }
@@ -296,7 +291,8 @@ fn neighbours(frame: &DataFrame, names: &[String]) -> Result<Neighbours> {
     Ok(neighbours)
 }
 
-/// By the columns of a key and by those of an order, which mostly begin with the same.
+/// Compares neighbours by the columns of a key and by those of an order, which mostly share a
+/// prefix.
 fn neighbours_of_both(
     frame: &DataFrame,
     key: &[String],
@@ -320,7 +316,7 @@ fn neighbours_of_both(
 
 type IsEqual<'f> = Box<dyn Fn(usize, usize) -> bool + 'f>;
 
-/// Whether two cells of a column are equal.
+/// Returns a function that reports whether two cells of a column are equal.
 fn equality(column: &Column) -> Result<IsEqual<'_>> {
     let series = column.as_materialized_series();
     Ok(match series.dtype() {
@@ -328,13 +324,13 @@ fn equality(column: &Column) -> Result<IsEqual<'_>> {
             let texts = series.str()?;
             Box::new(|a, b| texts.get(a) == texts.get(b))
         }
-        // Which floats are equal is not asked here: a table of all keys is.
+        // Float equality is left to the hash table of all keys.
         DataType::Float32 | DataType::Float64 => Box::new(|_, _| true),
         _ => Box::new(|a, b| series.get(a).ok() == series.get(b).ok()),
     })
 }
 
-/// Settles the order of neighbours that are equal so far; false as soon as one falls.
+/// Breaks ties between neighbours with another column. Returns false as soon as one descends.
 fn refine<T: Copy>(
     order: &mut [Ordering],
     mut cells: impl Iterator<Item = T>,
@@ -353,7 +349,7 @@ fn refine<T: Copy>(
     true
 }
 
-/// Cells of equal texts often share their bytes.
+/// Compares texts; cells with equal texts often share their bytes, so pointers are compared first.
 fn compare_texts(above: &Option<&str>, below: &Option<&str>) -> Ordering {
     match (above, below) {
         (Some(above), Some(below)) if std::ptr::eq(*above, *below) => Ordering::Equal,

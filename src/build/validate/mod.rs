@@ -1,7 +1,7 @@
-//! Splits a built table into rows that keep their contract and findings that go to quarantine, and
-//! decides from the totals whether the part may be published. Grain: one verdict per dataset and
-//! partition. Rules come from `schemas/`, totals from `pipelines/`; no rule about one agency lives
-//! here, and nothing is repaired.
+//! Splits a built table into rows that satisfy their contract and issues for the quarantine, and
+//! decides from the totals whether the part may be published. Returns one verdict per dataset and
+//! partition. Rules come from `schemas/`, limits on totals from `pipelines/`. This module holds no
+//! rule about one agency and repairs nothing.
 
 mod columns;
 mod expectations;
@@ -32,53 +32,54 @@ pub use expectations::{
 };
 pub use quarantine::{MAX_RECORD, quarantine_table};
 
-/// A built table before its contract was checked.
+/// A built table before its contract is checked.
 pub struct Candidate {
     pub dataset_id: String,
-    /// Contract column and value of each key of the partition.
+    /// Value of each partition key, by contract column.
     pub partition: BTreeMap<String, String>,
-    /// The contract's columns in the conventions of [`Physical`]; `validation_status` and
+    /// The contract's columns, represented as [`Physical`] describes; `validation_status` and
     /// `warnings` may be missing.
     pub frame: DataFrame,
-    /// Findings of decode and normalise. Those that quarantine have no row in the frame; a warning
-    /// whose record is a `record_id` of the frame becomes a code in that row's `warnings`.
+    /// Issues from decode and normalise. Records of severity `quarantine` have no row in the frame.
+    /// A warning whose record is a `record_id` of the frame becomes a code in that row's
+    /// `warnings`.
     pub issues: Vec<Issue>,
 }
 
-/// What validation decided.
+/// Result of validation.
 #[derive(Debug)]
 pub struct Verdict {
     /// The rows that passed, in contract column order, sorted by `sort_by` and then `record_id`.
     pub frame: DataFrame,
-    /// One finding per record and broken rule, sorted.
+    /// One issue per record and broken rule, sorted.
     pub quarantine: Vec<Issue>,
-    /// Counts for the manifest. A record that breaks several rules counts once, under the first of
-    /// them by name.
+    /// Counts for the manifest. A record that breaks several rules counts once, under the first by
+    /// name.
     pub report: PartReport,
-    /// Pointer numbers, four each, of all rows of the sources that the records set aside here were
-    /// made from.
+    /// Pointer numbers, four each, of all source rows from which the quarantined records were made.
     pub quarantined_pointers: Vec<u64>,
-    /// The same of rows that repeat another row exactly and were dropped.
+    /// Pointer numbers of dropped rows that exactly repeat another row.
     pub repeated: Vec<u64>,
-    /// Why the part must not be published; empty when it may.
+    /// Reasons why the part must not be published; empty if it may.
     pub blocked: Vec<Refusal>,
-    /// What is to be told against the last release. It is no property of the rows, and in no part.
+    /// Changes since the last release to report. They are no property of the rows and are not
+    /// stored in a part.
     pub growth: Vec<String>,
-    /// Whether the share of records set aside is above the level worth a warning.
+    /// True if the share of quarantined records is above the warning level.
     pub is_above_warning_level: bool,
 }
 
-/// Why something must not be published, and the rule that says so: a person may take it as it is.
+/// Reason why something must not be published, with its rule. An operator may accept it.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Refusal {
-    /// [`SHRINK`], [`FLOOR`], [`QUARANTINED`], [`WARNED`], or the code of a finding that blocks by
-    /// itself.
+    /// [`SHRINK`], [`FLOOR`], [`QUARANTINED`], [`WARNED`], or the code of an issue of severity
+    /// `block`.
     pub rule: String,
     pub message: String,
 }
 
 impl Refusal {
-    /// Of a rule about totals.
+    /// Creates a refusal under a rule about totals.
     pub fn new(rule: &str, message: String) -> Self {
         Self {
             rule: rule.to_owned(),
@@ -92,20 +93,20 @@ struct Breach {
     code: String,
     severity: contract::Severity,
     row: usize,
-    /// What was seen and what was expected.
+    /// Describes the value found and the value expected.
     detail: String,
 }
 
-/// Checks a table against its contract and its expectations; none where totals are judged over
-/// several tables.
+/// Checks a table against its contract and its expectations. Callers that judge totals over several
+/// tables pass no expectations.
 ///
 /// # Shape
-/// Rows out are the rows in, less those set aside and less exact repetitions of another row.
+/// The rows out are the rows in, less quarantined rows and exact repetitions of another row.
 ///
 /// # Errors
-/// `Contract`, when the frame does not have the contract's columns and types, is of another
-/// partition, or holds pointers that are not of `inputs`: mistakes of a program, not findings about
-/// data. `Config`, when a rule does not fit the type of its column.
+/// `Contract` if the frame lacks the contract's columns and types, belongs to another partition, or
+/// holds pointers that `inputs` cannot resolve. These are programming errors, not data issues.
+/// `Config` if a rule does not fit the type of its column.
 pub fn validate(
     contract: &Contract,
     expectations: Option<&Expectations>,
@@ -125,11 +126,11 @@ pub fn validate(
     ))
 }
 
-/// The rows of a table that are published if its totals allow it. Records with a blocking finding
-/// are left out: if an operator accepts the finding, they are quarantined.
+/// Returns the rows of a table that are published if its totals allow it. Records with a blocking
+/// issue are left out: if an operator accepts the issue, they are quarantined.
 ///
 /// # Errors
-/// Those of [`validate`].
+/// As [`validate`].
 pub fn passing(contract: &Contract, candidate: Candidate, inputs: &Inputs) -> Result<DataFrame> {
     let place = place(&candidate.dataset_id, &candidate.partition);
     let blocking = candidate
@@ -153,7 +154,7 @@ pub fn passing(contract: &Contract, candidate: Candidate, inputs: &Inputs) -> Re
     })
 }
 
-/// The split table before totals were looked at.
+/// The split table before its totals are judged.
 struct CheckedTable {
     frame: DataFrame,
     quarantine: Vec<Issue>,
@@ -162,9 +163,9 @@ struct CheckedTable {
     notes: Vec<String>,
     quarantined_pointers: Vec<u64>,
     repeated: Vec<u64>,
-    /// Findings that block by themselves.
+    /// Issues that block regardless of totals.
     blocking: Vec<Refusal>,
-    /// Columns without a value.
+    /// Columns in which every row is null.
     empty_columns: Vec<String>,
     words: BTreeMap<String, WordCounts>,
 }
@@ -210,8 +211,7 @@ fn check(contract: &Contract, candidate: Candidate, inputs: &Inputs) -> Result<C
     });
     let mut quarantined = count_records(&issues);
     let mut is_kept = vec![true; frame.height()];
-    // In the order in which findings stand that are carried over: a record counts under the same
-    // rule tonight and tomorrow.
+    // Reused issues are sorted the same way, so a record counts under the same rule in every run.
     to_quarantine.sort_by(|a, b| (a.row, &a.code).cmp(&(b.row, &b.code)));
     for breach in &to_quarantine {
         if std::mem::replace(&mut is_kept[breach.row], false) {
@@ -284,9 +284,9 @@ fn check(contract: &Contract, candidate: Candidate, inputs: &Inputs) -> Result<C
     })
 }
 
-/// Counts the records that decode and normalise set aside, each under its first rule. Findings on
-/// one record at one place of the source are one record; a finding that names neither is a record
-/// of its own.
+/// Counts the records that decode and normalise quarantined, each under its first rule. Issues with
+/// the same record and source position count as one record. An issue that names neither counts as a
+/// separate record.
 fn count_records(sorted_issues: &[Issue]) -> BTreeMap<String, u64> {
     let mut counts = BTreeMap::new();
     let mut seen = BTreeSet::new();
@@ -302,8 +302,7 @@ fn count_records(sorted_issues: &[Issue]) -> BTreeMap<String, u64> {
     counts
 }
 
-/// Says what blocks by itself, one text per code: a changed file breaks the same rule on every
-/// record.
+/// Returns one refusal per blocking code: a changed file breaks the same rule on every record.
 fn blocking_details(sorted_issues: &[Issue]) -> Vec<Refusal> {
     let mut by_code: BTreeMap<&str, Vec<&Issue>> = BTreeMap::new();
     for issue in sorted_issues
@@ -330,7 +329,7 @@ fn blocking_details(sorted_issues: &[Issue]) -> Vec<Refusal> {
     by_code.into_iter().map(detail_of).collect()
 }
 
-/// `geo.zcta_metric vintage_year=2023`, or the dataset alone when it has no partitions.
+/// Formats the dataset and partition, such as `geo.zcta_metric vintage_year=2023`.
 fn place(dataset_id: &str, partition: &BTreeMap<String, String>) -> String {
     std::iter::once(dataset_id.to_owned())
         .chain(
@@ -342,7 +341,7 @@ fn place(dataset_id: &str, partition: &BTreeMap<String, String>) -> String {
         .join(" ")
 }
 
-/// Writes one cell for people: text in backticks, decimals with their point.
+/// Formats one cell for a message: text in backticks, decimals with their point.
 fn show(contract: &Contract, frame: &DataFrame, name: &str, row: usize) -> Result<String> {
     let scale = contract
         .column(name)
@@ -359,7 +358,7 @@ fn show(contract: &Contract, frame: &DataFrame, name: &str, row: usize) -> Resul
     })
 }
 
-/// Writes a key: `vintage_year 2023, zcta 90210`.
+/// Formats a key: `vintage_year 2023, zcta 90210`.
 fn show_key(
     contract: &Contract,
     frame: &DataFrame,
@@ -373,7 +372,7 @@ fn show_key(
     Ok(cells?.join(", "))
 }
 
-/// The rows where a mask is true.
+/// Returns the rows for which the mask is true.
 fn rows_where(mask: &BooleanChunked) -> Vec<usize> {
     if !mask.any() {
         return Vec::new();

@@ -1,4 +1,4 @@
-//! Turns broken rules into findings, and findings into the published table of records set aside.
+//! Turns broken rules into issues, and issues into the published quarantine table.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -6,17 +6,13 @@ use polars::prelude::*;
 
 use super::{Breach, Contract, Error, Inputs, Issue, POINTERS, Result, Severity};
 
-/// Longest source text kept, in characters.
+/// Maximum length of the stored source text, in characters.
 const MAX_SOURCE_TEXT: usize = 2000;
 
-/// Longest source key kept in a `record_id`, in characters; ids stay below 512.
+/// Maximum length of a source key in a `record_id`, in characters; ids stay below 512.
 pub const MAX_RECORD: usize = 300;
 
-/// Turns broken rules into findings that name the record and the first place in the source it was
-/// made from.
-///
-/// # Errors
-/// `Format`, when the frame lacks `record_id` or the pointers: a programming error.
+/// Turns broken rules into issues that name the record and its first source position.
 pub fn issues_of(
     dataset_id: &str,
     frame: &DataFrame,
@@ -45,18 +41,17 @@ pub fn issues_of(
     breaches.into_iter().map(issue_of).collect()
 }
 
-/// Builds the table of records set aside, in the frame conventions of its contract, sorted by
-/// `record_id`.
+/// Builds the quarantine table in the frame conventions of its contract, sorted by `record_id`.
 ///
 /// # Shape
-/// One row per finding with severity quarantine. `record_id` is
-/// `pubdata.quarantine:{dataset_id}:{partition}:{record}:{rule}`, with `#2`, `#3` … behind it where
-/// one rule failed several times on a record; a finding without a record is named by its place in
-/// the source.
+/// One row per issue of severity quarantine. `record_id` is
+/// `pubdata.quarantine:{dataset_id}:{partition}:{record}:{rule}`. If a record breaks one rule
+/// several times, later ids end in `#2`, `#3` and so on. An issue without a record is named by its
+/// source position.
 ///
 /// # Errors
-/// `Contract`, when a finding points to something that is not one of `inputs`: a mistake of a
-/// program.
+/// `Contract` if an issue points to a file that is not one of `inputs`, which is a programming
+/// error.
 pub fn quarantine_table(
     contract: &Contract,
     dataset_id: &str,

@@ -1,5 +1,5 @@
-//! Which rows lie outside a column's bounds, and how bounds are said. Decimals are compared
-//! exactly, as whole units, dates by their years.
+//! Finds rows outside a column's bounds and formats bounds for messages. Compares decimals exactly,
+//! as whole units, and dates by their years.
 
 use polars::prelude::*;
 
@@ -7,12 +7,12 @@ use super::{Error, Physical, Result};
 use crate::normalise::{ListRows, few_texts};
 use pubdata_core::contract::{Column, Day, parse_decimal};
 
-/// The rows of a column of numbers or dates whose value lies outside the bounds; nulls lie inside.
-/// Decimals are compared as unscaled units, exactly; bounds of decimals carried as text are whole
-/// numbers, those of dates are years.
+/// Returns the rows of a column of numbers or dates whose value is outside the bounds; nulls are
+/// inside. Compares decimals exactly, as unscaled units. Bounds of decimals stored as text are
+/// whole numbers; bounds of dates are years.
 ///
 /// # Errors
-/// `Config`, when the column holds neither.
+/// `Config` if the column holds neither numbers nor dates.
 pub fn rows_outside(
     column: &Column,
     cells: &Series,
@@ -60,7 +60,7 @@ pub fn rows_outside(
                 DataType::Date => numbers_outside(cells.to_physical_repr().i32()?, |day| {
                     !is_outside(Day::from_number(day))
                 }),
-                // What is no date is another rule's finding.
+                // Another rule reports texts that are not dates.
                 _ => rows_that(cells.str()?.iter(), |text| {
                     Day::from_iso(text.as_bytes()).is_some_and(is_outside)
                 }),
@@ -73,8 +73,8 @@ pub fn rows_outside(
     }
 }
 
-/// The rows whose number is there and not between two bounds. Where the least and the greatest are,
-/// all are.
+/// Returns rows whose number is present and outside. If the minimum and the maximum are inside, all
+/// numbers are.
 fn numbers_outside<T: PolarsNumericType>(
     cells: &ChunkedArray<T>,
     is_inside: impl Fn(T::Native) -> bool,
@@ -90,7 +90,7 @@ where
     }
 }
 
-/// Bounds as whole numbers of units.
+/// Converts bounds to whole numbers of units.
 fn whole_bounds(min: Option<f64>, max: Option<f64>, units: f64) -> (i64, i64) {
     (
         min.map_or(i64::MIN, |bound| up(bound * units)),
@@ -98,8 +98,8 @@ fn whole_bounds(min: Option<f64>, max: Option<f64>, units: f64) -> (i64, i64) {
     )
 }
 
-/// The rows whose text is there and fulfils a condition. Where few texts differ each of them is
-/// looked at once, and mostly none fulfils it.
+/// Returns the indices of non-null rows whose text is broken. Evaluates each distinct text once if
+/// there are few, and usually none is broken.
 pub fn texts_that(cells: &StringChunked, is_broken: impl Fn(&str) -> bool) -> Vec<usize> {
     match few_texts(cells) {
         Some(texts) if !texts.iter().any(|text| is_broken(text)) => Vec::new(),
@@ -107,8 +107,8 @@ pub fn texts_that(cells: &StringChunked, is_broken: impl Fn(&str) -> bool) -> Ve
     }
 }
 
-/// The rows with a list in which an item fulfils a condition. Where few items differ each of them
-/// is looked at once, and mostly none fulfils it.
+/// Returns the indices of rows whose list has a broken item. Evaluates each distinct item once if
+/// the items are dictionary-encoded.
 pub fn lists_with(lists: &ListRows, is_broken: impl Fn(&str) -> bool) -> Vec<usize> {
     match few_texts(lists.items()) {
         Some(items) if !items.iter().any(|item| is_broken(item)) => Vec::new(),
@@ -116,7 +116,7 @@ pub fn lists_with(lists: &ListRows, is_broken: impl Fn(&str) -> bool) -> Vec<usi
     }
 }
 
-/// The rows whose value is there and fulfils a condition.
+/// Returns the indices of non-null rows whose value is broken.
 pub fn rows_that<T>(
     cells: impl Iterator<Item = Option<T>>,
     is_broken: impl Fn(T) -> bool,
@@ -127,7 +127,7 @@ pub fn rows_that<T>(
         .collect()
 }
 
-/// Says bounds in words: `between 0 and 100`.
+/// Formats bounds as words: `between 0 and 100`.
 pub fn words(min: Option<f64>, max: Option<f64>) -> String {
     match (min, max) {
         (Some(min), Some(max)) => format!("between {min} and {max}"),
@@ -137,7 +137,7 @@ pub fn words(min: Option<f64>, max: Option<f64>) -> String {
     }
 }
 
-/// Writes unscaled units as a decimal: 396 with scale 1 is `39.6`.
+/// Formats unscaled units as a decimal: 396 with scale 1 is `39.6`.
 pub fn decimal(units: i64, scale: i8) -> String {
     let scale = usize::try_from(scale).unwrap_or(0);
     let sign = if units < 0 { "-" } else { "" };
@@ -150,13 +150,13 @@ pub fn decimal(units: i64, scale: i8) -> String {
     }
 }
 
-/// Ten to the scale of a decimal.
+/// Returns ten to the power of `scale`.
 pub fn power_of_ten(scale: i8) -> f64 {
     10f64.powi(i32::from(scale))
 }
 
-/// The smallest integer not below a bound; a bound that misses an integer by binary rounding only
-/// is that integer.
+/// Returns the smallest integer not below a bound. A bound that misses an integer only by binary
+/// rounding counts as that integer.
 fn up(bound: f64) -> i64 {
     let nearest = bound.round();
     if (bound - nearest).abs() < 1e-6 {

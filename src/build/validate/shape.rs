@@ -1,5 +1,5 @@
-//! Brings a built table into the form that its contract has, or refuses it: what is wrong here is
-//! the code or the contract, not the data.
+//! Brings a built table into the form of its contract or rejects it. A failure here is a mistake in
+//! code or contract, not in data.
 
 use std::collections::BTreeMap;
 
@@ -12,8 +12,8 @@ use crate::normalise::{ListRows, PointerRows, few_texts, list_column};
 /// `validation_status` left out.
 ///
 /// # Errors
-/// `Contract`, naming each column that is missing, unknown or of another type, rows of another
-/// partition, and pointers that do not resolve.
+/// `Contract` for each missing, unknown or mistyped column, for rows of another partition, and for
+/// pointers that do not resolve.
 pub fn conform(
     contract: &Contract,
     frame: DataFrame,
@@ -74,7 +74,7 @@ pub fn conform(
             "the built table does not have the contract's form: {}",
             problems.join("; ")
         ))
-        .hint("the pipeline's code and the file under schemas/ must say the same"));
+        .hint("the pipeline's code and the file under schemas/ must agree"));
     }
     let warnings = match given {
         Some(codes) if codes.null_count() == 0 => codes.clone(),
@@ -95,7 +95,7 @@ pub fn conform(
     Ok(frame)
 }
 
-/// The polars type that carries a physical type between normalise and publish.
+/// Returns the polars type that holds a physical type between normalise and publish.
 fn frame_type(column_type: &ColumnType) -> DataType {
     match column_type.physical {
         Physical::Decimal if column_type.is_decimal_text() => DataType::String,
@@ -140,7 +140,7 @@ fn check_pointers(frame: &DataFrame, inputs: &Inputs) -> Result<()> {
         .position(|numbers| numbers.is_some_and(|numbers| !inputs.can_resolve(numbers)))
     {
         Some(row) => Err(Error::contract(format!(
-            "row {row} holds source pointers that are not of this build's inputs"
+            "row {row} holds source pointers that do not belong to this build's inputs"
         ))),
         None => Ok(()),
     }

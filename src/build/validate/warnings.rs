@@ -1,5 +1,4 @@
-//! Fills in the columns `warnings` and `validation_status`. A warning without a row to stand in
-//! becomes a note.
+//! Fills in the columns `warnings` and `validation_status`. A warning without a row becomes a note.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -9,13 +8,9 @@ use super::{Breach, Contract, Result};
 use crate::normalise::{DictionaryTexts, ListRows, list_column};
 use pubdata_core::issue::{Issue, Severity};
 
-/// Adds the codes of broken warning rules and of decode's and normalise's warnings to the rows'
-/// `warnings`: sorted, each once. A warning about no row of the frame becomes
-/// a note; one about a row of a source that no record was made from is told by the account of the
-/// source's rows.
-///
-/// # Errors
-/// `Format`, when the frame lacks `record_id` or `warnings`: a programming error.
+/// Adds the codes of broken warning rules and of warnings from decode and normalise to the
+/// `warnings` of their rows, sorted and deduplicated. A warning about no row of the frame becomes a
+/// note, unless it points to a source row: the count of the source's rows covers that.
 pub fn fill(
     mut frame: DataFrame,
     breaches: &[Breach],
@@ -85,7 +80,7 @@ pub fn fill(
     Ok(frame)
 }
 
-/// Whether a list of codes is as it is published: sorted, each once.
+/// Reports whether a list of codes is in its published form: sorted, each code once.
 fn is_sorted<'c>(mut codes: impl Iterator<Item = &'c str>) -> bool {
     let mut last = "";
     codes.all(|code| code == code.trim() && std::mem::replace(&mut last, code) < code)
@@ -96,9 +91,6 @@ fn lists(frame: &DataFrame) -> Result<ListRows> {
 }
 
 /// Counts records by warning code.
-///
-/// # Errors
-/// `Format`, when the frame lacks `warnings`: a programming error.
 pub fn count(frame: &DataFrame) -> Result<BTreeMap<String, u64>> {
     let mut counts = BTreeMap::new();
     for code in lists(frame)?.iter().flatten().flatten() {
@@ -111,9 +103,6 @@ pub fn count(frame: &DataFrame) -> Result<BTreeMap<String, u64>> {
 }
 
 /// Fills in `validation_status` and puts the columns in the contract's order.
-///
-/// # Errors
-/// `Format`, when the frame lacks a column of the contract: a programming error.
 pub fn verdict_columns(contract: &Contract, mut frame: DataFrame) -> Result<DataFrame> {
     let mut statuses = DictionaryTexts::with_capacity(frame.height());
     let (passed, passed_with_warnings) = (

@@ -1,5 +1,5 @@
-//! Counts, for each coded column, the records that have a text of the publisher and how many of
-//! these texts have no known meaning.
+//! Counts, for each coded column, the records with a publisher's text and the texts whose meaning
+//! is unknown.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,11 +10,8 @@ use crate::normalise::ListRows;
 use pubdata_core::contract::UNKNOWN_VALUES;
 use pubdata_store::{WordCounts, WordTally};
 
-/// Counts the words of the coded columns of a table, by column; nothing of columns without a text
-/// in any record.
-///
-/// # Errors
-/// `Format`, when the frame lacks a column of the contract: a programming error.
+/// Counts the words of a table's coded columns, by column. Omits columns without a text in any
+/// record.
 pub fn count(contract: &Contract, frame: &DataFrame) -> Result<BTreeMap<String, WordCounts>> {
     let mut tally = WordTally::new(contract);
     if !contract

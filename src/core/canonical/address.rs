@@ -1,21 +1,21 @@
-//! Addresses, normalised by USPS Publication 28 (not validated: no delivery point is looked up).
+//! Normalises addresses by USPS Publication 28, without validating them against delivery points.
 
 use super::upper;
 
-/// What an address is the address of.
+/// Kind of an address.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum AddressKind {
     Street,
     PoBox,
     RuralRoute,
     HighwayContract,
-    /// No number at its beginning: an intersection, a place.
+    /// Without a number at its beginning: an intersection, or the name of a place.
     #[default]
     Unparsed,
 }
 
-/// The parts of an address, in their standard form; an empty text where there is none. Of a box or
-/// route, `number` is its number.
+/// The parts of an address in their standard form; missing parts are empty. For a box or route,
+/// `number` is its number.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Address {
     pub kind: AddressKind,
@@ -33,7 +33,7 @@ pub struct Address {
 }
 
 impl Address {
-    /// The address on one line: `618 W ELMIRA ST APT 3, SAN ANTONIO, TX 78212-1234`.
+    /// Formats the address on one line: `618 W ELMIRA ST APT 3, SAN ANTONIO, TX 78212-1234`.
     pub fn normalized(&self) -> String {
         let zip = if self.zip4.is_empty() {
             self.zip.clone()
@@ -44,7 +44,7 @@ impl Address {
         joined(&[&self.line(), &self.city, &place], ", ")
     }
 
-    /// The street line, unit included.
+    /// Formats the street line, including the unit.
     pub fn line(&self) -> String {
         let kind = match self.kind {
             AddressKind::PoBox => "PO BOX",
@@ -67,8 +67,8 @@ impl Address {
         )
     }
 
-    /// `number|predirectional|street|suffix|postdirectional|zip`, the unit apart; `None` for what
-    /// is no street address.
+    /// Returns `number|predirectional|street|suffix|postdirectional|zip`, without the unit; `None`
+    /// if it is not a street address.
     pub fn key(&self) -> Option<String> {
         self.is_street().then(|| {
             [
@@ -83,8 +83,8 @@ impl Address {
         })
     }
 
-    /// `number|street|zip`, for a question that leaves out suffix or directionals; to be accepted
-    /// only where one address answers it.
+    /// Returns `number|street|zip`, for a query without suffix or directionals. A match is valid
+    /// only if exactly one address has the key.
     pub fn loose_key(&self) -> Option<String> {
         self.is_street()
             .then(|| [&*self.number, &self.street, &self.zip].join("|"))
@@ -104,7 +104,7 @@ fn joined(parts: &[&str], between: &str) -> String {
         .join(between)
 }
 
-/// A city's name: upper case, without punctuation and `City of`, which is no part of it but in the
+/// Normalises a city's name: upper case, without punctuation and without `City of`, except in the
 /// City of Industry.
 pub fn city(text: &str) -> String {
     let plain: String = upper(text)
@@ -126,8 +126,8 @@ pub fn city(text: &str) -> String {
     }
 }
 
-/// A city's name as it is compared: `St. Paul`, `ST PAUL` and `Saint Paul` are one, and so are
-/// `Winston-Salem` and `Winston Salem`.
+/// Returns a city's name for comparison: `St. Paul`, `ST PAUL` and `Saint Paul` are equal, and so
+/// are `Winston-Salem` and `Winston Salem`.
 pub fn city_key(text: &str) -> String {
     let name = city(text);
     let mut words: Vec<&str> = name
@@ -146,8 +146,8 @@ pub fn city_key(text: &str) -> String {
     words.join(" ")
 }
 
-/// Five digits and, where given, four more: `98273-1234`, `982731234`, `60616-`, `98102.0`, and
-/// `1234` from a spreadsheet that took it for a number.
+/// Parses five digits and optionally four more: `98273-1234`, `982731234`, `60616-`, `98102.0`, and
+/// `1234` from a spreadsheet that stored it as a number.
 pub fn zip(text: &str) -> Option<(String, Option<String>)> {
     let text = text.trim();
     let text = text.strip_suffix(".0").unwrap_or(text);
@@ -171,9 +171,9 @@ pub fn zip(text: &str) -> Option<(String, Option<String>)> {
     ))
 }
 
-/// As [`zip`], of an address that is known to be in the country: of a second part that is not whole
-/// (`52244-190`, `32765--___`) nothing is kept. Elsewhere such a code is another's: `01310-100` is
-/// Brazilian.
+/// Parses as [`zip`] does, for an address that is known to be in the United States. An incomplete
+/// second part (`52244-190`, `32765--___`) is dropped. Elsewhere such a code may be foreign:
+/// `01310-100` is Brazilian.
 pub fn zip_in_country(text: &str) -> Option<(String, Option<String>)> {
     let five = || {
         text.trim()
@@ -206,7 +206,7 @@ mod tests {
         }
     }
 
-    /// Real lines: DOB, TDLR, CSLB, Sunbiz, Chicago and Nashville permits.
+    /// Real lines from DOB, TDLR, CSLB, Sunbiz, Chicago and Nashville permits.
     #[test]
     fn street_lines() {
         let cases = [
@@ -288,7 +288,7 @@ mod tests {
         }
     }
 
-    /// Lines of Los Angeles, Anaheim and Pierce County.
+    /// Lines from Los Angeles, Anaheim and Pierce County.
     #[test]
     fn units_are_split_off_as_written() {
         for (line, parts) in [

@@ -1,6 +1,6 @@
-//! E-mail addresses, which are published nowhere.
+//! Recognises e-mail addresses, which are never published.
 
-/// Length of the e-mail address that a text begins with.
+/// Returns the length of the e-mail address at the beginning of a text.
 pub fn length(text: &[char]) -> Option<usize> {
     let is_local = |c: &char| c.is_alphanumeric() || matches!(c, '.' | '_' | '+' | '-');
     let local = text.iter().take_while(|c| is_local(c)).count();
@@ -18,9 +18,9 @@ pub fn length(text: &[char]) -> Option<usize> {
     is_address.then_some(end)
 }
 
-/// Whether a text holds an e-mail address.
+/// Returns whether a text contains an e-mail address.
 pub fn is_in(text: &str) -> bool {
-    // Few texts have the sign at all.
+    // Few texts contain the character at all.
     if !text.contains('@') {
         return false;
     }

@@ -1,9 +1,9 @@
-//! Numbers of licenses: text, never numbers.
+//! Normalises license numbers, which are texts and never numbers.
 
 use super::upper;
 
-/// The number as it is shown: upper case, without blanks, `.` and `#`; dashes of all kinds are `-`;
-/// `*` and inner letters stay.
+/// Returns the number for display: upper case, without blanks, `.` and `#`; dashes of all kinds
+/// become `-`; `*` and inner letters stay.
 pub fn display(text: &str) -> String {
     upper(text)
         .chars()
@@ -15,8 +15,8 @@ pub fn display(text: &str) -> String {
         .collect()
 }
 
-/// The number as it is compared: without one of the board's `prefixes` (`LIC `, `CCB`) and without
-/// leading zeros.
+/// Returns the number for comparison: without one of the board's `prefixes` (`LIC `, `CCB`) and
+/// without leading zeros.
 pub fn normalized(text: &str, prefixes: &[String]) -> String {
     let shown = display(text);
     let bare = prefixes

@@ -1,7 +1,7 @@
-//! Names, addresses and numbers in the one form in which they are compared: what the pipelines
-//! publish beside the source's text and what a question is turned into before it is looked up.
-//! Standards only (USPS Publication 28, legal designators, states); what one agency writes
-//! differently is declared with its source.
+//! Normalises names, addresses and numbers for comparison. Pipelines publish the normalised form
+//! next to the source's text, and queries are normalised before the lookup. Only standards are here
+//! (USPS Publication 28, legal designators, states); an agency's deviations are declared with its
+//! source.
 
 pub mod address;
 pub mod email;
@@ -15,7 +15,7 @@ mod suffix;
 
 use unicode_normalization::UnicodeNormalization;
 
-/// Compatibility forms composed, upper case: `ﬁ` is `FI`, a full-width letter is the letter.
+/// Returns the NFKC form in upper case: `ﬁ` becomes `FI`, a full-width letter becomes the letter.
 fn upper(text: &str) -> String {
     // ASCII has no compatibility forms, and nearly all names are ASCII.
     if text.is_ascii() {
@@ -25,7 +25,8 @@ fn upper(text: &str) -> String {
     }
 }
 
-/// Apostrophes of all kinds, which leave no gap: `LIGHTBOURNE'S` is one word.
+/// Returns whether a character is an apostrophe of any kind. Apostrophes leave no gap:
+/// `LIGHTBOURNE'S` is one word.
 fn is_apostrophe(c: char) -> bool {
     matches!(
         c,

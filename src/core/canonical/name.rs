@@ -1,22 +1,22 @@
-//! Names of organisations and persons: split, and written so that equal names are equal texts.
+//! Splits and normalises names of organisations and persons, so that equal names are equal texts.
 
 use unicode_normalization::UnicodeNormalization;
 use unicode_normalization::char::is_combining_mark;
 
 use super::{is_apostrophe, upper};
 
-/// A business name as it is compared.
+/// A business name for comparison.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OrganizationName {
-    /// All of it, the designator in its short form: `ACME WIDGETS LLC`.
+    /// The whole name with the designator in its short form: `ACME WIDGETS LLC`.
     pub normalized: String,
-    /// Without the designator: `ACME WIDGETS`.
+    /// The name without the designator: `ACME WIDGETS`.
     pub core: String,
-    /// `LLC`, `INC`, …; none when the name states none.
+    /// `LLC`, `INC`, …; `None` if the name states none.
     pub designator: Option<&'static str>,
 }
 
-/// Parts of a person's name, as written; an empty text where there is none.
+/// Parts of a person's name, as written; missing parts are empty.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Person {
     pub first: String,
@@ -26,7 +26,7 @@ pub struct Person {
 }
 
 impl Person {
-    /// The name in the order in which it is spoken: `GEROLD J TESTON II`.
+    /// Returns the name in spoken order: `GEROLD J TESTON II`.
     pub fn in_order(&self) -> String {
         let parts = [&self.first, &self.middle, &self.last, &self.suffix];
         parts
@@ -38,7 +38,7 @@ impl Person {
     }
 }
 
-/// Which part of a person's name comes first when no comma says so.
+/// Order of a person's name without a comma.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Order {
     /// `SAMPON LENA R`
@@ -50,13 +50,13 @@ pub enum Order {
     Columns,
 }
 
-/// A legal form as names state it.
+/// A legal form in the names of organisations.
 struct LegalForm {
     short: &'static str,
-    /// How it is written, the longest first.
+    /// Its spellings, the longest first.
     spellings: &'static [&'static str],
-    /// Whether the registries of states know it. A word like `SA` or `SE` is as likely a person's
-    /// name: such forms count only where names of companies are searched for.
+    /// True if state registries use it. A word like `SA` or `SE` is as likely part of a person's
+    /// name: such forms count only in searches for names of companies.
     is_domestic: bool,
 }
 
@@ -124,7 +124,7 @@ const LEGAL_FORMS: &[LegalForm] = &[
     foreign("SPA", &["SPA"]),
 ];
 
-/// What registries write behind the name of an entity that ended.
+/// Status words that registries append to the name of a dissolved or inactive entity.
 const STATUS_WORDS: &[&str] = &[
     "DISSOLVED",
     "DELINQUENT",
@@ -155,11 +155,11 @@ const MONTHS: &[&str] = &[
     "DECEMBER",
 ];
 
-/// `I` and `V` are left out: they are initials far more often than the first or fifth of a name.
+/// `I` and `V` are not included: they are initials far more often than numerals.
 const SUFFIXES: &[&str] = &["JR", "SR", "II", "III", "IV", "2ND", "3RD", "4TH", "ESQ"];
 
-/// A business name as it is compared: upper case, `&` as `AND`, without punctuation and a leading
-/// `THE`, single letters joined (`L L C`), the designator at the end in its short form.
+/// Normalises a business name for comparison: upper case, `&` as `AND`, without punctuation and a
+/// leading `THE`. Joins single letters (`L L C`) and shortens the designator at the end.
 pub fn organization(text: &str) -> OrganizationName {
     let mut words = joined_letters(plain_words(&upper(split_status(text).0)));
     if words.len() > 1 && words[0] == "THE" {
@@ -174,7 +174,7 @@ pub fn organization(text: &str) -> OrganizationName {
         };
     };
     words.truncate(words.len() - length);
-    // `WOOD CONSTRUCTION COMPANY, INC.` and `WOOD CONSTRUCTION CO INC` are one name: designators
+    // `WOOD CONSTRUCTION COMPANY, INC.` and `WOOD CONSTRUCTION CO INC` are equal: designators
     // before the last are shortened and stay.
     if let Some((inner, length)) = trailing_designator(&words) {
         words.truncate(words.len() - length);
@@ -188,7 +188,7 @@ pub fn organization(text: &str) -> OrganizationName {
     }
 }
 
-/// Cuts what a registry appends to the name of an entity that ended: `("ACME, INC.",
+/// Splits off the status that a registry appends to the name of a dissolved entity: `("ACME, INC.",
 /// Some("Dissolved July 1, 2010"))`.
 pub fn split_status(text: &str) -> (&str, Option<&str>) {
     for (comma, _) in text.match_indices(',') {
@@ -210,8 +210,8 @@ pub fn split_status(text: &str) -> (&str, Option<&str>) {
     (text.trim(), None)
 }
 
-/// The parts of a person's name; `None` where there is no letter. A comma always ends the last
-/// name; without one, `order` says what comes first.
+/// Splits a person's name; `None` if it has no letter. A comma always ends the last name; without
+/// one, `order` decides.
 pub fn person(text: &str, order: Order) -> Option<Person> {
     if !text.chars().any(char::is_alphabetic) {
         return None;
@@ -246,8 +246,8 @@ pub fn person(text: &str, order: Order) -> Option<Person> {
     Some(assemble(&format!("{last} {suffix}"), &words.join(" ")))
 }
 
-/// The words of a name, for search: as [`organization`] makes them, accents dropped, nothing cut or
-/// joined but single letters.
+/// Returns the words of a name for search: normalised as by [`organization`], without accents.
+/// Nothing is removed, and only single letters are joined.
 pub fn words(text: &str) -> Vec<String> {
     let upper = match text.is_ascii() {
         true => upper(text),
@@ -258,7 +258,7 @@ pub fn words(text: &str) -> Vec<String> {
                 .collect::<String>(),
         ),
     };
-    // Letters that are no letter with a mark.
+    // Letters that do not decompose into a letter and a mark.
     let plain = if upper.is_ascii() {
         upper
     } else {
@@ -272,31 +272,31 @@ pub fn words(text: &str) -> Vec<String> {
     joined_letters(plain_words(&plain))
 }
 
-/// The words of a city or another name of few words, as it is compared.
+/// Returns the words of a short name, such as a city's, as one text for comparison.
 pub fn comparable(text: &str) -> String {
     words(text).join(" ")
 }
 
-/// A name as it is searched for, on both sides: what is asked and what is published.
+/// A name in the form in which queries and published names are compared.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct SearchedName {
     /// Words of the name without its legal forms.
     pub core: String,
-    /// The legal forms in their short form, such as `CO INC`; empty when the name ends without one.
+    /// The legal forms in their short form, such as `CO INC`; empty if the name ends without one.
     pub form: String,
 }
 
 /// Which words at the end of a name count as legal forms.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Forms {
-    /// Those that the registries of states know: of names that may be persons'.
+    /// Those of state registries, for names that may be persons'.
     #[default]
     OfStates,
     OfAnyCountry,
 }
 
-/// A name as it is searched for: its [`words`] without a leading `THE`, and apart from them all
-/// legal forms that it ends in. A name that is nothing but legal forms keeps its first word.
+/// Returns the form of a name for search: its [`words`] without a leading `THE`, and separately all
+/// legal forms at its end. A name of nothing but legal forms keeps its first word.
 pub fn searched(text: &str, forms: Forms) -> SearchedName {
     let mut words = words(split_status(text).0);
     if words.len() > 1 && words[0] == "THE" {
@@ -309,7 +309,7 @@ pub fn searched(text: &str, forms: Forms) -> SearchedName {
         found.insert(0, form);
         words.truncate(words.len() - length);
     }
-    // What legal forms leave behind: `Procter & Gamble & Co`.
+    // Left over after removing legal forms: `Procter & Gamble & Co`.
     while words.len() > 1 && !found.is_empty() && words.last().is_some_and(|word| word == "AND") {
         words.pop();
     }
@@ -319,14 +319,14 @@ pub fn searched(text: &str, forms: Forms) -> SearchedName {
     }
 }
 
-/// Whether a word is a legal form in any spelling.
+/// Returns whether a word is a legal form in any spelling.
 pub fn is_legal_form(word: &str) -> bool {
     LEGAL_FORMS
         .iter()
         .any(|form| form.spellings.contains(&word))
 }
 
-/// Whether a word is how someone begins to write a legal form, in any spelling.
+/// Returns whether a word is a prefix of a legal form in any spelling.
 pub fn begins_legal_form(word: &str, short: &str) -> bool {
     LEGAL_FORMS.iter().any(|form| {
         form.short == short
@@ -337,7 +337,7 @@ pub fn begins_legal_form(word: &str, short: &str) -> bool {
     })
 }
 
-/// Last and given names with the suffix taken out of either.
+/// Builds a person's name from last and given names, removing the suffix from either.
 fn assemble(last: &str, given: &str) -> Person {
     let mut suffix = "";
     let mut last: Vec<&str> = last.split_whitespace().collect();
@@ -371,7 +371,8 @@ fn is_suffix(word: &str) -> bool {
     SUFFIXES.contains(&word.as_str())
 }
 
-/// Words of letters and digits; `&` is the word `AND`, an apostrophe leaves no gap.
+/// Splits a text into words of letters and digits; `&` becomes the word `AND`, an apostrophe leaves
+/// no gap.
 fn plain_words(upper: &str) -> Vec<String> {
     let mut spaced = String::with_capacity(upper.len());
     for c in upper.chars() {
@@ -385,7 +386,7 @@ fn plain_words(upper: &str) -> Vec<String> {
     spaced.split_whitespace().map(str::to_owned).collect()
 }
 
-/// `L L C` is `LLC`, `J V` is `JV`.
+/// Joins single letters: `L L C` becomes `LLC`, `J V` becomes `JV`.
 fn joined_letters(words: Vec<String>) -> Vec<String> {
     let is_letter = |word: &str| word.chars().count() == 1 && word.chars().all(char::is_alphabetic);
     let mut joined: Vec<String> = Vec::with_capacity(words.len());
@@ -401,8 +402,8 @@ fn joined_letters(words: Vec<String>) -> Vec<String> {
     joined
 }
 
-/// The designator a name ends in and how many words it is; a name that is nothing but a designator
-/// keeps it as its name.
+/// Returns the designator at the end of a name and its number of words. A name that is nothing but
+/// a designator keeps it as its name.
 fn trailing_designator(words: &[String]) -> Option<(&'static str, usize)> {
     trailing_form(words, |form| form.is_domestic)
 }
@@ -439,7 +440,7 @@ mod tests {
         [person.first, person.middle, person.last, person.suffix]
     }
 
-    /// Names as they stand in rows of CSLB, TDLR, DCWP, Sunbiz, NYC and Chicago permits.
+    /// Real names from rows of CSLB, TDLR, DCWP, Sunbiz, NYC and Chicago permits.
     #[test]
     fn organizations() {
         let cases = [

@@ -1,7 +1,7 @@
-//! Telephone numbers.
+//! Normalises telephone numbers.
 
-/// The ten digits of a North American number, without country code and extension; `None` where
-/// there are none such.
+/// Returns the ten digits of a North American number, without country code and extension; `None`
+/// for other texts.
 pub fn phone(text: &str) -> Option<String> {
     let number = text.split(['x', 'X']).next().unwrap_or_default();
     if number.chars().any(char::is_alphabetic) {

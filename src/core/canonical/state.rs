@@ -1,5 +1,5 @@
-//! States, territories and military regions with their postal codes (USPS Publication 28, appendix
-//! B) and FIPS codes.
+//! Lists states, territories and military regions with their postal codes (USPS Publication 28,
+//! appendix B) and FIPS codes.
 
 use super::upper;
 
@@ -69,7 +69,7 @@ const STATES: &[(&str, &str, &str)] = &[
     ("AP", "ARMED FORCES PACIFIC", ""),
 ];
 
-/// The postal code of a state that is given by code or name, in any case and punctuation (`N.Y.`,
+/// Returns the postal code of a state from its code or name, in any case and punctuation (`N.Y.`,
 /// `New York`); `None` for anything else.
 pub fn usps(text: &str) -> Option<&'static str> {
     let letters: String = upper(text)
@@ -83,12 +83,12 @@ pub fn usps(text: &str) -> Option<&'static str> {
         .map(|(code, ..)| *code)
 }
 
-/// The postal codes of all.
+/// Iterates over all postal codes.
 pub fn all() -> impl Iterator<Item = &'static str> {
     STATES.iter().map(|(code, ..)| *code)
 }
 
-/// The name behind a postal code, in upper case.
+/// Returns the name for a postal code, in upper case.
 pub fn name(usps: &str) -> Option<&'static str> {
     STATES
         .iter()
@@ -96,7 +96,7 @@ pub fn name(usps: &str) -> Option<&'static str> {
         .map(|(_, state, _)| *state)
 }
 
-/// The two-digit FIPS code behind a postal code; none for military regions.
+/// Returns the two-digit FIPS code for a postal code; `None` for military regions.
 pub fn fips(usps: &str) -> Option<&'static str> {
     STATES
         .iter()
@@ -105,7 +105,7 @@ pub fn fips(usps: &str) -> Option<&'static str> {
         .filter(|fips| !fips.is_empty())
 }
 
-/// The postal code behind a FIPS code.
+/// Returns the postal code for a FIPS code.
 pub fn by_fips(fips: &str) -> Option<&'static str> {
     STATES
         .iter()

@@ -1,5 +1,5 @@
-//! The street line of an address: number, directionals, name, suffix and unit by USPS Publication
-//! 28.
+//! Parses the street line of an address: number, directionals, name, suffix and unit by USPS
+//! Publication 28.
 
 use super::address::{Address, AddressKind};
 use super::suffix::{
@@ -8,7 +8,7 @@ use super::suffix::{
 };
 use super::{is_apostrophe, upper};
 
-/// Reads a street line with or without a unit. What has no number is kept as one normalised text,
+/// Parses a street line with or without a unit. A line without a number becomes one normalised text
 /// of kind [`AddressKind::Unparsed`].
 pub fn parse_street(line: &str) -> Address {
     let tokens = tokens(line);
@@ -43,7 +43,7 @@ pub fn parse_street(line: &str) -> Address {
         rest.pop();
         short.clone_into(&mut address.suffix);
     }
-    // A directional belongs to the name when nothing else is left of it: `100 NORTH ST`.
+    // A directional belongs to the name if nothing else is left of it: `100 NORTH ST`.
     if rest.len() > 2 && matches!((rest[0].as_str(), rest[1].as_str()), ("N" | "S", "E" | "W")) {
         address.predirectional = format!("{}{}", rest[0], rest[1]);
         rest.drain(..2);
@@ -74,7 +74,7 @@ pub fn parse_street(line: &str) -> Address {
     address
 }
 
-/// Upper-case words; `-` and `/` stay inside numbers, `#` is a word of its own.
+/// Returns upper-case words; `-` and `/` stay inside numbers, `#` is a separate word.
 fn tokens(line: &str) -> Vec<String> {
     let characters: Vec<char> = upper(line).chars().filter(|c| !is_apostrophe(*c)).collect();
     let mut text = String::with_capacity(characters.len());
@@ -96,7 +96,7 @@ fn tokens(line: &str) -> Vec<String> {
             '-' | '/' if digit_before && follows => text.push(*c),
             // `202B-202C` is a range of units.
             '-' if is_range(&characters, index) => text.push('-'),
-            // `1234 - 1240` is a range; the blanks around it go.
+            // `1234 - 1240` is a range, written without blanks.
             '-' if beside(index, -1) && beside(index, 1) => {
                 text.truncate(text.trim_end().len());
                 text.push_str("-\u{0}");
@@ -115,7 +115,7 @@ fn tokens(line: &str) -> Vec<String> {
     text.split_whitespace().map(str::to_owned).collect()
 }
 
-/// Whether a hyphen stands between two numbers with letters: `202B-202C`.
+/// Returns whether a hyphen is between two numbers with letters: `202B-202C`.
 fn is_range(characters: &[char], hyphen: usize) -> bool {
     let before = characters[..hyphen]
         .iter()
@@ -125,7 +125,7 @@ fn is_range(characters: &[char], hyphen: usize) -> bool {
     before < hyphen && is_numbered(before) && is_numbered(hyphen + 1)
 }
 
-/// `PO BOX 427`, `RR 2 BOX 15`, `HC 1 BOX 2` and their other spellings.
+/// Parses `PO BOX 427`, `RR 2 BOX 15`, `HC 1 BOX 2` and their other spellings.
 fn box_or_route(tokens: &[String]) -> Option<Address> {
     let words: Vec<&str> = tokens
         .iter()
@@ -196,8 +196,8 @@ fn box_or_route(tokens: &[String]) -> Option<Address> {
     None
 }
 
-/// The number (`83-09`, `408 1/2`, `N6W23001`, `W156 N8327` joined) and the rest; `None` where the
-/// line begins with none or ends with it.
+/// Splits the words into the number (`83-09`, `408 1/2`, `N6W23001`, `W156 N8327` joined) and the
+/// rest. Returns `None` if the line does not begin with a number or ends after it.
 fn take_number(tokens: &[String]) -> Option<(String, Vec<String>)> {
     let first = tokens.first()?;
     let starts_with_digit = first.starts_with(|c: char| c.is_ascii_digit());
@@ -231,7 +231,7 @@ fn is_fraction(word: &str) -> bool {
     })
 }
 
-/// `N6`, `W23001`.
+/// Returns whether a word is like `N6` or `W23001`.
 fn is_half_grid(word: &str) -> bool {
     word.strip_prefix(['N', 'S', 'E', 'W'])
         .is_some_and(|digits| {
@@ -239,14 +239,14 @@ fn is_half_grid(word: &str) -> bool {
         })
 }
 
-/// `N6W23001`.
+/// Returns whether a word is like `N6W23001`.
 fn is_grid(word: &str) -> bool {
     word.char_indices().skip(1).any(|(index, c)| {
         c.is_ascii_alphabetic() && is_half_grid(&word[..index]) && is_half_grid(&word[index..])
     })
 }
 
-/// Moves the unit out of the words behind the number.
+/// Moves the unit from the words after the number into the address.
 fn take_unit(rest: &mut Vec<String>, address: &mut Address) {
     let looks_numbered =
         |word: &String| word.len() == 1 || word.bytes().any(|byte| byte.is_ascii_digit());
@@ -302,8 +302,8 @@ fn take_unit(rest: &mut Vec<String>, address: &mut Address) {
     }
 }
 
-/// Reads a unit that stands apart from its street: `APT 11GW`, `# 4`, `202B-202C`; none of a remark
-/// (`TEMP`, `3rd Floor`, `TYPE 3B`).
+/// Parses a unit that is separate from its street: `APT 11GW`, `# 4`, `202B-202C`; `None` for a
+/// remark (`TEMP`, `3rd Floor`, `TYPE 3B`).
 pub fn parse_unit(text: &str) -> Option<(String, String)> {
     let tokens = tokens(text);
     let (kind, number) = match tokens.split_first()? {
@@ -328,21 +328,21 @@ pub fn parse_unit(text: &str) -> Option<(String, String)> {
         .then(|| (kind.to_owned(), (*number).to_owned()))
 }
 
-/// Whether a word is the type of a street in any spelling: `ST`, `Avenue`, `Lake`.
+/// Returns whether a word is a street type in any spelling: `ST`, `Avenue`, `Lake`.
 pub fn is_suffix(word: &str) -> bool {
     suffix(&upper(word)).is_some()
 }
 
-/// Whether a word is a direction in any spelling: `N`, `Southwest`.
+/// Returns whether a word is a direction in any spelling: `N`, `Southwest`.
 pub fn is_directional(word: &str) -> bool {
     directional(&upper(word)).is_some()
 }
 
-/// Length of the longest unit: `202B-202C`.
+/// Maximum length of a unit: `202B-202C`.
 const MAX_UNIT_LENGTH: usize = 9;
 
-/// Parts a street line at its unit, both as written: `6081 W CENTER DR 202B-202C` is `6081 W CENTER
-/// DR` and `202B-202C`. None if no unit ends the line.
+/// Splits a street line at its unit, both as written: `6081 W CENTER DR 202B-202C` becomes `6081 W
+/// CENTER DR` and `202B-202C`. Returns `None` if the line does not end with a unit.
 pub fn split_unit(line: &str) -> Option<(&str, &str)> {
     let whole = parse_street(line);
     if whole.kind != AddressKind::Street || (whole.unit_kind.is_empty() && whole.unit.is_empty()) {
@@ -368,7 +368,8 @@ pub fn split_unit(line: &str) -> Option<(&str, &str)> {
     (!unit.is_empty()).then_some((street, unit))
 }
 
-/// `114 S 11TH ST 104`, but not `COUNTY ROAD 5` or `STATE HWY 9`.
+/// Returns whether the last word is a unit without a designator: `114 S 11TH ST 104`, but not
+/// `COUNTY ROAD 5` or `STATE HWY 9`.
 fn is_bare_unit(rest: &[String], last: usize) -> bool {
     let word = &rest[last];
     let numbered = word.starts_with(|c: char| c.is_ascii_digit()) && !is_ordinal(word);
@@ -380,7 +381,7 @@ fn is_bare_unit(rest: &[String], last: usize) -> bool {
     (numbered || lettered) && !is_numbered_road
 }
 
-/// The name of the street: ordinals in digits, the kind of a numbered road in full.
+/// Returns the name of the street: ordinals in digits, the kind of a numbered road in full.
 fn street_name(words: &[String], has_suffix: bool) -> String {
     if let [number] = words
         && has_suffix

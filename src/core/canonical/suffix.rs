@@ -1,4 +1,4 @@
-//! Tables of USPS Publication 28: street suffixes (appendix C1), secondary units (C2),
+//! Holds the tables of USPS Publication 28: street suffixes (appendix C1), secondary units (C2),
 //! directionals, ordinals.
 
 use std::collections::HashMap;
@@ -209,8 +209,7 @@ const SUFFIXES: &[&str] = &[
     "WLS WELLS",
 ];
 
-/// Units that have a number or letter of their own. `TOWER` is not of the standard, but of the
-/// files.
+/// Units with a number or letter. `TOWER` is not in the standard, but occurs in the files.
 const NUMBERED_UNITS: &[&str] = &[
     "APT APARTMENT",
     "BLDG BUILDING",
@@ -232,7 +231,7 @@ const NUMBERED_UNITS: &[&str] = &[
     "KEY",
 ];
 
-/// Units that need none.
+/// Units without a number.
 const PLAIN_UNITS: &[&str] = &[
     "BSMT BASEMENT",
     "FRNT FRONT",
@@ -290,12 +289,12 @@ const TENS: &[&str] = &[
     "TWENTY", "THIRTY", "FORTY", "FIFTY", "SIXTY", "SEVENTY", "EIGHTY", "NINETY",
 ];
 
-/// What a road with a number in place of a name is called by: `COUNTY ROAD 5`.
+/// Words before the number of a road that has no other name: `COUNTY ROAD 5`.
 const ROAD_OWNERS: &str = "COUNTY CO STATE US FARM RANCH TOWNSHIP INTERSTATE";
 
 type Spellings = HashMap<&'static str, &'static str>;
 
-/// Spelling → abbreviation, the abbreviation among the spellings.
+/// Maps each spelling, including the abbreviation itself, to the abbreviation.
 fn spellings(table: &[&'static str]) -> Spellings {
     let words = |line: &&'static str| {
         line.split(' ')
@@ -331,19 +330,19 @@ pub(super) fn is_road_owner(word: &str) -> bool {
     ROAD_OWNERS.split(' ').any(|owner| owner == word)
 }
 
-/// `FIRST` → `1ST`.
+/// Converts `FIRST` to `1ST`.
 pub(super) fn ordinal(word: &str) -> Option<&'static str> {
     ORDINAL.get(word).copied()
 }
 
-/// `TWENTY`, `FIRST` → `21ST`.
+/// Converts `TWENTY`, `FIRST` to `21ST`.
 pub(super) fn compound_ordinal(tens: &str, unit: &str) -> Option<String> {
     let tens = TENS.iter().position(|word| *word == tens)? + 2;
     let unit = ordinal(unit)?;
     (unit.len() == 3).then(|| format!("{tens}{unit}"))
 }
 
-/// `47` → `47TH`.
+/// Converts `47` to `47TH`.
 pub(super) fn with_ordinal_ending(number: &str) -> String {
     let ending = match (
         number.ends_with("11") || number.ends_with("12") || number.ends_with("13"),
@@ -357,7 +356,7 @@ pub(super) fn with_ordinal_ending(number: &str) -> String {
     format!("{number}{ending}")
 }
 
-/// Whether the word is `1ST`, `22ND`, ….
+/// Returns whether the word is `1ST`, `22ND`, ….
 pub(super) fn is_ordinal(word: &str) -> bool {
     let digits = word.trim_end_matches(|c: char| c.is_ascii_alphabetic());
     !digits.is_empty()

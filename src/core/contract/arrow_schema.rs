@@ -1,4 +1,4 @@
-//! The Arrow schema that a contract prescribes for its published parts.
+//! Derives the Arrow schema of published parts from a contract.
 
 use std::sync::Arc;
 
@@ -6,7 +6,7 @@ use arrow_schema::{DataType, Field, Fields, Schema};
 
 use super::{ColumnType, Contract, Physical};
 
-/// Derives the Arrow schema of the published parts: the contract's columns in order.
+/// Returns the Arrow schema of the published parts: the contract's columns in order.
 pub fn arrow_schema(contract: &Contract) -> Schema {
     let fields: Vec<Field> = contract
         .columns
@@ -22,8 +22,8 @@ pub fn arrow_schema(contract: &Contract) -> Schema {
     Schema::new(fields)
 }
 
-/// The fields of one source pointer: source, snapshot digest, archive member, offset, length.
-/// Signed: table formats have no unsigned integers.
+/// Returns the fields of one source pointer: source, snapshot digest, archive member, offset,
+/// length. Numbers are signed because table formats have no unsigned integers.
 pub fn pointer_fields() -> Fields {
     Fields::from(vec![
         Field::new("source_id", DataType::Utf8, false),

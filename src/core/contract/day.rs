@@ -1,5 +1,5 @@
-//! The value of a date column: a number of days, written `YYYY-MM-DD`. A day that does not exist is
-//! none, never the next one.
+//! Parses and formats the value of a date column: a number of days, written `YYYY-MM-DD`. A day
+//! that does not exist is rejected and never rounded to the next one.
 
 use std::fmt;
 
@@ -8,17 +8,17 @@ use std::fmt;
 pub struct Day(i32);
 
 impl Day {
-    /// Takes days since 1970-01-01.
+    /// Creates a day from days since 1970-01-01.
     pub const fn from_number(days: i32) -> Self {
         Self(days)
     }
 
-    /// Days since 1970-01-01.
+    /// Returns the days since 1970-01-01.
     pub fn number(self) -> i32 {
         self.0
     }
 
-    /// Reads `YYYY-MM-DD`; none for another form or a day that does not exist.
+    /// Parses `YYYY-MM-DD`; `None` for another form or a day that does not exist.
     ///
     /// Source of the formula: Howard Hinnant, "chrono-Compatible Low-Level Date Algorithms",
     /// `days_from_civil`.
@@ -39,8 +39,8 @@ impl Day {
         if !(1..=12).contains(&month) || day < 1 || day > days_in_month(year, month) {
             return None;
         }
-        // Years from March on, so that the leap day is the last; 400 years more, so that none is
-        // negative.
+        // Years begin in March, so that the leap day is the last; 400 years are added, so that none
+        // is negative.
         let (years, months) = if month <= 2 {
             (year + 399, month + 9)
         } else {
@@ -51,7 +51,7 @@ impl Day {
         Some(Self(i32::try_from(days).ok()? - 146_097 - 719_468))
     }
 
-    /// Year, month and day.
+    /// Returns year, month and day.
     ///
     /// Source of the formula: as [`Day::from_iso`], `civil_from_days`.
     pub fn civil(self) -> (i32, u8, u8) {
@@ -76,7 +76,7 @@ impl Day {
         )
     }
 
-    /// The day as `YYYY-MM-DD`, in ASCII; none outside of the years 0 to 9999.
+    /// Formats the day as `YYYY-MM-DD` in ASCII; `None` outside the years 0 to 9999.
     pub fn iso(self) -> Option<[u8; 10]> {
         // 0000-01-01 to 9999-12-31.
         if !(-719_528..=2_932_896).contains(&self.0) {
@@ -93,13 +93,13 @@ impl Day {
         Some([y[0], y[1], y[2], y[3], b'-', m[2], m[3], b'-', d[2], d[3]])
     }
 
-    /// The day so many days later, or earlier when negative.
+    /// Returns the day `days` later, or earlier if negative.
     #[must_use]
     pub fn plus(self, days: i32) -> Self {
         Self(self.0 + days)
     }
 
-    /// Days from an earlier day to this one.
+    /// Returns the number of days from an earlier day to this one.
     pub fn since(self, earlier: Self) -> i32 {
         self.0 - earlier.0
     }

@@ -1,4 +1,4 @@
-//! The data dictionary for people, in Markdown, from the contracts alone.
+//! Generates the data dictionary in Markdown from the contracts alone.
 
 use std::fmt::Write;
 
@@ -46,7 +46,7 @@ pub fn data_dictionary(contracts: &Contracts) -> String {
     text
 }
 
-/// How the values of a type are stored, for people.
+/// Returns the readable name of a type's storage.
 pub fn type_name(column_type: &ColumnType) -> String {
     match column_type.physical {
         Physical::String => "string".to_owned(),

@@ -1,5 +1,5 @@
-//! Reads the contracts of `schemas/`, gives each column its type, and says what is wrong with file
-//! and line.
+//! Reads the contracts of `schemas/`, resolves the type of each column, and reports errors with
+//! file and line.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ use super::{
 };
 use crate::declared::{self, DeclarationFiles, Finding, TablePath};
 
-/// Words of links that are a column's value in another form.
+/// Placeholders of links that are a column's value in another form.
 const LINK_WORDS: [(&str, &str); 2] = [
     ("cik_number", "cik"),
     ("accession_compact", "accession_number"),
@@ -59,8 +59,8 @@ struct ColumnFile {
     derivation: Option<String>,
 }
 
-/// Reads `schemas/_types.toml`, the vocabularies of its types and every contract; what is wrong is
-/// added to the findings.
+/// Reads `schemas/_types.toml`, the vocabularies of its types and every contract; adds errors to
+/// the findings.
 pub fn load(files: &DeclarationFiles, findings: &mut Vec<Finding>) -> Contracts {
     let mut types: BTreeMap<String, ColumnType> = BTreeMap::new();
     let mut contracts = Contracts::new();
@@ -80,8 +80,8 @@ pub fn load(files: &DeclarationFiles, findings: &mut Vec<Finding>) -> Contracts 
     {
         vocabulary::add(&mut types, path, text, findings);
     }
-    // A file whose name starts with `_` is shared by contracts or by the server, and is none
-    // itself.
+    // A file whose name starts with `_` is shared by contracts or by the server, and is not a
+    // contract.
     let is_contract = |path: &str| !path.rsplit('/').next().unwrap_or(path).starts_with('_');
     let contracts_of: Vec<_> = all
         .par_iter()
@@ -116,7 +116,7 @@ fn resolve(
             TablePath::Top,
             "dataset_id",
             format!(
-                "is `{}`, but the file's place says `{expected}`",
+                "is `{}`, but the file's path requires `{expected}`",
                 file.dataset_id
             ),
         );
@@ -256,7 +256,7 @@ fn resolve(
                     place,
                     "value",
                     format!(
-                        "`{}` is no value of the column `{}`",
+                        "`{}` is not a value of the column `{}`",
                         known.value, known.column
                     ),
                 );

@@ -1,6 +1,6 @@
 //! Turns `schemas/<family>/<table>.toml` into contracts: columns with types, keys and invariants.
-//! From a contract derive the Arrow schema of the published parts, the validation rules, the data
-//! dictionary and the OpenAPI component schemas.
+//! The Arrow schema of the published parts, the validation rules, the data dictionary and the
+//! OpenAPI component schemas derive from a contract.
 
 mod arrow_schema;
 mod day;

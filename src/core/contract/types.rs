@@ -1,5 +1,5 @@
-//! What a contract says: columns, types, keys, rules and links. Here too is how decimals are read,
-//! exactly, without floating point.
+//! Defines contracts: columns, types, keys, rules and links. Parses decimals exactly, without
+//! floating point.
 
 use std::collections::BTreeMap;
 
@@ -12,12 +12,12 @@ use super::Words;
 /// The contract of one served table.
 #[derive(Debug, Clone, Deserialize, Serialize, JsonSchema)]
 pub struct Contract {
-    /// `{family}.{table}`, equal to the file's place under `schemas/`.
+    /// `{family}.{table}`, equal to the file's path under `schemas/`.
     pub dataset_id: String,
     /// Semantic version, `schema_version` in provenance.
     #[schemars(extend("pattern" = "^[0-9]+[.][0-9]+[.][0-9]+$"))]
     pub version: String,
-    /// Name for people.
+    /// Display name.
     pub title: String,
     /// One sentence: "One row per …".
     pub grain: String,
@@ -25,30 +25,30 @@ pub struct Contract {
     pub primary_key: Vec<String>,
     /// Columns by which rows are sorted.
     pub sort_by: Vec<String>,
-    /// Columns whose values name the folders of a release.
+    /// Columns whose values name the parts of a release.
     pub partition_by: Vec<String>,
     /// Kind of area, for datasets with one row per area; null for others.
     pub geography_type: Option<String>,
     /// API paths answered from this table.
     pub serves: Vec<String>,
-    /// What a reader might look for here in vain.
+    /// Content that a reader might expect here but will not find.
     pub not_covered: Vec<String>,
-    /// Addresses at the publisher, by name: texts in which `{column}` stands for the record's
-    /// value, `{cik_number}` for its CIK without zeros and `{accession_compact}` for its accession
-    /// number without dashes. Filled in when served, never stored: they decide no row.
+    /// URLs at the publisher, by name. In the texts `{column}` is replaced by the record's value,
+    /// `{cik_number}` by its CIK without zeros and `{accession_compact}` by its accession number
+    /// without dashes. Filled in when served, never stored: they do not affect rows.
     #[serde(skip)]
     pub links: BTreeMap<String, String>,
     /// Columns in the order of the files.
     pub columns: Vec<Column>,
-    /// What is known of values beyond themselves, in the order in which they are shown. Told when
-    /// served, never stored: it decides no row.
+    /// Notes about values, in display order. Added when served, never stored: they do not affect
+    /// rows.
     #[serde(skip)]
     pub values: Vec<ValueNotes>,
     /// Rules between columns and rows.
     pub invariants: Vec<Invariant>,
 }
 
-/// What is known of one value of a column.
+/// Notes about one value of a column.
 #[derive(Debug, Clone, Deserialize)]
 pub struct ValueNotes {
     pub column: String,
@@ -59,31 +59,32 @@ pub struct ValueNotes {
 }
 
 impl ValueNotes {
-    /// A note; none when the contract has none of that name for the value.
+    /// Returns a note by name; `None` if the value has no such note.
     pub fn note(&self, name: &str) -> Option<&str> {
         self.notes.get(name).map(String::as_str)
     }
 }
 
 impl Contract {
-    /// What is known of the values of a column, in the contract's order.
+    /// Iterates over the notes about a column's values, in the contract's order.
     pub fn values_of(&self, column: &str) -> impl Iterator<Item = &ValueNotes> {
         self.values
             .iter()
             .filter(move |known| known.column == column)
     }
 
-    /// What is known of one value.
+    /// Returns the notes about one value.
     pub fn value(&self, column: &str, value: &str) -> Option<&ValueNotes> {
         self.values_of(column).find(|known| known.value == value)
     }
 
-    /// The column of that name.
+    /// Returns the column with that name.
     pub fn column(&self, name: &str) -> Option<&Column> {
         self.columns.iter().find(|column| column.name == name)
     }
 
-    /// How the values of a record that the source does not state come from it, by column.
+    /// Iterates over the derived columns of a record that have a value, with how the value derives
+    /// from the source.
     pub fn derivations<'a>(
         &'a self,
         record: &'a Map<String, Value>,
@@ -99,8 +100,8 @@ impl Contract {
             .filter_map(|column| Some((column.name.as_str(), column.derivation.as_deref()?)))
     }
 
-    /// Whether rows are sorted first by what record ids begin with: the first column of the key,
-    /// which is text or the same in all rows of a part.
+    /// Returns whether rows are sorted first by the beginning of their record ids. These begin with
+    /// the first column of the key, which is text or constant within a part.
     pub fn is_sorted_by_subject(&self) -> bool {
         let Some(first) = self
             .sort_by
@@ -126,29 +127,28 @@ pub struct Column {
     /// The semantic type.
     #[serde(rename = "type")]
     pub column_type: ColumnType,
-    /// Whether it may have no value.
+    /// True if it may be null.
     pub nullable: bool,
-    /// What it says, with its unit.
+    /// Meaning of the column, with its unit.
     pub description: String,
-    /// The column with the publisher's own text that this one is a value of; absent for other
-    /// columns. The records that have one and no known value are counted under `unknown_values`.
+    /// The column with the publisher's text from which this one is decoded; absent for other
+    /// columns. Records with a text of unknown meaning are counted under `unknown_values`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "String")]
     pub coded_from: Option<String>,
-    /// How its values come from the source, where the source states something like them that they
-    /// are not. It is told, never stored: it decides no row.
+    /// How its values derive from the source, if the source states a similar but different value.
+    /// Shown when served, never stored: it does not affect rows.
     #[serde(default, skip_serializing)]
     pub derivation: Option<String>,
 }
 
-/// Column of the texts of a record whose meaning is not known, each behind the name of its column:
-/// `status=Hold`.
+/// Column with a record's texts of unknown meaning, each prefixed by its column: `status=Hold`.
 pub const UNKNOWN_VALUES: &str = "unknown_values";
 
-/// Type of columns that say why a record's word is known.
+/// Type of columns that state why the meaning of a record's text is known.
 pub const WORD_BASIS: &str = "word_basis";
 
-/// What the end of a column's name says of its unit.
+/// Units by suffix of a column's name.
 const UNITS: [(&str, &str); 3] = [
     ("_sqmi", "square miles"),
     ("_bytes", "bytes"),
@@ -156,7 +156,7 @@ const UNITS: [(&str, &str); 3] = [
 ];
 
 impl Column {
-    /// The unit of its values, where the name says it.
+    /// Returns the unit of its values, if the name states it.
     pub fn unit(&self) -> Option<&'static str> {
         UNITS
             .iter()
@@ -165,13 +165,13 @@ impl Column {
     }
 }
 
-/// A semantic type: physical representation and the values it admits.
+/// A semantic type: physical representation and allowed values.
 #[derive(Debug, Clone, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ColumnType {
     /// How a value is stored.
     pub physical: Physical,
-    /// What a value means.
+    /// Meaning of a value.
     pub description: String,
     /// Total digits of a decimal; 0 for other types.
     #[serde(default)]
@@ -180,40 +180,40 @@ pub struct ColumnType {
     #[serde(default)]
     #[schemars(range(min = 0))]
     pub scale: i8,
-    /// Whether a decimal is printed without trailing zeros.
+    /// True if a decimal is printed without trailing zeros.
     #[serde(default)]
     pub trim: bool,
-    /// Exact number of digits of a code; null if it is no code.
+    /// Exact number of digits of a code; null if it is not a code.
     pub digits: Option<usize>,
-    /// The values allowed; all when empty.
+    /// The allowed values; all if empty.
     #[serde(default)]
     pub values: Vec<String>,
-    /// Least value; null without one.
+    /// Smallest value; null without a limit.
     pub min: Option<f64>,
-    /// Greatest value; null without one.
+    /// Largest value; null without a limit.
     pub max: Option<f64>,
-    /// What a number counts or is measured in, in words; none of what has no unit. It is told,
-    /// never stored: it decides no row.
+    /// The unit of a number, in words; absent without a unit. Shown when served, never stored: it
+    /// does not affect rows.
     #[serde(default, skip_serializing)]
     pub unit: Option<String>,
-    /// Words of the trade, normalised, with the value that each means
+    /// Known words of publishers, normalised, with the value that each means
     /// (`schemas/_vocabulary_*.toml`); absent without any.
     #[serde(default, skip_serializing_if = "Words::is_empty")]
     #[schemars(with = "BTreeMap<String, String>")]
     pub words: Words,
 }
 
-/// Most digits of a decimal that frames carry as a number.
+/// Maximum digits of a decimal that frames store as a number.
 const MAX_NUMBER_PRECISION: u8 = 18;
 
 impl ColumnType {
-    /// Whether frames carry this decimal as its text, because a 64-bit number is too small.
+    /// Returns whether frames store this decimal as text, because 64 bits are too small.
     pub fn is_decimal_text(&self) -> bool {
         self.physical == Physical::Decimal && self.precision > MAX_NUMBER_PRECISION
     }
 }
 
-/// Reads a decimal number, without exponent, as units of 10^-`scale`; none when it is not one or
+/// Parses a decimal number without exponent as units of 10^-`scale`; `None` if it is malformed or
 /// has more decimals.
 pub fn parse_decimal(text: &str, scale: i8) -> Option<i128> {
     let digits = text.strip_prefix('-').unwrap_or(text);
@@ -225,7 +225,7 @@ pub fn parse_decimal(text: &str, scale: i8) -> Option<i128> {
         }
     };
     let scale = usize::try_from(scale).ok()?;
-    // Most numbers are whole and fit a machine word: one look at each digit.
+    // Fast path: most numbers are whole and fit a machine word, so each digit is read once.
     if (1..=18).contains(&digits.len()) && scale <= 20 {
         let digit = |number: u64, byte: u8| {
             byte.is_ascii_digit()
@@ -250,15 +250,15 @@ pub fn parse_decimal(text: &str, scale: i8) -> Option<i128> {
     {
         return None;
     }
-    // Fewer than 10^38 units, and i128 holds more.
+    // Fewer than 10^38 units, which fit an i128.
     let magnitude = number_of(whole) * power_of_ten(scale)
         + number_of(fraction) * power_of_ten(scale - fraction.len());
     Some(signed(magnitude))
 }
 
-/// The number of up to 38 digits.
+/// Parses up to 38 digits.
 fn number_of(digits: &str) -> i128 {
-    // Most numbers have few digits, and a multiplication of 64 bits is a fraction of one of 128.
+    // Most numbers have few digits, and a 64-bit multiplication costs a fraction of a 128-bit one.
     let (first, rest) = digits.as_bytes().split_at(digits.len().min(18));
     let first = first
         .iter()
@@ -280,9 +280,9 @@ fn power_of_ten(exponent: usize) -> i128 {
     POWERS[exponent]
 }
 
-/// How a column is stored. In frames between normalise and publish: `Decimal` is an `Int64` of
-/// unscaled units, or the number's text when it has more than 18 digits; `Date` an ISO string or a
-/// polars date; `StringList` a list of strings; `Pointers` the list that `provenance` describes.
+/// How a column is stored. In frames between normalise and publish, `Decimal` is an `Int64` of
+/// unscaled units, or text if it has more than 18 digits. `Date` is an ISO string or a polars date,
+/// `StringList` a list of strings, and `Pointers` the list that `provenance` describes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 #[schemars(description = "How a column is stored.")]
@@ -304,32 +304,32 @@ pub enum Physical {
 pub struct Invariant {
     /// Name of the rule in reports and quarantine.
     pub code: String,
-    /// Form of the rule.
+    /// Kind of rule.
     pub rule: Rule,
-    /// Columns the rule is about.
+    /// Columns the rule checks.
     pub columns: Vec<String>,
-    /// Rows the rule is about; null if it is about all.
+    /// Rows the rule applies to; null for all.
     #[serde(rename = "where")]
     pub condition: Option<Condition>,
-    /// Columns that make the groups of `sum_within`.
+    /// Columns that define the groups of `sum_within`.
     #[serde(default)]
     pub group_by: Vec<String>,
-    /// Least value; null without one.
+    /// Smallest value; null without a limit.
     pub min: Option<f64>,
-    /// Greatest value; null without one.
+    /// Largest value; null without a limit.
     pub max: Option<f64>,
-    /// What the values of a group add up to; null for other forms.
+    /// Expected sum of a group; null for other kinds.
     pub total: Option<f64>,
-    /// How far from `total` they may be; null for other forms.
+    /// Allowed distance from `total`; null for other kinds.
     pub tolerance: Option<f64>,
-    /// What breaking the rule does to the record.
+    /// Consequence of a violation for the record.
     #[serde(default)]
     pub severity: Severity,
-    /// What the rule says, and why.
+    /// Meaning of the rule and its reason.
     pub description: String,
 }
 
-/// Rows whose `column` has the value, or one of the values.
+/// Condition that `column` has the value, or one of the values.
 #[derive(Debug, Clone, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Condition {
@@ -342,7 +342,7 @@ pub struct Condition {
     pub any_of: Vec<String>,
 }
 
-/// The forms an invariant can take.
+/// Kinds of invariants.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Rule {
@@ -350,27 +350,27 @@ pub enum Rule {
     ExactlyOneOf,
     /// All of the columns have a value, or none has.
     AllOrNone,
-    /// The columns have a value exactly where the condition holds.
+    /// The columns have a value exactly if the condition holds.
     PresentIff,
-    /// The columns have a value wherever the condition does not hold.
+    /// The columns have a value if the condition does not hold.
     PresentUnless,
-    /// The columns' values lie between `min` and `max` where the condition holds; of dates, their
-    /// years do.
+    /// The columns' values are between `min` and `max` if the condition holds; for dates, their
+    /// years are.
     RangeWhere,
-    /// The columns' dates do not fall from each to the next; nothing is said of one that is null.
+    /// The columns' dates do not decrease from each to the next; null dates are ignored.
     InOrder,
-    /// In each group the columns' values where the condition holds add up to `total` within
+    /// In each group, the columns' values for which the condition holds add up to `total` within
     /// `tolerance`, if none is null.
     SumWithin,
 }
 
-/// What breaking an invariant does to the record.
+/// Consequence of a violation for the record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Severity {
     /// Published with the rule's code among its warnings.
     Warning,
-    /// Set aside.
+    /// Quarantined.
     #[default]
     Quarantine,
 }

@@ -1,6 +1,5 @@
-//! Words of the trade: what publishers write in a coded column where the word can mean only one
-//! thing. `schemas/_vocabulary_*.toml` has them by semantic type; a list's own table comes before
-//! them.
+//! Reads vocabularies: words of publishers in a coded column that have only one possible meaning.
+//! `schemas/_vocabulary_*.toml` has them by semantic type; a source's own table takes precedence.
 
 use std::collections::BTreeMap;
 
@@ -9,18 +8,17 @@ use serde::{Deserialize, Serialize};
 use super::ColumnType;
 use crate::declared::{Finding, TablePath};
 
-/// Values of a type by the normalised words that mean them; an empty value says that the word means
-/// nothing in such a column.
+/// Values of a type by normalised word; an empty value declares that the word means no value.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(transparent)]
 pub struct Words(BTreeMap<String, String>);
 
 impl Words {
-    /// No words.
+    /// An empty vocabulary.
     pub const NONE: Self = Self(BTreeMap::new());
 
-    /// What a word means, in whatever case and punctuation it is written. The whole text is
-    /// compared, never a part of it.
+    /// Returns the meaning of a word, ignoring case and punctuation. Compares the whole text, never
+    /// a part of it.
     pub fn get(&self, word: &str) -> Option<&str> {
         if self.0.is_empty() {
             return None;
@@ -28,7 +26,7 @@ impl Words {
         self.0.get(&normalized_word(word)).map(String::as_str)
     }
 
-    /// The normalised words with what they mean.
+    /// Iterates over the normalised words with their meanings.
     pub fn iter(&self) -> impl Iterator<Item = (&str, &str)> {
         self.0
             .iter()
@@ -40,21 +38,21 @@ impl Words {
     }
 }
 
-/// A group of words that mean the same.
+/// A group of words with the same meaning.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Entry {
     value: String,
     words: Vec<String>,
-    /// Why they can mean nothing else in such a column.
+    /// Why the words can have no other meaning in such a column.
     why: String,
 }
 
-/// Fewest letters of a word that may be a plural.
+/// Minimum length of a word that may be a plural.
 const FEWEST_LETTERS_OF_PLURAL: usize = 4;
 
-/// The form in which words are compared: lower case, `and` for `&`, `with` for `w/`, blanks for
-/// other punctuation, each word in the singular.
+/// Normalises a word for comparison: lower case, `and` for `&`, `with` for `w/`, blanks for other
+/// punctuation, each word in the singular.
 pub fn normalized_word(word: &str) -> String {
     let lower = word.to_lowercase().replace('&', " and ");
     let spelled_out = lower.split_whitespace().map(|word| {
@@ -78,7 +76,7 @@ fn singular(word: &str) -> String {
     }
 }
 
-/// Adds the words of a file to their types; what is wrong is added to the findings.
+/// Adds the words of a file to their types; adds errors to the findings.
 pub(super) fn add(
     types: &mut BTreeMap<String, ColumnType>,
     path: &str,
@@ -107,7 +105,7 @@ pub(super) fn add(
                 report(
                     "value",
                     format!(
-                        "`{type_name}` is no type of schemas/_types.toml that lists its values"
+                        "`{type_name}` is not a type of schemas/_types.toml that lists its values"
                     ),
                 );
                 continue;
@@ -116,7 +114,7 @@ pub(super) fn add(
                 report(
                     "value",
                     format!(
-                        "`{value}` is no value of `{type_name}`; expected one of `{}`",
+                        "`{value}` is not a value of `{type_name}`; expected one of `{}`",
                         column_type.values.join("`, `")
                     ),
                 );
@@ -124,7 +122,7 @@ pub(super) fn add(
             if why.trim().is_empty() {
                 report(
                     "why",
-                    "say why these words can mean nothing else".to_owned(),
+                    "state why these words have no other meaning".to_owned(),
                 );
             }
             for word in words {
@@ -140,7 +138,7 @@ pub(super) fn add(
                     report(
                         "words",
                         format!(
-                            "`{word}` stands twice for `{type_name}`, in whatever case, punctuation and number it is written"
+                            "`{word}` occurs twice for `{type_name}`, ignoring case, punctuation and plural"
                         ),
                     );
                 }
@@ -209,11 +207,11 @@ why = "Lemons are."
         let messages: Vec<String> = findings.iter().map(ToString::to_string).collect();
         assert_eq!(messages.len(), 4, "{messages:#?}");
         assert!(
-            messages[0].contains("`green` is no value of `colour`"),
+            messages[0].contains("`green` is not a value of `colour`"),
             "{messages:#?}"
         );
         assert!(
-            messages[2].contains("`CRIMSONS` stands twice"),
+            messages[2].contains("`CRIMSONS` occurs twice"),
             "{messages:#?}"
         );
         assert_eq!(types["colour"].words.get("scarlet!"), Some("red"));

@@ -1,5 +1,5 @@
-//! The SEC's number of a filing, kept as one integer. Reading it is fast, because there are tens of
-//! millions.
+//! Parses the SEC's number of a filing into one integer. Parsing is fast, because the data have
+//! tens of millions.
 
 use std::fmt;
 use std::str::FromStr;
@@ -11,13 +11,13 @@ use super::ParseIdError;
 /// The number of a filing: `0000320193-20-000096`. The first ten digits are the filer agent's, not
 /// the company's.
 ///
-/// Kept as its 18 digits, so that the order of the numbers is the order of the texts.
+/// Stored as its 18 digits, so that numeric order equals text order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, JsonSchema)]
 #[schemars(inline, with = "String", extend("pattern" = "^[0-9]{10}-[0-9]{2}-[0-9]{6}$"))]
 pub struct AccessionNumber(u64);
 
 impl AccessionNumber {
-    /// Reads the dashed form.
+    /// Parses the dashed form.
     pub fn from_bytes(text: &[u8]) -> Option<Self> {
         let [
             a1,
@@ -55,18 +55,19 @@ impl AccessionNumber {
         ))
     }
 
-    /// The 18 digits as a number.
+    /// Returns the 18 digits as a number.
     pub fn number(self) -> u64 {
         self.0
     }
 }
 
-/// The number that eight ASCII digits stand for.
+/// Parses eight ASCII digits.
 fn eight_digits(text: [u8; 8]) -> Option<u64> {
     if !text.iter().all(u8::is_ascii_digit) {
         return None;
     }
-    // Digits become pairs, pairs fours, fours the number: three multiplications in place of eight.
+    // Combines digits to pairs, pairs to fours, and fours to the number: three multiplications
+    // instead of eight.
     let digits = u64::from_le_bytes(text) & 0x0F0F_0F0F_0F0F_0F0F;
     let pairs = ((digits * 10) + (digits >> 8)) & 0x00FF_00FF_00FF_00FF;
     let fours = ((pairs * 100) + (pairs >> 16)) & 0x0000_FFFF_0000_FFFF;

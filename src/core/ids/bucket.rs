@@ -1,10 +1,10 @@
-//! The bucket that a key or a registrant is in, and the bucket's name in paths. Never to be
-//! changed, because published parts are named by it.
+//! Computes the bucket of a key or a registrant, and the bucket's name in paths. Must never change,
+//! because published parts are named by it.
 
 use super::{Cik, Digest};
 
-/// The bucket, of so many, that the records of a key are in: the first eight bytes of its SHA-256
-/// as a number, modulo `count`. Stable for ever: published parts are named by it.
+/// Returns the bucket of a key: the first eight bytes of its SHA-256 as a number, modulo `count`.
+/// The result must never change, because published parts are named by it.
 ///
 /// # Panics
 /// When `count` is 0.
@@ -17,13 +17,13 @@ pub fn hash_bucket(key: &str, count: u32) -> u32 {
         .expect("less than a number of 32 bits")
 }
 
-/// The bucket that the records of a registrant are in: the last three digits of its CIK, by which
-/// published parts are named.
+/// Returns the bucket of a registrant: the last three digits of its CIK, by which published parts
+/// are named.
 pub fn cik_bucket(cik: Cik) -> String {
     format!("{:03}", cik.number() % 1_000)
 }
 
-/// The name of a bucket: its number, in as many digits as the last one has.
+/// Returns the name of a bucket: its number, padded to the digits of the last one.
 pub fn bucket_name(bucket: u32, count: u32) -> String {
     let digits = count.saturating_sub(1).to_string().len();
     format!("{bucket:0digits$}")

@@ -1,4 +1,4 @@
-//! The SEC's number of a filer: read with or without leading zeros, always printed with ten digits.
+//! Parses the SEC's number of a filer with or without leading zeros, and prints it with ten digits.
 
 use std::fmt;
 use std::str::FromStr;
@@ -10,12 +10,12 @@ use super::ParseIdError;
 pub struct Cik(u64);
 
 impl Cik {
-    /// The number, without leading zeros.
+    /// Returns the number, without leading zeros.
     pub fn number(self) -> u64 {
         self.0
     }
 
-    /// Takes a number; none when it has more than ten digits or is 0.
+    /// Creates a CIK from a number; `None` if it has more than ten digits or is 0.
     pub fn from_number(number: u64) -> Option<Self> {
         (1..10_000_000_000)
             .contains(&number)

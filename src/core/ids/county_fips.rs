@@ -1,5 +1,5 @@
-//! The five digits of a county or its equivalent. Checks the form only; whether there is such a
-//! county is not known here.
+//! Parses the five digits of a county or its equivalent. Checks the form only, not whether the
+//! county exists.
 
 use std::fmt;
 use std::str::FromStr;
@@ -12,7 +12,7 @@ use super::{ParseIdError, is_digits};
 pub struct CountyFips(String);
 
 impl CountyFips {
-    /// The five digits.
+    /// Returns the five digits.
     pub fn as_str(&self) -> &str {
         &self.0
     }

@@ -1,5 +1,5 @@
-//! Digests of bytes in memory and of streams, and their form as text. They are by SHA-256, but
-//! those of an archive's members, which are many and hashed anew with each build.
+//! Computes digests of bytes in memory and of streams, and their text form. All use SHA-256, except
+//! those of archive members, which are many and hashed again in each build.
 
 use std::fmt;
 use std::io;
@@ -13,14 +13,14 @@ use sha2::Digest as _;
 use super::ParseIdError;
 
 const HEX_DIGITS: &[u8; 16] = b"0123456789abcdef";
-/// Room for the longest text of a digest.
+/// Length of the longest text of a digest.
 const TEXT_BYTES: usize = BLAKE3_PREFIX.len() + 64;
 
-/// What the text of a BLAKE3 digest begins with.
+/// Prefix of a BLAKE3 digest's text.
 const BLAKE3_PREFIX: &str = "blake3:";
 
-/// A digest of 32 bytes, written as 64 lower-case hexadecimal digits; where it is by BLAKE3,
-/// `blake3:` stands before them.
+/// A digest of 32 bytes, written as 64 lower-case hexadecimal digits. A BLAKE3 digest has the
+/// prefix `blake3:`.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, JsonSchema)]
 #[schemars(inline, with = "String", extend("pattern" = "^[0-9a-f]{64}$"))]
 pub struct Digest {
@@ -35,12 +35,12 @@ enum Algorithm {
 }
 
 impl Digest {
-    /// Hashes bytes that are already in memory, by SHA-256.
+    /// Hashes bytes in memory with SHA-256.
     pub fn of(bytes: &[u8]) -> Self {
         Self::from_bytes(sha2::Sha256::digest(bytes).into())
     }
 
-    /// Hashes a member of an archive, by BLAKE3.
+    /// Hashes an archive member with BLAKE3.
     pub fn of_member(bytes: &[u8]) -> Self {
         Self {
             algorithm: Algorithm::Blake3,
@@ -48,7 +48,7 @@ impl Digest {
         }
     }
 
-    /// Hashes bytes by the algorithm of this digest: what it is compared with.
+    /// Hashes bytes with the algorithm of this digest, for comparison with it.
     pub fn same_of(&self, bytes: &[u8]) -> Self {
         match self.algorithm {
             Algorithm::Sha256 => Self::of(bytes),
@@ -56,7 +56,7 @@ impl Digest {
         }
     }
 
-    /// A SHA-256 digest of which the bytes are known.
+    /// Creates a SHA-256 digest from its bytes.
     pub fn from_bytes(bytes: [u8; 32]) -> Self {
         Self {
             algorithm: Algorithm::Sha256,
@@ -64,18 +64,18 @@ impl Digest {
         }
     }
 
-    /// The 32 digest bytes.
+    /// Returns the 32 digest bytes.
     pub fn as_bytes(&self) -> &[u8; 32] {
         &self.bytes
     }
 
-    /// The first `digits` hexadecimal digits, for names that people read.
+    /// Returns the first `digits` hexadecimal digits, for readable names.
     pub fn short(&self, digits: usize) -> String {
         self.write_digits(&mut [0; 64])[..digits].to_owned()
     }
 
-    /// Writes its text into room for it. A manifest has thousands of digests, and formatting byte
-    /// by byte would be most of what reading one takes.
+    /// Writes its text into `room`. A manifest has thousands of digests, and formatting byte by
+    /// byte would dominate the time to read one.
     fn write_text<'a>(&self, room: &'a mut [u8; TEXT_BYTES]) -> &'a str {
         let (prefix, digits) = room
             .split_last_chunk_mut()
@@ -106,7 +106,7 @@ impl Digest {
 pub struct Hasher(sha2::Sha256);
 
 impl Hasher {
-    /// Takes the next piece of the stream.
+    /// Adds the next piece of the stream.
     pub fn update(&mut self, bytes: &[u8]) {
         self.0.update(bytes);
     }
@@ -117,8 +117,7 @@ impl Hasher {
     }
 }
 
-/// What is written is hashed; it is taken as it comes, so that who writes small pieces puts a
-/// buffer before it.
+/// Hashes everything that is written. Unbuffered, so callers with small writes should add a buffer.
 impl io::Write for Hasher {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.update(bytes);
@@ -149,10 +148,10 @@ impl FromStr for Digest {
         let error = || {
             ParseIdError::new(
                 text,
-                "a digest: 64 hexadecimal digits, letters small, after `blake3:` where it is not by SHA-256",
+                "a digest: 64 lower-case hexadecimal digits, with the prefix `blake3:` if it is not SHA-256",
             )
         };
-        // One spelling only: texts are compared and hashed.
+        // Only one spelling is valid, because texts are compared and hashed.
         let digit = |byte: u8| match byte {
             b'0'..=b'9' => Some(byte - b'0'),
             b'a'..=b'f' => Some(byte - b'a' + 10),
@@ -196,7 +195,7 @@ impl<'de> Deserialize<'de> for Digest {
     }
 }
 
-/// Reads a digest from a text where it stands, without a copy of it.
+/// Parses a digest from a borrowed text, without copying it.
 struct DigestText;
 
 impl Visitor<'_> for DigestText {

@@ -1,10 +1,10 @@
-//! The address of a standard licence that terms of use name. Terms of a publisher's own have none,
-//! and neither have those that name several.
+//! Finds the URL of the standard licence that terms of use name. A publisher's own terms have none,
+//! and neither have terms that name several.
 
-/// What terms say of a licence, and where its text is: the address is the last word of a line.
+/// Names of licences, each followed by the URL of its text as the last word of the line.
 const KNOWN: &str = include_str!("licences.txt");
 
-/// Where the text of the only licence is that the terms are.
+/// Returns the URL of a licence's text if the terms consist of only that licence.
 pub fn licence_address(terms: &str) -> Option<&'static str> {
     if terms.contains([';', ':']) {
         return None;

@@ -1,4 +1,4 @@
-//! Turns identifier text into types that cannot hold anything else. One newtype per identifier,
+//! Parses identifier text into types that cannot hold anything else. Each identifier has a newtype,
 //! parsed at the edge; leading zeros are part of every code and are kept. Does not know what an
 //! identifier refers to.
 
@@ -23,13 +23,13 @@ pub use record_id::RecordId;
 pub use release_id::ReleaseId;
 pub use zcta::Zcta;
 
-/// Why a text is not the identifier it was taken for. The message names the expected form.
+/// Error for a text that is not a valid identifier. The message names the expected form.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("`{text}` is not {expected}")]
 pub struct ParseIdError {
-    /// The text as given, cut to 64 characters.
+    /// The given text, cut to 64 characters.
     pub text: String,
-    /// The form that was expected, as a phrase: "a ZCTA code: exactly five digits".
+    /// The expected form, as a phrase: "a ZCTA code: exactly five digits".
     pub expected: &'static str,
 }
 

@@ -1,5 +1,5 @@
-//! The name of a published record, which stays the same from release to release because it is made
-//! of the publisher's own key.
+//! Defines the id of a published record, which stays the same across releases because it is built
+//! from the publisher's own key.
 
 use std::fmt;
 use std::str::FromStr;
@@ -14,17 +14,17 @@ use super::ParseIdError;
 pub struct RecordId(String);
 
 impl RecordId {
-    /// The dataset that holds the record.
+    /// Returns the dataset of the record.
     pub fn dataset_id(&self) -> &str {
         self.0.split_once(':').expect("checked when parsed").0
     }
 
-    /// First segment of the key: what the record is about.
+    /// Returns the first segment of the key: the subject of the record.
     pub fn subject(&self) -> &str {
         self.0.split(':').nth(1).unwrap_or_default()
     }
 
-    /// The whole id as text.
+    /// Returns the whole id as text.
     pub fn as_str(&self) -> &str {
         &self.0
     }

@@ -1,5 +1,5 @@
-//! The name of a release, made from what it holds: equal content has an equal name, whenever it was
-//! built.
+//! Defines the id of a release, which is derived from its content: equal content has an equal id,
+//! whenever it was built.
 
 use std::fmt;
 use std::str::FromStr;
@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use super::{Digest, ParseIdError};
 
 /// Names one immutable release: `r` and the first 20 hexadecimal digits of the manifest's hash
-/// (timestamps left out).
+/// (without timestamps).
 #[derive(
     Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
 )]
@@ -24,7 +24,7 @@ impl ReleaseId {
         Self(format!("r{}", digest.short(20)))
     }
 
-    /// The id as text.
+    /// Returns the id as text.
     pub fn as_str(&self) -> &str {
         &self.0
     }

@@ -1,11 +1,11 @@
-//! SHA-256 of two texts at once. A round waits for the one before it: the processor's instructions
-//! for SHA take as long for two texts side by side as for little more than one.
+//! Computes SHA-256 of two texts at once. Each round depends on the one before it, so the
+//! processor's SHA instructions take little longer for two interleaved texts than for one.
 
 use super::Digest;
 
 impl Digest {
-    /// Hashes two texts, as [`Digest::of`] each. Takes two thirds of the time where the processor
-    /// has instructions for SHA.
+    /// Hashes two texts as [`Digest::of`] hashes each. Takes two thirds of the time on processors
+    /// with SHA instructions.
     pub fn of_two(texts: [&[u8]; 2]) -> [Self; 2] {
         #[cfg(target_arch = "x86_64")]
         if let Some(digests) = x86::digests(texts) {
@@ -110,7 +110,7 @@ mod x86 {
         0xc671_78f2,
     ];
 
-    /// None where the processor lacks the instructions.
+    /// Returns `None` if the processor lacks the instructions.
     pub(super) fn digests(texts: [&[u8]; 2]) -> Option<[Digest; 2]> {
         if !(is_x86_feature_detected!("sha")
             && is_x86_feature_detected!("ssse3")
@@ -128,8 +128,7 @@ mod x86 {
             unsafe_code,
             reason = "instructions that not every processor has; without them the function above has returned"
         )]
-        // SAFETY: what `take` needs of the processor was just found there, and it is all that it
-        // needs.
+        // SAFETY: the features that `take` requires were just detected, and it requires no others.
         unsafe {
             take(&mut states, first, second);
             take(&mut states, ends[0].blocks(), ends[1].blocks());
@@ -146,8 +145,8 @@ mod x86 {
         }))
     }
 
-    /// What is hashed behind the whole blocks of a text: its rest, the mark of the end and the
-    /// length in bits, in one block or in two.
+    /// The padding after the whole blocks of a text: its rest, the end mark and the length in bits,
+    /// in one block or in two.
     struct End {
         padded: [Block; 2],
         count: usize,
@@ -170,7 +169,8 @@ mod x86 {
         }
     }
 
-    /// Takes the blocks that both texts have side by side, and what one of them has more by itself.
+    /// Hashes the blocks that both texts have in parallel, then the remaining blocks of the longer
+    /// one.
     #[target_feature(enable = "sha,sse2,ssse3,sse4.1")]
     fn take(states: &mut [State; 2], first: &[Block], second: &[Block]) {
         let common = first.len().min(second.len());
@@ -227,7 +227,7 @@ mod x86 {
         }
     }
 
-    /// The state as the instructions want it.
+    /// Returns the state in the layout of the instructions.
     #[target_feature(enable = "sse2")]
     fn packed(state: &State) -> [__m128i; 2] {
         let [a, b, c, d, e, f, g, h] = state.map(u32::cast_signed);
@@ -245,7 +245,7 @@ mod x86 {
         .map(i32::cast_unsigned)
     }
 
-    /// The words of a block, four to each; they are written with their first byte in front.
+    /// Returns the big-endian words of a block, four in each vector.
     #[target_feature(enable = "ssse3")]
     fn words(block: &Block) -> [__m128i; 4] {
         let order = _mm_set_epi64x(0x0c0d_0e0f_0809_0a0b, 0x0405_0607_0001_0203);
@@ -274,7 +274,8 @@ mod tests {
         let bytes: Vec<u8> = (0..9_000_u32)
             .map(|number| (number.wrapping_mul(2_654_435_761) >> 13) as u8)
             .collect();
-        // Around the borders of blocks, and of where the length still fits the last one.
+        // Lengths around the borders of blocks, and around the length that still fits the last
+        // block.
         for first in [
             0, 1, 63, 64, 255, 256, 257, 319, 320, 1_000, 1_023, 1_024, 1_025, 1_079, 1_080, 1_087,
             1_088, 5_000, 9_000,

@@ -1,17 +1,17 @@
-//! The five digits of a ZCTA, which is never a postal ZIP code. Checks the form only.
+//! Parses the five digits of a ZCTA, which is never a postal ZIP Code. Checks the form only.
 
 use std::fmt;
 use std::str::FromStr;
 
 use super::{ParseIdError, is_digits};
 
-/// A ZIP Code Tabulation Area code: five digits, leading zeros kept. An area built from census
-/// blocks, not a postal ZIP code.
+/// A ZIP Code Tabulation Area code: five digits, leading zeros kept. The area is built from census
+/// blocks and is not a postal ZIP Code.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Zcta(String);
 
 impl Zcta {
-    /// The five digits.
+    /// Returns the five digits.
     pub fn as_str(&self) -> &str {
         &self.0
     }

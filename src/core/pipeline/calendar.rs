@@ -1,6 +1,6 @@
-//! When a publisher's editions can be there and when they are late, from the declared calendar. An
-//! edition is what a publisher puts out for one period: a year's survey, a quarter's index, a day's
-//! file. Reads no clock: who asks says what time it is.
+//! Computes from the declared calendar when a publisher's editions are expected and when they are
+//! late. An edition is what a publisher issues for one period: a year's survey, a quarter's index,
+//! a day's file. Reads no clock: the caller passes the time.
 
 use jiff::civil::{Date, Time, date};
 use jiff::tz::TimeZone;
@@ -13,8 +13,7 @@ use crate::error::{Error, Result};
 /// Months before the beginning of the school year, 1 July.
 const MONTHS_BEFORE_SCHOOL: i32 = 6;
 
-/// Of a publisher of whom only a daily cadence is known, weekends and holidays are nobody's
-/// failure.
+/// Grace for publishers with only a daily cadence: weekends and holidays are not failures.
 const DAYS_OF_GRACE: i32 = 7;
 
 /// How publishing periods follow each other.
@@ -30,8 +29,8 @@ pub(super) enum Step {
 }
 
 impl Step {
-    /// The first day of the period that a day lies in. A day that is no business day belongs to the
-    /// business day before.
+    /// Returns the first day of the period that includes a day. A day that is not a business day
+    /// belongs to the business day before.
     fn first_day(self, day: Date) -> Date {
         match self {
             Self::Day => day,
@@ -55,7 +54,7 @@ impl Step {
         }
     }
 
-    /// The first day of the period after the one that begins on a day.
+    /// Returns the first day of the next period after the one that begins on `first_day`.
     pub(super) fn after(self, first_day: Date) -> Date {
         match self {
             Self::Day => first_day.saturating_add(1.day()),
@@ -77,13 +76,13 @@ impl Step {
         self.first_day(first_day.saturating_sub(1.day()))
     }
 
-    /// Whether a period begins on the day.
+    /// Returns whether a period begins on the day.
     pub(super) fn begins_on(self, day: Date) -> bool {
         self.first_day(day) == day
     }
 }
 
-/// A calendar that has been read. Periods are named by their first days.
+/// A parsed calendar. Periods are named by their first days.
 #[derive(Debug, Clone)]
 pub struct Schedule {
     pub(super) step: Step,
@@ -94,10 +93,10 @@ pub struct Schedule {
 }
 
 impl Schedule {
-    /// Reads a declared calendar; none where the publisher issues no other edition.
+    /// Parses a declared calendar; `None` if the publisher issues no other edition.
     ///
     /// # Errors
-    /// `Config`, naming the key and what is wrong with it.
+    /// `Config`, naming the key and its error.
     pub fn of(calendar: &Calendar) -> Result<Option<Self>> {
         let (at, zone) = calendar
             .at
@@ -130,7 +129,7 @@ impl Schedule {
         }))
     }
 
-    /// The calendar of a publisher of whom only the cadence is known.
+    /// Returns the calendar of a publisher with only a known cadence.
     pub fn of_cadence(cadence: Cadence) -> Self {
         let (step, grace) = match cadence {
             Cadence::Daily => (Step::Day, Some(DAYS_OF_GRACE.days())),
@@ -148,18 +147,18 @@ impl Schedule {
         }
     }
 
-    /// The same for labels that name their periods otherwise, such as school years.
+    /// Returns the same calendar for labels with other periods, such as school years.
     pub(super) fn with_step(self, step: Step) -> Self {
         Self { step, ..self }
     }
 
-    /// When the edition of a period can be there.
+    /// Returns when the edition of a period is expected.
     pub fn expected(&self, first_day: Date) -> Timestamp {
         self.instant(first_day.saturating_add(self.after))
     }
 
-    /// When the edition of a period is late: when its grace is over, by default when the next one
-    /// can be there.
+    /// Returns when the edition of a period is late: after its grace, by default when the next
+    /// edition is expected.
     fn overdue(&self, first_day: Date) -> Timestamp {
         match self.grace {
             Some(grace) => self.instant(first_day.saturating_add(self.after).saturating_add(grace)),
@@ -167,7 +166,7 @@ impl Schedule {
         }
     }
 
-    /// The day, in UTC, from whose beginning the edition of a period is late.
+    /// Returns the UTC day from whose beginning the edition of a period is late.
     pub fn late_from(&self, first_day: Date) -> Date {
         let overdue = self.overdue(first_day).to_zoned(TimeZone::UTC);
         let day = overdue.date();
@@ -178,12 +177,12 @@ impl Schedule {
         }
     }
 
-    /// The day from which the edition after that of a period is late.
+    /// Returns the day from which the edition of the next period is late.
     pub fn next_late_from(&self, first_day: Date) -> Date {
         self.late_from(self.step.after(first_day))
     }
 
-    /// The first day of the newest period whose edition can be there.
+    /// Returns the first day of the newest period whose edition is expected by now.
     pub fn newest(&self, now: Timestamp) -> Date {
         let today = now.to_zoned(self.zone.clone()).date();
         let mut first_day = self.step.first_day(today.saturating_sub(self.after));
@@ -196,7 +195,7 @@ impl Schedule {
         first_day
     }
 
-    /// The first day of the newest period whose edition a file of that day can be.
+    /// Returns the first day of the newest period whose edition a file of that day can be.
     pub fn period_of_file(&self, source_date: Date) -> Date {
         let end = source_date
             .saturating_add(1.day())
@@ -216,11 +215,11 @@ impl Schedule {
     }
 }
 
-/// `15 days`, `1 week`, `23 months`, `2 years`.
+/// Parses `15 days`, `1 week`, `23 months`, `2 years`.
 fn span(key: &str, text: &str) -> Result<Span> {
     let wrong = || {
         Error::config(format!(
-            "`{key}`: `{text}` is no time such as `15 days`, `2 weeks`, `23 months` or `1 year`"
+            "`{key}`: `{text}` is not a time such as `15 days`, `2 weeks`, `23 months` or `1 year`"
         ))
     };
     let (count, unit) = text.split_once(' ').ok_or_else(wrong)?;
@@ -241,7 +240,7 @@ fn span(key: &str, text: &str) -> Result<Span> {
     })
 }
 
-/// `03:00 America/New_York`.
+/// Parses `03:00 America/New_York`.
 fn time_and_zone(text: &str) -> Result<(Time, TimeZone)> {
     let wrong = |what: &str| {
         Error::config(format!(
@@ -250,24 +249,24 @@ fn time_and_zone(text: &str) -> Result<(Time, TimeZone)> {
     };
     let (clock, zone) = text
         .split_once(' ')
-        .ok_or_else(|| wrong("is no time of the day with its zone"))?;
+        .ok_or_else(|| wrong("is not a time of the day with its zone"))?;
     let numbers = clock
         .split_once(':')
         .filter(|(hour, minute)| hour.len() == 2 && minute.len() == 2);
     let time = numbers
         .and_then(|(hour, minute)| Time::new(hour.parse().ok()?, minute.parse().ok()?, 0, 0).ok());
     let time = time.ok_or_else(|| wrong("has no time of the day"))?;
-    let zone = TimeZone::get(zone)
-        .map_err(|_| wrong(&format!("names a zone that is not known, `{zone}`")))?;
+    let zone =
+        TimeZone::get(zone).map_err(|_| wrong(&format!("names an unknown zone, `{zone}`")))?;
     Ok((time, zone))
 }
 
 impl Declaration {
-    /// The calendar of a source, or of the pipeline's partitions; none where the publisher issues
-    /// no other edition.
+    /// Returns the calendar of a source, or of the pipeline's partitions; `None` if the publisher
+    /// issues no other edition.
     ///
     /// # Errors
-    /// `Config`, naming the key and what is wrong with it.
+    /// `Config`, naming the key and its error.
     pub fn schedule(&self, source: Option<&Source>) -> Result<Option<Schedule>> {
         match source
             .and_then(|source| source.calendar.as_ref())
@@ -278,11 +277,11 @@ impl Declaration {
         }
     }
 
-    /// The newest partition whose edition can be there; the last where the range has an end, and
-    /// none where it has none and its calendar no years.
+    /// Returns the newest partition whose edition is expected by now, at most the last one of the
+    /// range. Returns `None` for an open range without a yearly calendar.
     ///
     /// # Errors
-    /// `Config`, when the calendar cannot be read.
+    /// `Config`, when the calendar is invalid.
     pub fn newest_partition(&self, now: Timestamp) -> Result<Option<i32>> {
         let Some(range) = &self.partition else {
             return Ok(None);
@@ -300,7 +299,7 @@ impl Declaration {
 }
 
 impl Source {
-    /// Its variable whose values are labels of periods, with the range.
+    /// Returns its variable whose values are labels of periods, with the range.
     pub fn range(&self) -> Option<(&str, &LabelRange)> {
         self.variables.iter().find_map(|(name, values)| {
             if let Variable::Range(range) = values {
@@ -326,7 +325,7 @@ mod tests {
         text.parse().unwrap()
     }
 
-    /// The first day of the newest period at an instant.
+    /// Returns the first day of the newest period at an instant.
     fn newest(schedule: &Schedule, now: &str) -> String {
         schedule.newest(now.parse().unwrap()).to_string()
     }
@@ -353,7 +352,7 @@ mod tests {
     #[test]
     fn the_time_of_the_day_is_that_of_the_publisher_s_zone() {
         let days = schedule("every = \"business_day\"\nat = \"03:00 America/New_York\"");
-        // Eastern Standard Time is five hours behind, Daylight Time four.
+        // Eastern Standard Time is UTC−5, Daylight Time UTC−4.
         assert_eq!(
             newest(&days, "2026-11-23T07:59:59Z"),
             "2026-11-20",
@@ -387,7 +386,8 @@ mod tests {
             day("2027-04-16"),
             "by default, when the next can be there"
         );
-        // Friday's file is late when Monday's can be there, 08:00 UTC: never told before it is so.
+        // Friday's file is late when Monday's is expected, at 08:00 UTC: it is never reported
+        // earlier.
         let days = schedule("every = \"business_day\"\nat = \"03:00 America/New_York\"");
         assert_eq!(days.late_from(day("2026-11-20")), day("2026-11-24"));
         let survey = schedule("every = \"year\"\nafter = \"23 months\"\ngrace = \"2 months\"");
@@ -418,19 +418,19 @@ mod tests {
         for (text, expected) in [
             (
                 "every = \"day\"\nafter = \"15\"",
-                "`after`: `15` is no time such as `15 days`, `2 weeks`, `23 months` or `1 year`",
+                "`after`: `15` is not a time such as `15 days`, `2 weeks`, `23 months` or `1 year`",
             ),
             (
                 "every = \"day\"\nafter = \"-1 days\"",
-                "`after`: `-1 days` is no time such as",
+                "`after`: `-1 days` is not a time such as",
             ),
             (
                 "every = \"day\"\ngrace = \"2 hours\"",
-                "`grace`: `2 hours` is no time such as",
+                "`grace`: `2 hours` is not a time such as",
             ),
             (
                 "every = \"day\"\nat = \"03:00\"",
-                "`at`: `03:00` is no time of the day with its zone; write it as `03:00 America/New_York`",
+                "`at`: `03:00` is not a time of the day with its zone; write it as `03:00 America/New_York`",
             ),
             (
                 "every = \"day\"\nat = \"24:00 UTC\"",
@@ -438,7 +438,7 @@ mod tests {
             ),
             (
                 "every = \"day\"\nat = \"03:00 America/Newyork\"",
-                "`at`: `03:00 America/Newyork` names a zone that is not known, `America/Newyork`",
+                "`at`: `03:00 America/Newyork` names an unknown zone, `America/Newyork`",
             ),
         ] {
             let error = Schedule::of(&toml::from_str(text).unwrap())

@@ -1,5 +1,6 @@
-//! How far a build may be from the one in the last release, column by column, before a person has
-//! to look. Defaults are here, what a dataset or a column has otherwise stands in its declaration.
+//! Defines how far a build may drift from the last release, column by column, before an operator
+//! must review it. The defaults are here; deviations of datasets and columns are in their
+//! declarations.
 
 use std::collections::BTreeMap;
 
@@ -7,31 +8,31 @@ use serde::{Deserialize, Serialize};
 
 use super::Cadence;
 
-/// Limits that a declaration sets, of a dataset and of single columns of it.
+/// Limits that a declaration sets for a dataset and for single columns.
 #[derive(Debug, Clone, PartialEq, Default, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Drift {
-    /// Largest change of a column's share of nulls, percentage points.
+    /// Maximum change of a column's share of nulls, percentage points.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_null_points: Option<f64>,
-    /// Largest change of the share of values below the last release's median or quartiles,
+    /// Maximum change of the share of values below the last release's median or quartiles,
     /// percentage points.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_quartile_points: Option<f64>,
-    /// Largest change of a column's sum per value, percent of the smaller of both: 100 is twice or
+    /// Maximum change of a column's sum per value, percent of the smaller sum: 100 is twice or
     /// half.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_sum_percent: Option<f64>,
-    /// Largest change of the number of distinct values, percent of the smaller of both.
+    /// Maximum change of the number of distinct values, percent of the smaller number.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_distinct_percent: Option<f64>,
-    /// Largest share of the records of both releases whose value is another, percent.
+    /// Maximum share of the records in both releases whose value changed, percent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_changed_percent: Option<f64>,
-    /// Largest share of the last release's records that are gone, percent.
+    /// Maximum share of the last release's records that were removed, percent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_replaced_percent: Option<f64>,
-    /// The same by column, where it differs.
+    /// Limits by column, if different.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub columns: BTreeMap<String, ColumnDrift>,
 }
@@ -52,7 +53,7 @@ pub struct ColumnDrift {
     pub max_changed_percent: Option<f64>,
 }
 
-/// What holds for one column.
+/// The effective limits of one column.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct DriftLimits {
     pub null_points: f64,
@@ -62,18 +63,17 @@ pub struct DriftLimits {
     pub changed_percent: f64,
 }
 
-/// Share of the records that may be gone, percent.
+/// Share of the records that may be removed, percent.
 const REPLACED_PERCENT: f64 = 50.0;
 
 impl Drift {
-    /// Whether nothing is set.
+    /// Returns whether no limit is set.
     pub fn is_default(&self) -> bool {
         *self == Self::default()
     }
 
-    /// What holds for a column of a dataset that is issued so often. A yearly or quarterly edition
-    /// says something new of nearly every record: there a change of most values is no jump by
-    /// itself.
+    /// Returns the limits of a column of a dataset with the given cadence. A yearly or quarterly
+    /// edition changes nearly every record, so a change of most values is not suspicious by itself.
     pub fn limits(&self, column: &str, cadence: Cadence) -> DriftLimits {
         let changed = if matches!(cadence, Cadence::Yearly | Cadence::Quarterly) {
             100.0
@@ -94,7 +94,7 @@ impl Drift {
         }
     }
 
-    /// Share of the last release's records that may be gone, percent.
+    /// Returns the share of the last release's records that may be removed, percent.
     pub fn replaced_percent(&self) -> f64 {
         self.max_replaced_percent.unwrap_or(REPLACED_PERCENT)
     }

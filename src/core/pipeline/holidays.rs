@@ -1,6 +1,6 @@
-//! The working days of the federal government: Monday to Friday but for the public holidays of 5
-//! U.S.C. 6103, each on the day on which it is observed. Inauguration Day is none: it is a holiday
-//! in and around Washington only.
+//! Computes the business days of the federal government: Monday to Friday except the public
+//! holidays of 5 U.S.C. 6103, each on the day on which it is observed. Inauguration Day is not
+//! included, because it is a holiday only in and around Washington.
 
 use jiff::civil::{Date, Weekday, date};
 
@@ -13,8 +13,8 @@ const FIXED: [(i8, i8, i16); 5] = [
     (12, 25, 1870),
 ];
 
-/// Holidays on a weekday of a month: month, which of these weekdays (-1 is the last), weekday,
-/// first year.
+/// Holidays on a weekday of a month: month, ordinal of the weekday (-1 is the last), weekday, first
+/// year.
 const FLOATING: [(i8, i8, Weekday, i16); 6] = [
     (1, 3, Weekday::Monday, 1986),
     (2, 3, Weekday::Monday, 1971),
@@ -24,7 +24,7 @@ const FLOATING: [(i8, i8, Weekday, i16); 6] = [
     (11, 4, Weekday::Thursday, 1942),
 ];
 
-/// Whether federal offices are open.
+/// Returns whether federal offices are open.
 pub(super) fn is_business_day(day: Date) -> bool {
     !is_weekend(day) && !is_holiday(day)
 }
@@ -33,8 +33,8 @@ fn is_weekend(day: Date) -> bool {
     matches!(day.weekday(), Weekday::Saturday | Weekday::Sunday)
 }
 
-/// Whether a holiday is observed on the day: that of a Saturday on the Friday before it, that of a
-/// Sunday on the Monday after it.
+/// Returns whether a holiday is observed on the day: that of a Saturday on the Friday before it,
+/// that of a Sunday on the Monday after it.
 fn is_holiday(day: Date) -> bool {
     // New Year's Day may be observed on the last day of the year before.
     let years = [day.year(), day.year().saturating_add(1)];

@@ -1,4 +1,4 @@
-//! The labels that publishers give their periods in the names of files, in a fixed list of forms:
+//! Parses and generates publishers' period labels in file names, in a fixed list of forms:
 //!
 //! `2009` (year, 1900 to 2099), `2425` (school year from July, the second two digits one more than
 //! the first), `2009/QTR2`, `2026-09`, `September_2026`, `20230929`, `2023-09-29`.
@@ -10,7 +10,7 @@ use super::calendar::{Schedule, Step};
 use super::{Cadence, LabelRange};
 use crate::error::{Error, Result};
 
-/// In place of the last label: the newest whose edition can be there.
+/// Value of `to` for the newest edition that is expected.
 const NOW: &str = "now";
 
 const MONTHS: [&str; 12] = [
@@ -28,10 +28,10 @@ const MONTHS: [&str; 12] = [
     "December",
 ];
 
-/// Largest number of labels that a range may have.
+/// Maximum number of labels in a range.
 const MAX_LABELS: usize = 20_000;
 
-/// How a period is written.
+/// Form of a period's label.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Form {
     Year,
@@ -44,7 +44,7 @@ pub enum Form {
 }
 
 impl Form {
-    /// The form of a label: four digits are a year where they can be one.
+    /// Returns the form of a label: four digits are a year if they are in the range of years.
     pub fn of(label: &str) -> Option<Self> {
         let forms = [
             Self::Year,
@@ -60,7 +60,7 @@ impl Form {
             .find(|form| form.first_day(label).is_some())
     }
 
-    /// The first day of the period that a label of this form names.
+    /// Returns the first day of the period that a label of this form names.
     pub fn first_day(self, label: &str) -> Option<Date> {
         match self {
             Self::Year => Date::new(
@@ -92,7 +92,7 @@ impl Form {
         }
     }
 
-    /// The label of the period that begins on a day.
+    /// Returns the label of the period that begins on a day.
     fn label(self, first_day: Date) -> String {
         let (year, month) = (first_day.year(), first_day.month());
         match self {
@@ -109,7 +109,7 @@ impl Form {
         }
     }
 
-    /// The step of its labels by a calendar; none where the calendar's periods are others.
+    /// Returns the step of its labels in a calendar; `None` if the calendar has other periods.
     fn step(self, schedule: &Schedule) -> Option<Step> {
         match (self, schedule.step) {
             (Self::Year, Step::Year)
@@ -132,7 +132,7 @@ impl Form {
         }
     }
 
-    /// `every` of the calendars that fit.
+    /// Returns the suitable values of `every` in a calendar.
     fn every(self) -> &'static str {
         match self {
             Self::Year | Self::SchoolYear => "`every = \"year\"`",
@@ -157,42 +157,42 @@ fn day([year, month, day]: [&str; 3]) -> Option<Date> {
     .ok()
 }
 
-/// A range of labels beside the calendar of its source.
+/// A range of labels with the calendar of its source.
 #[derive(Debug, Clone)]
 pub struct Editions {
     form: Form,
     schedule: Schedule,
     from: Date,
-    /// None is now.
+    /// `None` for `now`.
     to: Option<Date>,
     last: Option<usize>,
 }
 
 impl Editions {
-    /// Reads a range. `schedule` is none where the publisher issues no other edition.
+    /// Parses a range. `schedule` is `None` if the publisher issues no other edition.
     ///
     /// # Errors
-    /// `Config`, naming the key and what is wrong with it.
+    /// `Config`, naming the key and its error.
     pub fn of(range: &LabelRange, schedule: Option<Schedule>) -> Result<Self> {
         let form = Form::of(&range.from).ok_or_else(|| {
             Error::config(format!(
-                "`from`: `{}` is no label of a known form: 2009, 2425, 2009/QTR2, 2026-09, September_2026, 20230929 or 2023-09-29",
+                "`from`: `{}` is not a label of a known form: 2009, 2425, 2009/QTR2, 2026-09, September_2026, 20230929 or 2023-09-29",
                 range.from
             ))
         })?;
-        // What is over needs no calendar.
+        // A range that has ended needs no calendar.
         let natural = || Some(Schedule::of_cadence(form.cadence())).filter(|_| range.to != NOW);
         let fitting = schedule
             .filter(|schedule| form.step(schedule).is_some())
             .or_else(natural);
         let schedule = fitting.ok_or_else(|| {
-            Error::config(format!("labels such as `{}` need a calendar of their own step: give the source a `calendar` with {}", range.from, form.every()))
+            Error::config(format!("labels such as `{}` need a calendar with the same step: give the source a `calendar` with {}", range.from, form.every()))
         })?;
         let step = form.step(&schedule).unwrap_or(schedule.step);
         let first_day = |key: &str, label: &str| {
             let day = form.first_day(label).ok_or_else(|| {
                 Error::config(format!(
-                    "`{key}`: `{label}` has not the form of `from`, `{}`",
+                    "`{key}`: `{label}` does not have the form of `from`, `{}`",
                     range.from
                 ))
             })?;
@@ -200,7 +200,7 @@ impl Editions {
                 Ok(day)
             } else {
                 Err(Error::config(format!(
-                    "`{key}`: `{label}` is no business day"
+                    "`{key}`: `{label}` is not a business day"
                 )))
             }
         };
@@ -218,7 +218,7 @@ impl Editions {
         }
         if range.last == Some(0) {
             return Err(Error::config(
-                "`last`: 0 labels are none; leave it out for all",
+                "`last`: 0 selects no labels; leave it out for all",
             ));
         }
         Ok(Self {
@@ -230,7 +230,7 @@ impl Editions {
         })
     }
 
-    /// The labels whose editions can be there, oldest first.
+    /// Returns the labels whose editions are expected by now, oldest first.
     pub fn labels(&self, now: Timestamp) -> Vec<String> {
         let newest = self.schedule.newest(now);
         let end = self.to.map_or(newest, |to| to.min(newest));
@@ -242,22 +242,23 @@ impl Editions {
             .collect()
     }
 
-    /// How many of the newest are wanted.
+    /// Returns how many of the newest labels are selected; `None` for all.
     pub fn last(&self) -> Option<usize> {
         self.last
     }
 
-    /// When the first can be there.
+    /// Returns when the first edition is expected.
     pub fn first_expected(&self) -> Timestamp {
         self.schedule.expected(self.from)
     }
 
-    /// The first day of a label's period.
+    /// Returns the first day of a label's period.
     pub fn first_day(&self, label: &str) -> Option<Date> {
         self.form.first_day(label)
     }
 
-    /// The day from which the label after this one is late; none behind the end of the range.
+    /// Returns the day from which the edition of the next label is late; `None` after the end of
+    /// the range.
     pub fn next_late_from(&self, label: &str) -> Option<Date> {
         let day = self.form.first_day(label)?;
         let next = self.schedule.step.after(day);
@@ -267,7 +268,8 @@ impl Editions {
     }
 }
 
-/// Whether values are labels of periods, typed one by one: such a list has an end.
+/// Returns whether explicitly listed values are labels of periods. Such a list does not grow by
+/// itself.
 pub fn are_labels(values: &[String]) -> bool {
     values.iter().any(|value| Form::of(value).is_some())
 }
@@ -407,7 +409,8 @@ mod tests {
         ] {
             assert_eq!(Form::of(label), None, "{label}");
         }
-        // As the first of a range this is a year; behind an earlier school year it is one.
+        // As the first label of a range this is a year; after an earlier school year it is a school
+        // year.
         assert_eq!(Form::SchoolYear.first_day("2021"), Some(date(2020, 7, 1)));
     }
 
@@ -419,32 +422,32 @@ mod tests {
                 "fall",
                 NOW,
                 year,
-                "`from`: `fall` is no label of a known form",
+                "`from`: `fall` is not a label of a known form",
             ),
             (
                 "2009/QTR2",
                 NOW,
                 year,
-                "labels such as `2009/QTR2` need a calendar of their own step: give the source a `calendar` with `every = \"quarter\"`",
+                "labels such as `2009/QTR2` need a calendar with the same step: give the source a `calendar` with `every = \"quarter\"`",
             ),
             (
                 "2009",
                 NOW,
                 "every = \"never\"",
-                "labels such as `2009` need a calendar of their own step",
+                "labels such as `2009` need a calendar with the same step",
             ),
             ("2009", "2008", year, "`from`: `2009` is after `to`, `2008`"),
             (
                 "2009",
                 "2010/QTR1",
                 year,
-                "`to`: `2010/QTR1` has not the form of `from`, `2009`",
+                "`to`: `2010/QTR1` does not have the form of `from`, `2009`",
             ),
             (
                 "20261126",
                 NOW,
                 "every = \"business_day\"",
-                "`from`: `20261126` is no business day",
+                "`from`: `20261126` is not a business day",
             ),
         ] {
             let error = editions(from, to, calendar).unwrap_err().to_string();

@@ -1,22 +1,22 @@
-//! Finds the name that is likely another spelling of a column's name, and none where a wrong guess
-//! would be easy.
+//! Finds the name that is likely another spelling of a column's name, and none if a wrong guess is
+//! likely.
 
 use strsim::normalized_damerau_levenshtein;
 
 use super::normalized_name;
 
-/// Two words of a name are one misspelt, or another form, from here on.
+/// Minimum similarity of two words that are misspellings or forms of each other.
 const WORDS_ALIKE: f64 = 0.7;
 
-/// Two names are one misspelt from here on, whatever their words.
+/// Minimum similarity of two names that are misspellings of each other, whatever their words.
 const NAMES_ALIKE: f64 = 0.8;
 
-/// Share of their words that two names have in common, from which one can be the other's.
+/// Minimum share of common words of two names that can mean the same column.
 const SHARE_IN_COMMON: f64 = 0.65;
 
-/// Returns the candidate that can be another spelling of a column's name, the likest first:
-/// `PERMIT_NUM` for `permit_number`. None where nothing is near: names that have different words
-/// (`expiration_date`, `creation_date`) or numbers (`address1`, `address2`) are not alike.
+/// Returns the candidate that is most likely another spelling of a column's name: `PERMIT_NUM` for
+/// `permit_number`. Returns `None` without a similar one: names with different words
+/// (`expiration_date`, `creation_date`) or numbers (`address1`, `address2`) are not similar.
 pub fn nearest<'a>(name: &str, candidates: &[&'a str]) -> Option<&'a str> {
     let name = normalized_name(name);
     let scored = candidates.iter().filter_map(|candidate| {
@@ -28,7 +28,7 @@ pub fn nearest<'a>(name: &str, candidates: &[&'a str]) -> Option<&'a str> {
             *candidate,
         ))
     });
-    // Of equals the first: `max_by` keeps the last.
+    // Reversed, because `max_by` returns the last of equal scores and the first is preferred.
     let scored: Vec<_> = scored.collect();
     scored
         .into_iter()
@@ -37,7 +37,7 @@ pub fn nearest<'a>(name: &str, candidates: &[&'a str]) -> Option<&'a str> {
         .map(|(.., candidate)| candidate)
 }
 
-/// A TOML reader's message about a name that it does not know, with the known name that is like it.
+/// Adds the most similar known name to a TOML parser's message about an unknown one.
 pub fn suggested(message: &str) -> String {
     let mut quoted = message.split('`').skip(1).step_by(2);
     let is_about_a_name = ["unknown field ", "unknown variant "]
@@ -53,8 +53,8 @@ pub fn suggested(message: &str) -> String {
     }
 }
 
-/// How alike two normalized names are, 1 being the same; none when they can hardly mean the same
-/// column.
+/// Returns the similarity of two normalised names, 1 for equal ones; `None` if they most likely
+/// mean different columns.
 fn likeness(one: &str, other: &str) -> Option<f64> {
     let digits = |name: &str| {
         name.chars()
@@ -79,8 +79,8 @@ fn likeness(one: &str, other: &str) -> Option<f64> {
         .max_by(f64::total_cmp)
 }
 
-/// The share of two names' words that each have a partner in the other; none when each name has a
-/// word without one.
+/// Returns the share of two names' words that each have a partner in the other; `None` if both
+/// names have a word without one.
 fn words_in_common(one: &[&str], other: &[&str]) -> Option<f64> {
     let mut left: Vec<&str> = other.to_vec();
     let mut common = 0.0;
@@ -106,7 +106,8 @@ fn words_in_common(one: &[&str], other: &[&str]) -> Option<f64> {
     (alone == 0 || left.is_empty()).then(|| 2.0 * common / f64::from(words))
 }
 
-/// A word and its abbreviation (`num`, `number`; `desc`, `description`) are nearly the same.
+/// Returns the similarity of two words. A word and its abbreviation (`num`, `number`; `desc`,
+/// `description`) are nearly equal.
 fn word_likeness(one: &str, other: &str) -> f64 {
     let is_abbreviation =
         one.len().min(other.len()) >= 3 && (one.starts_with(other) || other.starts_with(one));

@@ -1,5 +1,5 @@
-//! Picks a publisher's files from the links of a page by a regular expression of their names: of
-//! each kind the newest.
+//! Selects a publisher's files from the links of a page by a regular expression of their names: the
+//! newest of each kind.
 
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
@@ -9,43 +9,41 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result};
 
-/// Files that a publisher names on a page, under names that change with every issue: the source's
-/// URL is the page, its files are the page's links that have the pattern's form, of each kind the
-/// newest.
+/// Files whose names on a publisher's page change with every issue. The source's URL is the page,
+/// and its files are the page's links that match the pattern, the newest of each kind.
 #[derive(Debug, Clone, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Listing {
-    /// Regular expression of the whole last segment of a link. Letter case does not count. Its
-    /// named groups are the fields: `(?<state>[a-z]{2})`.
+    /// Regular expression of the whole last segment of a link, not case-sensitive. Its named groups
+    /// are the fields: `(?<state>[a-z]{2})`.
     pub pattern: String,
-    /// Fields that tell files apart of which the newest is wanted.
+    /// Fields that define a kind; the newest file of each kind is selected.
     pub per: Vec<String>,
-    /// Fields by which a file is newer than another, the weightiest first: numbers, or English
-    /// names of months, in full or of three or two letters.
+    /// Fields that order the files of a kind by age, the most significant first. Values are
+    /// numbers, or English names of months, in full or as two or three letters.
     pub newest_by: Vec<String>,
-    /// Of files that are equally new, the values of a field that come first: `{ extension = ["zip",
-    /// "csv"] }`.
+    /// Preferred values of a field among equally new files: `{ extension = ["zip", "csv"] }`.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub prefer: BTreeMap<String, Vec<String>>,
-    /// How many of each kind are wanted, the newest first: two where the next period's file is put
-    /// out before the present one ends.
+    /// Number of files of each kind, the newest first: two if the next period's file is issued
+    /// before the present period ends.
     #[serde(default = "newest_alone", skip_serializing_if = "is_newest_alone")]
     pub last: usize,
-    /// Values that are wanted, by field, where not all are.
+    /// Selected values by field; all if absent.
     #[serde(default)]
     pub only: BTreeMap<String, Vec<String>>,
-    /// Addresses to ask for while the page cannot be read or names no file of the form: what the
-    /// publisher is known to have put out.
+    /// URLs to fetch if the page cannot be read or no link matches: files that the publisher is
+    /// known to have issued.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub otherwise: Vec<String>,
 }
 
-/// A link that a listing asks for.
+/// A selected link.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Listed {
     pub link: String,
-    /// What stays the same from issue to issue: the fields that tell files apart, and preferred
-    /// ones. Where several issues are read, those that tell issues apart too.
+    /// Fields that stay the same from issue to issue: those that define the kind, and preferred
+    /// ones. If several issues are read, also those that distinguish issues.
     pub keys: BTreeMap<String, String>,
     /// All fields.
     pub fields: BTreeMap<String, String>,
@@ -75,19 +73,19 @@ const MONTHS: [&str; 12] = [
     "DECEMBER",
 ];
 
-/// Months by two letters, as in the names of the weather service's files.
+/// Months as two letters, as in the names of the weather service's files.
 const SHORT_MONTHS: [&str; 12] = [
     "JA", "FE", "MR", "AP", "MY", "JN", "JL", "AU", "SE", "OC", "NV", "DE",
 ];
 
-/// What a pattern may take in memory: those of declarations take a tenth of it.
+/// Memory limit of a pattern: those of declarations use a tenth of it.
 const MAX_PATTERN_BYTES: usize = 1 << 17;
 
 impl Listing {
     /// Checks the pattern and the names of its fields.
     ///
     /// # Errors
-    /// The key that is wrong, and what is wrong with it.
+    /// The key and its error.
     pub fn check(&self) -> std::result::Result<(), (&'static str, String)> {
         let pattern = self
             .regex()
@@ -110,7 +108,7 @@ impl Listing {
             return Err((
                 key,
                 format!(
-                    "`{name}` is no named group of the pattern `{}`",
+                    "`{name}` is not a named group of the pattern `{}`",
                     self.pattern
                 ),
             ));
@@ -122,7 +120,7 @@ impl Listing {
             Some(other) => Err((
                 "otherwise",
                 format!(
-                    "`{other}` is no https:// address whose name has the form `{}`",
+                    "`{other}` is not an https:// URL whose name has the form `{}`",
                     self.pattern
                 ),
             )),
@@ -130,7 +128,7 @@ impl Listing {
         }
     }
 
-    /// Names of the pattern's fields, with a value each that they could have.
+    /// Returns the names of the pattern's fields, each with a possible value.
     pub fn sample(&self) -> BTreeMap<String, String> {
         let names = |pattern: Regex| {
             pattern
@@ -142,13 +140,13 @@ impl Listing {
         self.regex().map(names).unwrap_or_default()
     }
 
-    /// Picks the newest links of each kind.
+    /// Selects the newest links of each kind.
     ///
     /// # Shape
-    /// In the order of their keys, of each kind the oldest first.
+    /// Ordered by keys, within a kind the oldest first.
     ///
     /// # Errors
-    /// `Config`, when the pattern is not valid.
+    /// `Config`, when the pattern is invalid.
     pub fn newest(&self, links: &[String]) -> Result<Vec<Listed>> {
         let pattern = self.regex()?;
         let mut found: BTreeMap<Vec<String>, Vec<Listed>> = BTreeMap::new();
@@ -193,7 +191,8 @@ impl Listing {
         Ok(found.into_values().flat_map(newest).collect())
     }
 
-    /// The pattern, which a whole name has to match. ASCII only, so that `\d` is one of ten digits.
+    /// Compiles the pattern, which must match a whole name. ASCII only, so that `\d` is one of ten
+    /// digits.
     fn regex(&self) -> Result<Regex> {
         let mut builder = RegexBuilder::new(&format!("^(?:{})$", self.pattern));
         builder
@@ -214,14 +213,15 @@ impl Listing {
                     ""
                 };
                 Error::config(format!(
-                    "`{}` is no regular expression that can be used: {why}{hint}",
+                    "`{}` is not a usable regular expression: {why}{hint}",
                     self.pattern
                 ))
             })
     }
 
-    /// The values of a name's fields: preferred ones in lower case, others in upper case. None when
-    /// the name is not of the form, or by what is newer is neither a number nor a month.
+    /// Returns the fields of a name: preferred ones in lower case, others in upper case. Returns
+    /// `None` if the name does not match, or a field of `newest_by` is neither a number nor a
+    /// month.
     fn fields_of(&self, pattern: &Regex, name: &str) -> Option<BTreeMap<String, String>> {
         let captures = pattern.captures(name)?;
         let value = |name: &str| {
@@ -243,21 +243,22 @@ impl Listing {
             .then_some(fields)
     }
 
-    /// Whether two files are one issue under two names, such as one packed and one not.
+    /// Returns whether two files are one issue under two names, such as a compressed and a plain
+    /// one.
     fn is_same_issue(&self, one: &Listed, other: &Listed) -> bool {
         self.newest_by
             .iter()
             .all(|name| one.fields[name] == other.fields[name])
     }
 
-    /// Whether a file of these fields is asked for. A field that is not among them says nothing.
+    /// Returns whether a file with these fields is selected. Missing fields are ignored.
     pub fn is_wanted(&self, fields: &BTreeMap<String, String>) -> bool {
         self.only
             .iter()
             .all(|(name, wanted)| fields.get(name).is_none_or(|value| wanted.contains(value)))
     }
 
-    /// What tells a file from others of which the newest is wanted too.
+    /// Returns the fields that define a file's kind.
     pub fn kind<'k>(&self, keys: &'k BTreeMap<String, String>) -> Vec<&'k String> {
         self.per.iter().filter_map(|name| keys.get(name)).collect()
     }
@@ -284,9 +285,8 @@ impl Listing {
     }
 }
 
-/// The place of a field among those of other files. A quarter's file says in which month it was put
-/// out, and not of which year: a month that the quarter has not reached by its end is one of the
-/// year before.
+/// Returns a field's rank for comparing the age of files. A quarter's file may have the month of
+/// its issue without the year: a month after the quarter's end belongs to the year before.
 fn issue(name: &str, listed: &Listed) -> Option<u64> {
     let rank = rank(&listed.fields[name])?;
     let quarter = listed
@@ -302,7 +302,7 @@ fn issue(name: &str, listed: &Listed) -> Option<u64> {
     )
 }
 
-/// A number, or that of a month.
+/// Returns a number, or that of a month.
 fn rank(text: &str) -> Option<u64> {
     let is_month = |(long, short): (&&str, &&str)| {
         *long == text || *short == text || long.get(..3) == Some(text)
@@ -315,7 +315,7 @@ fn rank(text: &str) -> Option<u64> {
         .or_else(|| text.parse().ok())
 }
 
-/// The last segment of an address.
+/// Returns the last segment of a URL.
 fn name_of(link: &str) -> &str {
     let path = link.split(['?', '#']).next().unwrap_or(link);
     path.rsplit('/').next().unwrap_or(path)
@@ -507,7 +507,7 @@ mod tests {
             assert_eq!(
                 (
                     key,
-                    message.starts_with(&format!("`{address}` is no https:// address"))
+                    message.starts_with(&format!("`{address}` is not an https:// URL"))
                 ),
                 ("otherwise", true),
                 "{message}"
@@ -543,7 +543,7 @@ mod tests {
             Err((
                 "per",
                 format!(
-                    "`county` is no named group of the pattern `{}`",
+                    "`county` is not a named group of the pattern `{}`",
                     unknown.pattern
                 )
             ))
@@ -572,7 +572,7 @@ mod tests {
             }
             .check()
             .unwrap_err();
-            let expected = format!("`{pattern}` is no regular expression that can be used: {why}");
+            let expected = format!("`{pattern}` is not a usable regular expression: {why}");
             assert_eq!(
                 (key, message.to_lowercase()),
                 ("pattern", expected.to_lowercase())

@@ -1,5 +1,5 @@
-//! Reads all declarations and checks each by itself and against the others and the contracts. Finds
-//! everything that is wrong, not just the first.
+//! Reads all declarations and checks each on its own, against the others, and against the
+//! contracts. Reports all errors, not just the first.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,7 +14,7 @@ use crate::contract::{self, Contracts};
 use crate::declared::{self, DeclarationFiles, Finding, TablePath};
 use crate::error::{Error, Result};
 
-/// More buckets than this are too many files.
+/// Maximum number of buckets: more would be too many files.
 const MAX_BUCKETS: u32 = 4_096;
 
 /// All declarations and contracts of one installation.
@@ -23,12 +23,12 @@ pub struct Declarations {
     /// Declarations by pipeline id.
     pub pipelines: BTreeMap<String, Declaration>,
     pub contracts: Contracts,
-    /// Files beside the declarations that sources name as `bundled:PATH`.
+    /// Files next to the declarations that sources refer to as `bundled:PATH`.
     pub files: DeclarationFiles,
 }
 
 impl Declarations {
-    /// Reads and checks everything; the first findings are the error's text.
+    /// Reads and checks everything; the error lists the first findings.
     ///
     /// # Errors
     /// `Config`, naming file, line and key of each finding.
@@ -45,7 +45,7 @@ impl Declarations {
         .hint("`pubdata check` lists every finding"))
     }
 
-    /// Reads everything and returns what could be read together with all findings.
+    /// Reads everything and returns what could be read, with all findings.
     pub fn check(files: DeclarationFiles) -> (Self, Vec<Finding>) {
         let mut findings = Vec::new();
         let texts_of_files = files.toml_below("pipelines");
@@ -69,7 +69,7 @@ impl Declarations {
                             TablePath::Top,
                             "pipeline_id",
                             format!(
-                                "is `{}`, but the file's place says `{expected}`",
+                                "is `{}`, but the file's path requires `{expected}`",
                                 declaration.pipeline_id
                             ),
                         ));
@@ -128,8 +128,8 @@ impl Declarations {
                         ),
                     );
                 }
-                // Several pipelines may each publish parts of a dataset: their partitions keep them
-                // apart, which the release makes sure of.
+                // Several pipelines may each publish parts of a dataset. They must have different
+                // partitions, which is checked when the release is built.
                 let is_shared = self
                     .contracts
                     .get(dataset_id)
@@ -154,7 +154,10 @@ impl Declarations {
                 report(
                     TablePath::Nth("source", number),
                     "evidence",
-                    format!("`{}` is no month such as `2026-02`", source.evidence.seen),
+                    format!(
+                        "`{}` is not a month such as `2026-02`",
+                        source.evidence.seen
+                    ),
                 );
             }
             for code in declaration.covers.iter().filter(|code| !is_area(code)) {
@@ -162,7 +165,7 @@ impl Declarations {
                     TablePath::Top,
                     "covers",
                     format!(
-                        "`{code}` is no FIPS code: `us`, or two, five or seven digits, or a county's five and `99990`"
+                        "`{code}` is not a FIPS code: `us`, or two, five or seven digits, or a county's five and `99990`"
                     ),
                 );
             }
@@ -219,7 +222,7 @@ impl Declarations {
                 if !self.pipelines.get(other).is_some_and(is_plain) {
                     let (path, text) = &texts[pipeline_id];
                     let message = format!(
-                        "`{other}` is no pipeline that makes tables of its own sources, without partitions"
+                        "`{other}` is not a pipeline that builds tables from its own sources, without partitions"
                     );
                     findings.push(Finding::at(
                         path,
@@ -328,7 +331,11 @@ impl Declarations {
                     .iter()
                     .any(|source| source.columns.contains_key(*key))
             }) {
-                report(place, name, format!("`{key}` is a column of no source"));
+                report(
+                    place,
+                    name,
+                    format!("`{key}` is not a column of any source"),
+                );
             }
         }
         for contract in declaration
@@ -487,8 +494,8 @@ impl Declarations {
         }
     }
 
-    /// Whether a build reads sources of other pipelines that make tables: those whose tasks decide
-    /// which files are accepted.
+    /// Returns whether a build reads sources of other pipelines that build tables: their tasks
+    /// decide which files are accepted.
     fn reads_other_tasks(&self, declaration: &Declaration) -> bool {
         let owners = declaration
             .inputs
@@ -500,7 +507,7 @@ impl Declarations {
             .any(|owner| owner.pipeline_id != declaration.pipeline_id)
     }
 
-    /// The source of that id and the declaration it stands in.
+    /// Returns the source with that id and its declaration.
     pub fn source(&self, source_id: &str) -> Option<(&Declaration, &Source)> {
         self.pipelines.values().find_map(|declaration| {
             Some((
@@ -514,7 +521,7 @@ impl Declarations {
     }
 }
 
-/// What a pipeline builds on, it reads the sources of.
+/// Adds the sources of the pipelines in `builds_on` to the inputs.
 fn add_inputs(pipelines: &mut BTreeMap<String, Declaration>) {
     let read = |declaration: &Declaration| -> Vec<String> {
         declaration
@@ -543,12 +550,12 @@ fn add_inputs(pipelines: &mut BTreeMap<String, Declaration>) {
     }
 }
 
-/// Where a publisher's server may send on to, and how it is asked.
-/// Whether a text is a year and a month of it.
+/// Returns whether a text is a year and month, `YYYY-MM`.
 fn is_month(text: &str) -> bool {
     format!("{text}-01").parse::<jiff::civil::Date>().is_ok()
 }
 
+/// Checks the redirect hosts, the secret header and the page count of a source.
 fn check_access(source: &Source, report: &mut impl FnMut(&str, String)) {
     let is_host = |name: &str| {
         name.contains('.')
@@ -591,7 +598,7 @@ fn check_access(source: &Source, report: &mut impl FnMut(&str, String)) {
     }
 }
 
-/// The calendar of a source and its range of labels.
+/// Checks the calendar of a source and its range of labels.
 fn check_dates(declaration: &Declaration, source: &Source, report: &mut impl FnMut(&str, String)) {
     if let Some(Err(error)) = source.calendar.as_ref().map(Schedule::of) {
         report("calendar", error.to_string());
@@ -613,7 +620,7 @@ fn check_dates(declaration: &Declaration, source: &Source, report: &mut impl FnM
             "one variable of a source can be a range of labels, not several".to_owned(),
         );
     }
-    // A calendar that cannot be read has been told of.
+    // An invalid calendar has already been reported.
     let Ok(schedule) = declaration.schedule(Some(source)) else {
         return;
     };
@@ -624,7 +631,7 @@ fn check_dates(declaration: &Declaration, source: &Source, report: &mut impl FnM
     }
 }
 
-/// Names that no normalized header has.
+/// Reports names that no normalised header can have.
 fn check_normalized(
     source: &Source,
     mapped: &BTreeSet<&String>,
@@ -721,7 +728,7 @@ fn check_format(
 }
 
 impl Declaration {
-    /// One set of variable values per family of files, to try templates with.
+    /// Returns one set of variable values, to check templates with.
     fn first_keys(&self, source: &Source) -> Option<BTreeMap<String, String>> {
         let mut keys: BTreeMap<String, String> = self
             .partition
@@ -748,7 +755,7 @@ impl Declaration {
     }
 }
 
-/// Whether a code is that of an area.
+/// Returns whether a code has the form of an area's FIPS code.
 fn is_area(code: &str) -> bool {
     let is_digits = code.bytes().all(|byte| byte.is_ascii_digit());
     code == "us"
@@ -756,9 +763,9 @@ fn is_area(code: &str) -> bool {
             && (matches!(code.len(), 2 | 5 | 7) || (code.len() == 10 && code.ends_with("99990"))))
 }
 
-/// Serialises a declaration so that the order of its sources and lists does not show: the text that
-/// input hashes are made from. Only lists that mean a set are sorted; a column's alternatives and a
-/// file's header keep their order.
+/// Serialises a declaration independently of the order of its sources and lists, for input hashes.
+/// Only lists without a meaningful order are sorted; a column's alternatives and a file's header
+/// keep theirs.
 pub fn canonical_json(declaration: &Declaration) -> String {
     let mut declaration = declaration.clone();
     declaration.produces.sort();

@@ -1,6 +1,6 @@
-//! Turns `pipelines/<family>/<name>.toml` into typed declarations: which files a pipeline reads, in
-//! which layout, and what to expect of its datasets. One declaration per file. Declarations hold
-//! facts, never conditions; what needs an `if` is Rust in the dataset's file.
+//! Parses `pipelines/<family>/<name>.toml` into typed declarations: which files a pipeline reads,
+//! in which layout, and what to expect of its datasets. One declaration per file. Declarations hold
+//! facts, never conditions; conditions are Rust code in the dataset's file.
 
 mod calendar;
 mod declaration;

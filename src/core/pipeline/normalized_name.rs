@@ -1,14 +1,14 @@
-//! Normalizes names of columns so that those of a publisher's exports and of its API are equal.
+//! Normalises column names so that those of a publisher's exports and of its API are equal.
 
-/// Normalizes a column's name: lower case, every run of other characters than letters and digits
-/// one `_`, none at the ends.
+/// Normalises a column's name: lower case, with each run of characters other than letters and
+/// digits replaced by one `_`, and none at the ends.
 pub fn normalized_name(name: &str) -> String {
     let mut normalized = String::with_capacity(name.len());
     for character in name.chars() {
         if character.is_ascii_alphanumeric() {
             normalized.push(character.to_ascii_lowercase());
         } else if character.is_alphanumeric() {
-            // `İ` is lower case as a letter and a mark, which is none.
+            // The lower case of `İ` is a letter and a combining mark, which is not a letter.
             normalized.extend(
                 character
                     .to_lowercase()

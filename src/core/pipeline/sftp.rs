@@ -1,29 +1,29 @@
-//! How a source on an SFTP server is logged in to. Without a known host key nobody is logged in, so
-//! that no password goes to a stranger.
+//! Defines the login of a source on an SFTP server. Without a known host key no login is attempted,
+//! so that an unknown server never gets the password.
 
 use serde::{Deserialize, Serialize};
 
 use super::Source;
 
-/// How to log in to a publisher's SFTP server, and what the server is known by.
+/// Login and identity of a publisher's SFTP server.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct SftpLogin {
     pub user: String,
-    /// The password where the publisher publishes it, `{env:NAME}` where it is a secret.
+    /// The password if the publisher publishes it, `{env:NAME}` if it is a secret.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub password: Option<String>,
     /// `{env:NAME}`: the variable holds the path of a private key's file.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub key_file: Option<String>,
     /// The fingerprint of the server's key, as `ssh-keygen -l` prints it: `SHA256:…`. Without it,
-    /// and before a person has accepted one, the server is not logged in to.
+    /// and without one that an operator accepted, no login is attempted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub host_key: Option<String>,
 }
 
 impl SftpLogin {
-    /// The environment variable that holds the password or the path of the key's file.
+    /// Returns the environment variable that holds the password or the path of the key's file.
     pub fn variable(&self) -> Option<&str> {
         [&self.password, &self.key_file]
             .into_iter()
@@ -32,19 +32,19 @@ impl SftpLogin {
     }
 }
 
-/// The name in `{env:NAME}`.
+/// Returns the name in `{env:NAME}`.
 pub fn variable_of(text: &str) -> Option<&str> {
     text.strip_prefix("{env:")?.strip_suffix('}')
 }
 
-/// Whether a text is the fingerprint of a key: `SHA256:` and 43 characters of Base64.
+/// Returns whether a text is the fingerprint of a key: `SHA256:` and 43 characters of Base64.
 pub fn is_fingerprint(text: &str) -> bool {
     let is_base64 = |character: char| character.is_ascii_alphanumeric() || "+/".contains(character);
     text.strip_prefix("SHA256:")
         .is_some_and(|rest| rest.len() == 43 && rest.chars().all(is_base64))
 }
 
-/// Says what is wrong with a source's login.
+/// Reports the errors in a source's login.
 pub(super) fn check(source: &Source, report: &mut impl FnMut(&str, String)) {
     let Some(login) = &source.sftp else {
         if source.url.starts_with("sftp://") {

@@ -1,15 +1,15 @@
-//! Fills variables into URLs and names of members. Secrets stay as they are written, so that they
-//! get into no record.
+//! Expands variables in URLs and names of members. Secrets are not expanded, so that no record
+//! contains them.
 
 use std::collections::BTreeMap;
 
 use crate::error::{Error, Result};
 
-/// Fills a template: `{name}` with the variable, `{NAME}` with it in upper case, `{name-4}` with an
-/// integer variable less 4. `{env:NAME}` stays as it is: only fetch reads secrets.
+/// Expands a template: `{name}` to the variable, `{NAME}` to it in upper case, `{name-4}` to an
+/// integer variable minus 4. `{env:NAME}` stays as it is: only fetch reads secrets.
 ///
 /// # Errors
-/// An unknown variable, a number that is not one, or a brace without its partner.
+/// An unknown variable, an invalid number, or an unmatched brace.
 pub fn expand(template: &str, variables: &BTreeMap<String, String>) -> Result<String> {
     let mut text = String::with_capacity(template.len());
     let mut rest = template;
@@ -27,7 +27,7 @@ pub fn expand(template: &str, variables: &BTreeMap<String, String>) -> Result<St
     Ok(text)
 }
 
-/// Whether a file is a ZIP archive by its address.
+/// Returns whether a file is a ZIP archive by its URL.
 pub fn is_packed(url: &str) -> bool {
     let path = url.split(['?', '#']).next().unwrap_or(url);
     path.len() >= 4

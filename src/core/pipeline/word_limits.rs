@@ -1,5 +1,5 @@
-//! How many records of a list may have a text whose meaning is not known. Defaults are here, what a
-//! column has otherwise stands in its declaration.
+//! Defines how many records of a source may have a text of unknown meaning. The defaults are here;
+//! deviations of columns are in their declarations.
 
 use serde::{Deserialize, Serialize};
 
@@ -7,13 +7,14 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, Copy, PartialEq, Default, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct WordLimits {
-    /// Share of records without a known word above which the list needs a person, percent.
+    /// Share of records without a known word above which an operator must review the source,
+    /// percent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub warn_percent: Option<f64>,
-    /// Share above which readers are told that the column's meaning is lost, percent.
+    /// Share above which the column is reported as having lost its meaning, percent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lost_percent: Option<f64>,
-    /// Largest growth of the share since the last release, percentage points; more blocks.
+    /// Maximum growth of the share since the last release, percentage points; more blocks.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_growth_points: Option<f64>,
 }

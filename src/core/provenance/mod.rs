@@ -1,7 +1,6 @@
-//! Where a record comes from: pointers into snapshots, and the description of the snapshots
-//! themselves.
+//! Describes the origin of a record: pointers into snapshots, and the snapshots themselves.
 //!
-//! Between decode and publish a frame carries its pointers in the column [`POINTERS`], a list of
+//! Between decode and publish a frame has its pointers in the column [`POINTERS`], a list of
 //! unsigned integers read four at a time: input, member, offset, length. `input` and `member` are
 //! indexes into the build's [`Inputs`].
 
@@ -13,7 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::ids::Digest;
 
-/// Name of the column that carries source pointers, in frames and in published parts.
+/// Name of the column with source pointers, in frames and in published parts.
 pub const POINTERS: &str = "source_pointers";
 
 /// A range of bytes of a snapshot, or of a member of an archive snapshot after decompression.
@@ -23,11 +22,11 @@ pub const POINTERS: &str = "source_pointers";
 pub struct SourcePointer {
     /// The source.
     pub source_id: String,
-    /// Digest of the snapshot; of the member, where an archive's members are carried over from
-    /// release to release one by one: what did not change then has the same pointers whichever
-    /// archive it came in.
+    /// Digest of the snapshot. If members of an archive are reused across releases one by one, this
+    /// is the member's digest. Unchanged members then have the same pointers, whichever archive
+    /// they came in.
     pub snapshot: Digest,
-    /// Archive member; null if the snapshot is no archive.
+    /// Archive member; null if the snapshot is not an archive.
     pub member: Option<String>,
     /// First byte, counted from 0 in the (decompressed) member or file.
     pub offset: u64,
@@ -36,7 +35,7 @@ pub struct SourcePointer {
 }
 
 /// A publisher's file as fetched: identity, origin and dates. Equal bytes have equal digests,
-/// whatever the dates say.
+/// whatever the dates are.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Snapshot {
     /// The source.
@@ -55,31 +54,31 @@ pub struct Snapshot {
     /// `YYYY-MM-DD`.
     #[schemars(extend("format" = "date"))]
     pub source_date: String,
-    /// The server's ETag; null if it gave none.
+    /// The server's ETag; null if it sent none.
     pub etag: Option<String>,
-    /// The server's Last-Modified, as it wrote it; null if it gave none.
+    /// The server's Last-Modified, as sent; null if it sent none.
     pub last_modified: Option<String>,
     /// When the bytes were first fetched, RFC 3339 UTC.
     #[schemars(extend("format" = "date-time"))]
     pub fetched_at: String,
-    /// The places that the publisher's server sent on to, in order, without queries; the last gave
-    /// the bytes. Absent if the URL itself did.
+    /// The redirect targets of the publisher's server, in order, without queries; the last one sent
+    /// the bytes. Absent without a redirect.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub redirected_through: Vec<String>,
-    /// A person gave the file to the program. Absent if the program fetched it.
+    /// The operator imported the file. Absent if the program fetched it.
     #[serde(default, skip_serializing_if = "Obtained::is_by_program")]
     #[schemars(with = "String", extend("enum" = ["by hand"]))]
     pub obtained: Obtained,
     /// Name of the mirror that the bytes came from; absent if they came from the publisher or a
-    /// person. Like the date of the fetch, it decides no build.
+    /// manual import. Like the date of the fetch, it affects no build.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "String")]
     pub mirror: Option<String>,
 }
 
 impl Snapshot {
-    /// Returns the day of the bytes: the publisher's date, or the day of the fetch where that date
-    /// is [in the future](Snapshot::has_future_date).
+    /// Returns the day of the bytes: the publisher's date, or the day of the fetch if that date is
+    /// [in the future](Snapshot::has_future_date).
     pub fn day(&self) -> Option<Date> {
         if self.has_future_date() {
             self.day_of_fetch()
@@ -88,9 +87,9 @@ impl Snapshot {
         }
     }
 
-    /// Whether a publisher dates the bytes more than a day after they were first fetched. Such a
-    /// date would keep them fresh for years. A person answers for the date that they state, and a
-    /// declaration for that of a bundled file.
+    /// Returns whether a publisher dates the bytes more than a day after they were first fetched.
+    /// Such a date would keep them fresh for years. An operator is responsible for the date of an
+    /// import, and a declaration for that of a bundled file.
     pub fn has_future_date(&self) -> bool {
         let is_of_publisher =
             self.obtained == Obtained::ByProgram && !self.url.starts_with("bundled:");
@@ -104,25 +103,25 @@ impl Snapshot {
     }
 }
 
-/// Whether a publisher's date lies more than a day after the day on which it was read: a publisher
-/// east of Greenwich may be a day ahead.
+/// Returns whether a publisher's date is more than a day after the day on which it was read. A
+/// publisher east of Greenwich may be a day ahead.
 pub fn is_future_date(stated: Date, read_on: Date) -> bool {
     read_on.tomorrow().is_ok_and(|tomorrow| stated > tomorrow)
 }
 
-/// Who asked the publisher for a file.
+/// How a file was obtained from the publisher.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 pub enum Obtained {
     #[default]
     #[serde(rename = "by program")]
     ByProgram,
-    /// A person, who gave the file to the program (`pubdata import`).
+    /// By the operator, as a manual import (`pubdata import`).
     #[serde(rename = "by hand")]
     ByHand,
 }
 
 impl Obtained {
-    /// The words for it.
+    /// Returns its serialised name.
     pub fn name(self) -> &'static str {
         match self {
             Self::ByProgram => "by program",
@@ -136,20 +135,20 @@ impl Obtained {
     }
 }
 
-/// What became of the rows that a build read from one of its sources. The counts add up to `read`.
+/// Use of the rows that a build read from one of its sources. The counts add up to `read`.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SourceRows {
-    /// Rows of the files, less those the declaration ignores.
+    /// Rows of the files, without those the declaration ignores.
     pub read: u64,
-    /// Rows that a published record begins with.
+    /// Rows with which a published record begins.
     pub records: u64,
-    /// Rows that say more about a record which begins with another row: joined to it, renewing it,
-    /// or the same again.
+    /// Rows that add to a record which begins with another row: joined to it, renewing it, or
+    /// repeating it.
     pub merged: u64,
-    /// Rows of which nothing is published because they break a rule.
+    /// Rows that are not published because they violate a rule.
     pub quarantined: u64,
-    /// Rows of which nothing is published for another reason, by reason: `replaced`, `repeated`,
-    /// `unused` or the code of a warning.
+    /// Rows that are not published for another reason, by reason: `replaced`, `repeated`, `unused`
+    /// or the code of a warning.
     pub left_out: BTreeMap<String, u64>,
 }
 
@@ -166,7 +165,7 @@ impl SourceRows {
         });
     }
 
-    /// Rows of which it is told what became of them.
+    /// Returns the number of rows whose use is known.
     pub fn accounted(&self) -> u64 {
         [self.records, self.merged, self.quarantined]
             .iter()
@@ -178,18 +177,19 @@ impl SourceRows {
 /// Reason of [`SourceRows::left_out`] for rows that no record needed.
 pub const UNUSED: &str = "unused";
 
-/// The snapshots of one dataset build, in a fixed order, so that a pointer can name one by number.
+/// The snapshots of one dataset build, in a fixed order, so that a pointer can refer to one by
+/// number.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct Inputs {
     snapshots: Vec<Snapshot>,
     members: Vec<NumberedMember>,
 }
 
-/// A member's name, and its own digest where pointers carry it.
+/// A member's name, and its own digest if pointers contain it.
 type NumberedMember = (Option<String>, Option<Digest>);
 
 impl Inputs {
-    /// Takes the snapshots, sorted by source and keys: their order is the numbering.
+    /// Sorts the snapshots by source and keys; their order is the numbering.
     pub fn new(mut snapshots: Vec<Snapshot>) -> Self {
         snapshots.sort_by(|a, b| (&a.source_id, &a.keys).cmp(&(&b.source_id, &b.keys)));
         Self {
@@ -198,12 +198,12 @@ impl Inputs {
         }
     }
 
-    /// The snapshots in numbering order.
+    /// Returns the snapshots in numbering order.
     pub fn snapshots(&self) -> &[Snapshot] {
         &self.snapshots
     }
 
-    /// The snapshots of one source, with their numbers.
+    /// Iterates over the snapshots of one source, with their numbers.
     pub fn of_source<'a>(
         &'a self,
         source_id: &'a str,
@@ -215,8 +215,7 @@ impl Inputs {
             .map(|(index, snapshot)| (index as u64, snapshot))
     }
 
-    /// Returns the number of an archive member, giving it one when it is new. No member is number
-    /// 0.
+    /// Returns the number of an archive member, assigning one if it is new. Number 0 means no member.
     pub fn member_number(&mut self, member: Option<&str>) -> u64 {
         let position = self
             .members
@@ -228,7 +227,7 @@ impl Inputs {
         )
     }
 
-    /// Numbers a member whose pointers carry its own digest. Each call gives a new number.
+    /// Assigns a new number to a member whose pointers contain its own digest.
     pub fn number_document(&mut self, member: &str, digest: Digest) -> u64 {
         self.add_member(Some(member.to_owned()), Some(digest))
     }
@@ -238,7 +237,7 @@ impl Inputs {
         (self.members.len() - 1) as u64
     }
 
-    /// Returns the four numbers of a pointer, the inverse of [`Inputs::resolve`]; none when it does
+    /// Returns the four numbers of a pointer, the inverse of [`Inputs::resolve`]; `None` if it does
     /// not point into these inputs.
     pub fn numbers_of(&self, pointer: &SourcePointer) -> Option<[u64; 4]> {
         let document = self.members.iter().position(|(member, digest)| {
@@ -262,7 +261,7 @@ impl Inputs {
         ])
     }
 
-    /// Whether a flat list of numbers is whole pointers into these inputs.
+    /// Returns whether a flat list of numbers consists of whole pointers into these inputs.
     pub fn can_resolve(&self, numbers: &[u64]) -> bool {
         let is_known = |quad: &[u64]| {
             quad[0] < self.snapshots.len() as u64 && quad[1] < self.members.len() as u64

@@ -1,10 +1,10 @@
-//! Ids beside drawn ones, which a release most likely does not have: where they would be, its
-//! receipts must show the neighbours.
+//! Generates ids that a release most likely does not have. Its receipts for them must show the
+//! neighbouring ids.
 
 use super::random::Random;
 
-/// An id of the same form: digits become other digits and letters other letters. The dataset, and
-/// what separates, stays.
+/// Returns an id of the same form, in which digits become other digits and letters other letters.
+/// The dataset and the separators stay.
 pub(super) fn altered(record_id: &str, random: &mut Random) -> String {
     let (dataset, key) = record_id.split_once(':').unwrap_or((record_id, ""));
     let mut pick = |first: u8, count: u64| {

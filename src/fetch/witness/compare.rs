@@ -1,4 +1,4 @@
-//! What a server tells of a record, in the form of receipts, and held against one.
+//! Compares a server's provenance answer of a record with its receipt.
 
 use std::collections::BTreeSet;
 
@@ -10,7 +10,7 @@ use super::server::{Chain, ChainSource};
 
 const POINTERS: &str = "source_pointers";
 
-/// What `/v1/provenance` says otherwise than the receipt.
+/// Returns the differences between `/v1/provenance` and the receipt.
 pub(super) fn differences(record: &Map<String, Value>, chain: &Chain) -> Vec<String> {
     let mut found = Vec::new();
     let columns = &chain.record.columns;
@@ -40,14 +40,12 @@ pub(super) fn differences(record: &Map<String, Value>, chain: &Chain) -> Vec<Str
     }
     let told: Vec<Value> = chain.sources.iter().map(pointer).collect();
     if record.get(POINTERS).and_then(Value::as_array) != Some(&told) {
-        found.push(
-            "the receipt has other places in the publisher's files than /v1/provenance".to_owned(),
-        );
+        found.push("the receipt has other source pointers than /v1/provenance".to_owned());
     }
     found
 }
 
-/// A value in the form of receipts: numbers are texts.
+/// Converts a value to the form of receipts, in which numbers are texts.
 fn canonical(told: &RawValue) -> Value {
     let text = told.get();
     if !text.starts_with(|first: char| first == '-' || first.is_ascii_digit()) {
@@ -59,12 +57,12 @@ fn canonical(told: &RawValue) -> Value {
     {
         return text.into();
     }
-    // The shortest digits that are the same number: `19652.0` is 19652.
+    // The shortest digits of the same number: `19652.0` becomes 19652.
     text.parse::<f64>()
         .map_or_else(|_| text.into(), |number| number.to_string().into())
 }
 
-/// A place in a publisher's file in the form of receipts.
+/// Converts a source pointer to the form of receipts.
 fn pointer(source: &ChainSource) -> Value {
     serde_json::json!({
         "length": source.length.to_string(),

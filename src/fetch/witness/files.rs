@@ -1,6 +1,6 @@
-//! The publishers' files that drawn records come from: fetched again where they still stand, and
-//! hashed. Asked are only the addresses that this program's own declarations know as the
-//! publishers': a server would name one of its own.
+//! Fetches the publishers' files of drawn records again, if they still exist, and compares their
+//! digests. Requests only addresses that this program's own declarations assign to the publishers,
+//! because a server could name an address of its own.
 
 use crate::{FetchSettings, Fetcher, NoProgress, Outcome, Request, http_date, is_within_reach};
 use pubdata_core::error::{ErrorKind, Result};
@@ -12,10 +12,10 @@ use super::WitnessSettings;
 use super::records::{File, Files};
 use super::report::{FileOutcome, FileReport, WitnessReport, shown};
 
-/// Longest time for one file.
+/// Maximum time for one file.
 const TIME: std::time::Duration = std::time::Duration::from_secs(1_800);
 
-/// Compares, one file after the other, until the bytes are used up.
+/// Compares one file after another until the byte budget is used up.
 pub(super) async fn check(
     settings: &WitnessSettings,
     files: Files,
@@ -53,7 +53,7 @@ async fn compare(
     };
     let fetcher = Fetcher::new(patient, snapshots.clone())?;
     let mut left = settings.publisher_bytes;
-    // Files that come with the program are no publisher's.
+    // Bundled files do not come from a publisher.
     for ((url, sha256), file) in files
         .into_iter()
         .filter(|((url, _), _)| !url.starts_with("bundled:"))
@@ -75,7 +75,7 @@ async fn compare(
             url.starts_with("https://") && is_within_reach(&source.url, &source.redirects, &url)
         }) else {
             let why = if url.starts_with("https://") {
-                "no address of that publisher that this program knows"
+                "not a known address of that publisher"
             } else {
                 "not at an https:// address"
             };
@@ -87,7 +87,7 @@ async fn compare(
         if !file.is_by_program {
             report.files.push(told(
                 FileOutcome::NotAsked,
-                Some("a person downloaded it".to_owned()),
+                Some("an operator downloaded it".to_owned()),
             ));
             continue;
         }
@@ -127,8 +127,8 @@ async fn compare(
     Ok(())
 }
 
-/// Nothing of the declaration but who may be asked: a file is compared as it is, and no secret is
-/// sent for it.
+/// Takes from the declaration only the permitted hosts: a file is compared as it is, and no secret
+/// is sent for it.
 fn request(source: &Source, url: &str, max_bytes: u64) -> Request {
     Request {
         source_id: source.source_id.clone(),
@@ -148,16 +148,13 @@ fn request(source: &Source, url: &str, max_bytes: u64) -> Request {
     }
 }
 
-/// What other bytes mean: most files are replaced one day, and the publisher's date says whether
-/// that can have been since the server fetched its own.
+/// Classifies a comparison. Most files are replaced eventually, so the publisher's date decides
+/// whether that can have happened after the server's fetch.
 fn judged(now: &Snapshot, is_same: bool, file: &File) -> (FileOutcome, Option<String>) {
     if is_same {
         return (FileOutcome::Match, None);
     }
-    let retrieved = file
-        .fetched_at
-        .as_deref()
-        .unwrap_or("a day that is not told");
+    let retrieved = file.fetched_at.as_deref().unwrap_or("an unknown day");
     let fetched_at = file
         .fetched_at
         .as_deref()

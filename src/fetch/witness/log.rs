@@ -1,5 +1,5 @@
-//! The log of a server: signed, of one piece, and the one that was seen before, as far as it went
-//! then.
+//! Checks the log of a server: it must be signed, consistent, and continue the log that was seen
+//! before.
 
 use super::WitnessSettings;
 use super::report::{KeyFrom, LogReport, WitnessReport, shown};
@@ -12,33 +12,33 @@ use pubdata_store::{
     seen_logs,
 };
 
-/// Releases of a log that are read: one a night for more than three centuries.
+/// Maximum number of releases in a log: one a day for more than three centuries.
 const MOST_LEAVES: u64 = 1 << 17;
 const HASH_BYTES: usize = 32;
 
-/// A log that was read whole and is signed.
+/// A signed log that was read completely.
 pub(super) struct CheckedLog {
     pub(super) key: VerifierKey,
     leaves: Vec<Digest>,
-    /// Times that it may still grow while it is looked at.
+    /// Number of times that it may still grow during the check.
     may_grow: u32,
 }
 
-/// What the server gave for its log.
+/// The server's response for its log.
 struct Shown {
     note: String,
     key: Option<String>,
 }
 
-/// What a log does wrong.
+/// A violation in a log, as text.
 type Fault = String;
 
-/// `1 release`, `2 releases`.
+/// Formats `1 release` or `2 releases`.
 fn releases(number: u64) -> String {
     format!("{number} release{}", if number == 1 { "" } else { "s" })
 }
 
-/// Looks at the log. None where there is none that receipts could be held against.
+/// Checks the log. Returns `None` if receipts cannot be compared with it.
 pub(super) async fn check(
     settings: &WitnessSettings,
     server: &Server,
@@ -103,8 +103,8 @@ pub(super) async fn check(
         leaves,
         may_grow: 3,
     };
-    // A log that two servers show must be one: who shows each his own is found out where both are
-    // looked at.
+    // Two servers with the same key must show one log: a publisher that shows each server's clients
+    // a different log is detected by a client of both.
     let same_log = seen_logs(&settings.home)?
         .into_iter()
         .filter(|other| other.url != server.url() && other.key == log.key.to_string());
@@ -127,7 +127,7 @@ pub(super) async fn check(
 }
 
 impl CheckedLog {
-    /// What of a log that was seen is not in this one.
+    /// Returns how this log contradicts one that was seen before.
     fn departs_from(&self, seen: &SeenLog, url: &str) -> Option<Fault> {
         let place = if seen.url == url {
             String::new()
@@ -135,7 +135,7 @@ impl CheckedLog {
             format!(" at {}", seen.url)
         };
         let Some(earlier) = Checkpoint::parse(&seen.note) else {
-            return Some("what was seen of the log before is no checkpoint".to_owned());
+            return Some("the last seen state of the log is not a checkpoint".to_owned());
         };
         match self.root_of_first(earlier.size) {
             // Another server may be ahead.
@@ -147,7 +147,7 @@ impl CheckedLog {
                 earlier.size
             )),
             Some(root) if root != earlier.root => Some(format!(
-                "the log is another one: its first {} have the root {root}, and on {}{place} they had {}",
+                "the log was replaced: its first {} have the root {root}, and on {}{place} they had {}",
                 releases(earlier.size),
                 seen.seen_at,
                 earlier.root
@@ -156,13 +156,13 @@ impl CheckedLog {
         }
     }
 
-    /// The root over the first leaves; none where there are not so many.
+    /// Returns the root over the first `size` leaves; `None` if the log is shorter.
     fn root_of_first(&self, size: u64) -> Option<Digest> {
         Some(root(self.leaves.get(..usize::try_from(size).ok()?)?))
     }
 
-    /// Whether a checkpoint is one of this log, which is read again where it has grown since. `Err`
-    /// says why it is not.
+    /// Checks whether a checkpoint belongs to this log, which is read again if it has grown since.
+    /// `Err` has the reason why it does not.
     pub(super) async fn has(
         &mut self,
         checkpoint: &Checkpoint,
@@ -208,10 +208,10 @@ impl CheckedLog {
                 }
                 return Ok(());
             }
-            Ok(_) => "the log became another one while it was looked at".to_owned(),
+            Ok(_) => "the log changed during the check".to_owned(),
             Err(reason) => reason,
         };
-        // Told once: every further receipt would bring it about again.
+        // Reported once: every further receipt would cause the same problem.
         self.may_grow = 0;
         against(settings, server, report, &reason, seen, Some(&given))
     }
@@ -244,7 +244,7 @@ fn size_of(seen: &SeenLog) -> u64 {
     Checkpoint::parse(&seen.note).map_or(0, |checkpoint| checkpoint.size)
 }
 
-/// Tells what does not hold of the log, and keeps what shows it.
+/// Reports a violation of the log and stores the evidence.
 fn against(
     settings: &WitnessSettings,
     server: &Server,
@@ -278,7 +278,7 @@ fn against(
     Ok(())
 }
 
-/// A note with its lines behind each other.
+/// Returns a note with its lines joined.
 fn in_a_line(note: &str) -> String {
     note.lines()
         .filter(|line| !line.is_empty())
@@ -291,16 +291,16 @@ async fn text(server: &Server, name: &str) -> Result<Option<String>> {
         return Ok(None);
     };
     let not_text = |_| {
-        Error::fetch(format!("{}/v1/log/{name} is no text", server.url())).hint(NOT_OF_THIS_API)
+        Error::fetch(format!("{}/v1/log/{name} is not text", server.url())).hint(NOT_OF_THIS_API)
     };
     String::from_utf8(bytes).map(Some).map_err(not_text)
 }
 
-/// The key that a server shows to who knows none.
+/// Returns the key that a server presents when none is known.
 fn first_key(server: &Server, given: &Shown) -> Result<VerifierKey> {
     let not_one = || {
         Error::fetch(format!(
-            "{} shows no key that its log is verified with",
+            "{} presents no verification key for its log",
             server.url()
         ))
         .hint("name the publisher's key with --key")
@@ -309,11 +309,15 @@ fn first_key(server: &Server, given: &Shown) -> Result<VerifierKey> {
 }
 
 fn other_key(key: &VerifierKey, shown: &str) -> Option<Fault> {
-    (shown.trim() != key.to_string())
-        .then(|| format!("the server shows another key than {key}: {}", shown.trim()))
+    (shown.trim() != key.to_string()).then(|| {
+        format!(
+            "the server presents another key than {key}: {}",
+            shown.trim()
+        )
+    })
 }
 
-/// Reads the log that a note is of. The inner `Err` says what does not hold.
+/// Reads the log of a note. The inner `Err` describes a violation.
 async fn read(
     server: &Server,
     key: &VerifierKey,
@@ -329,11 +333,11 @@ async fn read(
         return Ok(Err(format!("the checkpoint is not signed by {key}{other}")));
     };
     let Some(checkpoint) = Checkpoint::parse(text) else {
-        return Ok(Err("what is signed is no checkpoint".to_owned()));
+        return Ok(Err("the signed text is not a checkpoint".to_owned()));
     };
     if checkpoint.origin != key.name() {
         return Ok(Err(format!(
-            "the checkpoint is of the log {}, and the key of {}",
+            "the checkpoint belongs to the log {}, and the key to {}",
             checkpoint.origin,
             key.name()
         )));

@@ -1,7 +1,7 @@
-//! Checks a server that nobody trusts, with nothing but what it answers: its log against what was
-//! seen of it before, receipts of random records against the log, what it says of those records
-//! elsewhere against the receipts, and the files that it names against the publishers'. Needs no
-//! release and believes no number it is sent.
+//! Audits an untrusted server from its responses alone. Compares its log with the last seen state,
+//! and receipts of random records with the log. Then it compares the server's other answers with
+//! the receipts, and the files that it names with the publishers' files. Needs no release and
+//! accepts no number without proof.
 //!
 //! ```text
 //! checkpoint, tiles ─▶ one signed tree that continues the one seen ─▶ receipts of drawn records ─▶ provenance, list of parts ─▶ publishers' files
@@ -27,31 +27,31 @@ pub use report::{
     FileOutcome, FileReport, KeyFrom, LogReport, Outcome, RecordReport, WitnessReport,
 };
 
-/// Whom to look at, and how far.
+/// Which server to audit, and how thoroughly.
 pub struct WitnessSettings {
-    /// Where it is kept what the log was.
+    /// The home that stores the last seen state of the log.
     pub home: Home,
-    /// Say which addresses are the publishers'.
+    /// Determine which addresses are the publishers'.
     pub declarations: Declarations,
     pub fetch: FetchSettings,
     pub url: String,
     pub api_key: Option<String>,
-    /// What the log's notes are verified with; without it the key that was seen before, else the
-    /// one that the server shows.
+    /// The key that verifies the log's notes. Without it, the key that was seen before, or the one
+    /// that the server presents.
     pub key: Option<VerifierKey>,
-    /// Records to draw.
+    /// Number of records to draw.
     pub records: usize,
-    /// Decides which are drawn.
+    /// Random seed of the draw.
     pub seed: u32,
-    /// Bytes of the publishers' files, all together.
+    /// Maximum total size of the publishers' files to compare.
     pub publisher_bytes: u64,
 }
 
-/// Looks at a server. What does not hold is in the report.
+/// Audits a server. Violations are in the report.
 ///
 /// # Errors
-/// `Fetch`, when it does not answer or is no server of this API; `Config`, when it wants an API
-/// key; `Store`, when what was seen cannot be read or kept.
+/// `Fetch`, when it does not respond or is not a server of this API; `Config`, when it requires an
+/// API key; `Store`, when the last seen state cannot be read or stored.
 pub async fn witness(settings: &WitnessSettings) -> Result<WitnessReport> {
     let server = server::Server::new(settings)?;
     let mut report = WitnessReport::new(server.url(), settings.seed);

@@ -1,7 +1,6 @@
-//! Numbers that a seed decides, so that what was drawn can be drawn again. Nothing secret is made
-//! of them.
+//! Generates numbers from a seed, so that a draw can be repeated. Not for secrets.
 
-/// SplitMix64.
+/// The generator SplitMix64.
 pub(super) struct Random(u64);
 
 impl Random {
@@ -16,13 +15,13 @@ impl Random {
         mixed ^ (mixed >> 31)
     }
 
-    /// A number below another, which is not 0.
+    /// Returns a number below `end`, which is not 0.
     pub(super) fn below(&mut self, end: u64) -> u64 {
-        // The high half of the product: as even as 64 bits allow.
+        // The high half of the product: as uniform as 64 bits allow.
         ((u128::from(self.next()) * u128::from(end.max(1))) >> 64) as u64
     }
 
-    /// One of some.
+    /// Returns a random element.
     pub(super) fn one_of<'a, T>(&mut self, of: &'a [T]) -> Option<&'a T> {
         of.get(usize::try_from(self.below(of.len() as u64)).unwrap_or_default())
     }

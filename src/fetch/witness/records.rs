@@ -1,10 +1,9 @@
-//! Draws records of the release that a server answers from, and holds what it proves of each
-//! against what it says of it elsewhere.
+//! Draws records of a server's release and compares what it proves of each with its other answers.
 //!
-//! Evenly by dataset: in proportion to the records nearly all would be figures of filings. In a
-//! dataset a part is drawn by its records, and of the part, taken as text, a record. Of a part that
-//! is too long for that, a neighbour of a random id is drawn, which the proof of that id's absence
-//! shows.
+//! Draws evenly by dataset: in proportion to the records nearly all would be figures of filings.
+//! Within a dataset it draws a part weighted by its records, and from the part's text table a
+//! record. If the table is too long, it draws a random id and takes a neighbour from that id's
+//! proof of absence.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
@@ -20,17 +19,17 @@ use pubdata_core::error::{Error, ErrorKind, Result};
 use pubdata_core::ids::{Digest, RecordId};
 use pubdata_store::receipts::{Checkpoint, PartProof, Receipt};
 
-/// Bytes of a part's table that are looked at.
+/// Maximum bytes read of a part's table.
 const TABLE_BYTES: u64 = 4 << 20;
-/// Its neighbours may be of families that a key does not open: of ids that it has not there are no
-/// receipts.
+/// Neighbours in this dataset may be from families that the API key does not open. The server
+/// issues no receipts for absent ids of it.
 const WITHOUT_ABSENCE: &str = "pubdata.quarantine";
-/// Datasets that are looked at beyond one for each record.
+/// Datasets that may be tried in addition to one for each record.
 const MORE_DATASETS: usize = 200;
 const MOST_UNANSWERED: u32 = 3;
 const OBTAINED: &str = "by program";
 
-/// A file that a server says records come from, by address and digest.
+/// A file from which records come according to the server, by address and digest.
 pub(super) type Files = BTreeMap<(String, Digest), File>;
 
 pub(super) struct File {
@@ -40,7 +39,7 @@ pub(super) struct File {
     pub(super) is_by_program: bool,
 }
 
-/// Why a record is not proven. What is wrong was told.
+/// Why a record is not proven. Violations are already reported.
 enum Stop {
     Mismatch,
     NotPossible,
@@ -63,14 +62,13 @@ struct Witness<'a> {
     release: &'a ListedRelease,
     random: Random,
     files: Files,
-    /// Requests that came to nothing. A server that no longer answers is not waited for once for
-    /// each record.
+    /// Failed requests. A server that stops responding is not waited for once per record.
     unanswered: u32,
-    /// Whether it was told that the log has newer releases.
+    /// True if the report already has the note that the log has newer releases.
     is_told_older: bool,
 }
 
-/// Draws and checks. Returns the files that the records come from, as the server says.
+/// Draws and checks records. Returns the files that the records come from according to the server.
 pub(super) async fn check(
     settings: &WitnessSettings,
     server: &Server,
@@ -110,7 +108,7 @@ pub(super) async fn check(
                 .not_proven("the server stopped answering: no further record was drawn");
             break;
         }
-        // A dataset that gives nothing, or the same again, has had its turn.
+        // A dataset that yields no record, or the same one again, is not tried further.
         let Some(record_id) = witness.draw(dataset).await? else {
             continue;
         };
@@ -139,7 +137,7 @@ pub(super) async fn check(
 }
 
 impl Witness<'_> {
-    /// Draws a record of a dataset; none where there is none to be had.
+    /// Draws a record of a dataset; `None` if none can be obtained.
     async fn draw(&mut self, dataset: &ListedDataset) -> Result<Option<RecordId>> {
         let id = &dataset.dataset_id;
         let Some(part) = self.part(dataset) else {
@@ -168,7 +166,7 @@ impl Witness<'_> {
         };
         let Some(ids) = record_ids(&bytes, is_whole) else {
             self.report.problem(&format!(
-                "{id}: the table of part {} is no table of records",
+                "{id}: the table of part {} is not a table of records",
                 part.path
             ));
             return Ok(None);
@@ -217,7 +215,7 @@ impl Witness<'_> {
         None
     }
 
-    /// A part, drawn by its records.
+    /// Draws a part, weighted by its records.
     fn part<'d>(&mut self, dataset: &'d ListedDataset) -> Option<&'d ListedPart> {
         let all = dataset
             .parts
@@ -236,14 +234,14 @@ impl Witness<'_> {
             })
     }
 
-    /// Has it proven that the release lacks an id of the form of another; returns the ids beside
-    /// it.
+    /// Checks the proof that the release lacks an id similar to a given one; returns the
+    /// neighbouring ids.
     async fn absence(
         &mut self,
         dataset: &ListedDataset,
         record_id: &RecordId,
     ) -> Result<Vec<String>> {
-        // By chance the first may be one that is there.
+        // The first may exist by chance.
         for absent in [
             altered(record_id.as_str(), &mut self.random),
             format!("{record_id}~"),
@@ -266,7 +264,7 @@ impl Witness<'_> {
         Ok(Vec::new())
     }
 
-    /// Fetches the receipt of an id and checks all that it proves.
+    /// Fetches the receipt of an id and checks everything that it proves.
     async fn proven(&mut self, dataset: &ListedDataset, record_id: &str) -> Checked<Receipt> {
         let bytes = match self
             .server
@@ -291,7 +289,7 @@ impl Witness<'_> {
         let receipt =
             Receipt::parse(&bytes).map_err(|error| self.mismatch(record_id, &error.to_string()))?;
         let proven = receipt.verify(&self.log.key).map_err(|reason| {
-            self.mismatch(record_id, &format!("its receipt does not hold: {reason}"))
+            self.mismatch(record_id, &format!("its receipt is not valid: {reason}"))
         })?;
         if proven.record_id != record_id {
             return Err(self.mismatch(
@@ -309,7 +307,7 @@ impl Witness<'_> {
             ));
         }
         let Some(checkpoint) = Checkpoint::parse(&receipt.checkpoint) else {
-            return Err(self.mismatch(record_id, "its checkpoint is none"));
+            return Err(self.mismatch(record_id, "its checkpoint is malformed"));
         };
         if let Err(reason) = self
             .log
@@ -359,14 +357,14 @@ impl Witness<'_> {
         Ok(receipt)
     }
 
-    /// Holds what a server says of a record against its receipt.
+    /// Compares a server's answers about a record with its receipt.
     async fn check(&mut self, dataset: &ListedDataset, record_id: &RecordId) -> Checked<()> {
         let receipt = self.proven(dataset, record_id.as_str()).await?;
         let record_id = record_id.as_str();
         let Some(record) = &receipt.record else {
             return Err(self.mismatch(
                 record_id,
-                "the server lists it, and proves that it is not there",
+                "the server lists it, and proves that it is absent",
             ));
         };
         let chain = match self

@@ -1,5 +1,4 @@
-//! What is said of a server. What the server said itself is cut and escaped here, for whoever reads
-//! the report.
+//! Builds the report about a server. The server's own texts are truncated and escaped here.
 
 use std::path::PathBuf;
 
@@ -9,79 +8,79 @@ use serde::Serialize;
 use pubdata_core::ids::{Digest, ReleaseId};
 use pubdata_core::printable::printable;
 
-/// Letters of a text of the server's that are shown.
+/// Maximum number of characters of a server's text.
 const MOST_LETTERS: usize = 600;
 
-/// Whether a server of others shows what was signed: `pubdata verify --url`.
+/// Report of an audit of an untrusted server: `pubdata verify --url`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct WitnessReport {
-    /// Its address.
+    /// URL of the server.
     pub server: String,
-    /// What came of it. `mismatch`: something does not hold, as `problems` says. `not_possible`:
-    /// nothing is wrong, and not all is proven: the server did not give all that proves it, or no
-    /// publisher's file could be compared. `notes` says which.
+    /// Result of the audit. `mismatch`: at least one violation, listed in `problems`.
+    /// `not_possible`: no violation, but the server did not send all that the proof needs, or no
+    /// publisher's file could be compared. `notes` lists which.
     pub outcome: Outcome,
-    /// The release that it answers from; null if only the log was looked at.
+    /// The release that the server answers from; null if only the log was checked.
     #[schemars(with = "Option<ReleaseId>")]
     pub release_id: Option<String>,
-    /// Its log; null if there is none, or it is not signed or not of one piece.
+    /// The server's log; null if it does not exist, or it is not signed or not consistent.
     pub log: Option<LogReport>,
     /// Random seed: with it (`--seed`) the same records are drawn from the same release.
     pub seed: u32,
-    /// Ids beside the drawn ones that were proven not to be in the release.
+    /// Number of ids similar to drawn ones that were proven not to be in the release.
     pub absent: usize,
     /// The records that were drawn.
     pub records: Vec<RecordReport>,
-    /// The publishers' files that the drawn records come from, as the server says; empty if none
-    /// are compared.
+    /// The publishers' files of the drawn records, according to the server; empty if none are
+    /// compared.
     pub files: Vec<FileReport>,
-    /// What does not hold; empty when all is well.
+    /// Violations; empty without any.
     pub problems: Vec<String>,
-    /// What a reader should know.
+    /// Remarks for the reader.
     pub notes: Vec<String>,
-    /// Files in the home with what shows that a log is not the one that was seen.
+    /// Files in the home with evidence that a log contradicts the one seen before.
     pub evidence: Vec<PathBuf>,
 }
 
-/// What came of a check.
+/// Result of a check.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Outcome {
     Match,
     Mismatch,
-    /// What proves it was not to be had.
+    /// The proof could not be obtained.
     NotPossible,
 }
 
-/// A log that was read whole.
+/// A log that was read completely.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct LogReport {
     /// Name of the log.
     pub name: String,
-    /// Entries in it, one for each signed release.
+    /// Number of entries, one for each signed release.
     pub size: u64,
-    /// Root over them.
+    /// Root over the entries.
     #[schemars(with = "Digest")]
     pub root: String,
-    /// What it was verified with.
+    /// The key that verified the log.
     pub key: String,
-    /// Why that key is believed.
+    /// Why that key is trusted.
     pub key_from: KeyFrom,
-    /// Entries in it when it was last seen; null if it never was.
+    /// Number of entries when the log was last seen; null if it never was.
     pub seen_size: Option<u64>,
-    /// When that was; null if it never was.
+    /// When the log was last seen; null if it never was.
     pub seen_at: Option<String>,
 }
 
-/// Why a key is believed.
+/// Why a key is trusted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum KeyFrom {
-    /// A person named it.
+    /// The operator named it.
     Given,
     /// It was seen before.
     Seen,
-    /// The server shows it, and nothing is known against it.
+    /// The server presents it, and no other key is known.
     FirstUse,
 }
 
@@ -90,43 +89,44 @@ pub enum KeyFrom {
 pub struct RecordReport {
     /// The record.
     pub record_id: String,
-    /// What came of it. `match`: its receipt holds, and the server's answer is as it was sealed.
+    /// Result of the check. `match`: its receipt is valid, and the server's answer equals what was
+    /// sealed.
     pub outcome: Outcome,
 }
 
-/// A publisher's file that drawn records come from.
+/// A publisher's file from which drawn records come.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct FileReport {
     /// The source.
     pub source_id: String,
-    /// The file's address.
+    /// The file's URL.
     pub url: String,
-    /// Its digest, as the server says.
+    /// Its digest, according to the server.
     #[schemars(with = "Digest")]
     pub sha256: String,
-    /// What the publisher has there.
+    /// Comparison with the publisher's current file.
     pub outcome: FileOutcome,
-    /// More about it; null if the outcome says it all.
+    /// Details; null if the outcome is sufficient.
     pub detail: Option<String>,
 }
 
-/// What the publisher has where the server's file was.
+/// Comparison of the server's file with the publisher's current one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum FileOutcome {
     Match,
-    /// Other bytes, which the publisher has put there since.
+    /// The publisher has replaced the file since.
     Replaced,
-    /// Other bytes, which the publisher dates before the server fetched its own.
+    /// The bytes differ, although the publisher's date is before the server's fetch.
     Mismatch,
-    /// The publisher has no file at that address any more.
+    /// The publisher no longer has a file at that address.
     Gone,
-    /// The file is larger than what is left of `--publisher-mb`.
+    /// The file is larger than the rest of `--publisher-mb`.
     TooLarge,
-    /// No request was sent, as `detail` says: the address is no publisher's that this program
-    /// knows, a person downloaded the file, or a secret is needed.
+    /// No request was sent, as `detail` explains: the address is not a known publisher's, an
+    /// operator downloaded the file, or a secret is needed.
     NotAsked,
-    /// The publisher did not send the file, as `detail` says.
+    /// The publisher did not send the file, as `detail` explains.
     Unreachable,
 }
 
@@ -147,13 +147,13 @@ impl WitnessReport {
         }
     }
 
-    /// Something does not hold.
+    /// Adds a violation.
     pub(super) fn problem(&mut self, text: &str) {
         self.outcome = Outcome::Mismatch;
         self.problems.push(shown(text));
     }
 
-    /// Something could not be looked at without which nothing is proven.
+    /// Adds a note about a missing check without which nothing is proven.
     pub(super) fn not_proven(&mut self, text: &str) {
         self.lessen();
         self.note(text);
@@ -180,7 +180,7 @@ impl WitnessReport {
     }
 }
 
-/// A text that no terminal obeys, cut where it is long.
+/// Escapes a text for terminals and truncates it.
 pub(super) fn shown(text: &str) -> String {
     match text.char_indices().nth(MOST_LETTERS) {
         Some((end, _)) => format!("{}…", printable(&text[..end])),

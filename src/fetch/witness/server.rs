@@ -1,4 +1,4 @@
-//! What is asked of a server, and the shapes that its answers must have.
+//! Sends the requests of an audit and parses the responses.
 
 use std::collections::BTreeMap;
 
@@ -12,20 +12,21 @@ use crate::{Extent, FetchSettings, Said, Stranger};
 use pubdata_core::error::{Error, Result};
 use pubdata_core::ids::{Digest, ReleaseId};
 
-/// An answer about one record: the proof of absence names every part of its dataset.
+/// Maximum size of an answer about one record: the proof of absence names every part of its
+/// dataset.
 const MOST_BYTES: u64 = 16 << 20;
-/// The list of all parts of a release.
+/// Maximum size of the list of all parts of a release.
 const MOST_BYTES_OF_RELEASE: u64 = 64 << 20;
 const MOST_BYTES_OF_NOTE: u64 = 16 << 10;
 
-/// A server that is asked and not believed.
+/// Client of the audited server.
 pub(super) struct Server(Stranger);
 
-/// An answer that is not 200.
+/// A response with a status other than 200.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Refusal {
     pub(super) status: u16,
-    /// The code of a problem of this API; empty where there is none.
+    /// The problem code of this API; empty without one.
     pub(super) code: String,
 }
 
@@ -40,7 +41,7 @@ impl std::fmt::Display for Refusal {
     }
 }
 
-/// Whether the server gave what was asked for.
+/// A server's answer, or its refusal.
 pub(super) type Given<T> = std::result::Result<T, Refusal>;
 
 #[derive(Deserialize)]
@@ -68,7 +69,7 @@ pub(super) struct ListedPart {
     pub(super) sha256: Digest,
 }
 
-/// A record as `/v1/provenance/…` tells it.
+/// A record as `/v1/provenance/…` describes it.
 #[derive(Deserialize)]
 pub(super) struct Chain {
     pub(super) record: ChainRecord,
@@ -79,7 +80,7 @@ pub(super) struct Chain {
 
 #[derive(Deserialize)]
 pub(super) struct ChainRecord {
-    /// As they were sent: a number is the text of its digits.
+    /// As sent: a number is the text of its digits.
     pub(super) columns: BTreeMap<String, Box<RawValue>>,
 }
 
@@ -109,7 +110,7 @@ pub(super) struct ChainSnapshot {
 
 impl Server {
     pub(super) fn new(settings: &WitnessSettings) -> Result<Self> {
-        // Nobody waits for hours at a server that drips.
+        // A server that sends single bytes slowly must not block for hours.
         let patient = FetchSettings {
             tries: settings.fetch.tries.min(4),
             total_timeout: settings.fetch.total_timeout.min(TIME),
@@ -126,7 +127,7 @@ impl Server {
         self.0.url()
     }
 
-    /// A file of the log; none where the server has no such file.
+    /// Requests a file of the log; `None` if the server does not have it.
     pub(super) async fn log_file(&self, name: &str, most: Option<u64>) -> Result<Option<Vec<u8>>> {
         let path: Vec<&str> = ["v1", "log"].into_iter().chain(name.split('/')).collect();
         let Said { status, bytes, .. } = self
@@ -148,7 +149,7 @@ impl Server {
         }
     }
 
-    /// The release that the server answers from.
+    /// Requests the release that the server answers from.
     pub(super) async fn release(&self) -> Result<ListedRelease> {
         match self
             .json(&["v1", "releases", "current"], &[], MOST_BYTES_OF_RELEASE)
@@ -163,7 +164,7 @@ impl Server {
         }
     }
 
-    /// The beginning of a part as text, and whether it is all of it.
+    /// Requests the beginning of a part as text, and returns whether it is the whole part.
     pub(super) async fn table(
         &self,
         release_id: &ReleaseId,
@@ -192,7 +193,7 @@ impl Server {
         }
     }
 
-    /// The bytes of a receipt.
+    /// Requests the bytes of a receipt.
     pub(super) async fn receipt(
         &self,
         release_id: &ReleaseId,
@@ -246,8 +247,8 @@ impl Server {
         Ok(Ok(answer.data))
     }
 
-    /// Whether an answer refuses. A key that is missing or wrong ends everything: each further
-    /// answer would be the same.
+    /// Returns the refusal in a response. A missing or wrong API key ends the audit, because each
+    /// further response would be the same.
     fn refusal(&self, said: &Said) -> Result<Option<Refusal>> {
         #[derive(Deserialize)]
         struct Problem {
@@ -275,6 +276,6 @@ impl Server {
     }
 }
 
-/// Longest duration of one answer.
+/// Maximum duration of one request.
 const TIME: std::time::Duration = std::time::Duration::from_secs(120);
 pub(super) const NOT_OF_THIS_API: &str = "is it a server of this API?";

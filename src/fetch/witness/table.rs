@@ -1,7 +1,7 @@
-//! The ids of the records in a table of text (RFC 4180), as far as it was taken.
+//! Reads the record ids of a text table (RFC 4180), which may be truncated.
 
-/// The cells of the column `record_id`; none where the table has no such column or is no text. A
-/// last line that may be cut off is left out.
+/// Returns the cells of the column `record_id`; `None` if the table has no such column or is not
+/// UTF-8. Leaves out a last line that may be truncated.
 pub(super) fn record_ids(table: &[u8], is_whole: bool) -> Option<Vec<String>> {
     let mut lines = lines(table);
     if !is_whole {
@@ -20,7 +20,7 @@ pub(super) fn record_ids(table: &[u8], is_whole: bool) -> Option<Vec<String>> {
         .collect()
 }
 
-/// The cells of each line. The last one may have no end.
+/// Returns the cells of each line. The last line may have no line ending.
 fn lines(table: &[u8]) -> Vec<Vec<Vec<u8>>> {
     let (mut lines, mut line, mut cell) = (Vec::new(), Vec::new(), Vec::new());
     let mut is_quoted = false;

@@ -1,7 +1,8 @@
-//! Builds a task bucket by bucket: the rows of its sources are split by the hash of a column into
-//! files of a scratch folder, and the pipeline's code makes the tables of one bucket after the
-//! other. Memory holds a few megabytes of rows, then a few buckets.
+//! Builds a task bucket by bucket, so that memory holds a few megabytes of rows, then a few
+//! buckets. The rows of the sources are split by the hash of a column into files of a scratch
+//! folder. The pipeline's code then makes the tables of each bucket in turn.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use super::build::{check, guarded};
@@ -9,6 +10,7 @@ use super::source_rows::RowUses;
 use super::units::{BuiltTask, TaskInUnits, WorkUnit, in_order};
 use crate::settings::RunSettings;
 use pubdata_build::datasets::{BuildWhole, Context, Split, Table};
+use pubdata_build::decode::KeptRows;
 use pubdata_build::publish::Stage;
 use pubdata_core::error::{Error, Result};
 use pubdata_core::ids::bucket_name;
@@ -18,7 +20,7 @@ use pubdata_store::{Home, Scratch, Snapshots, TaskEntry};
 
 impl TaskInUnits<'_> {
     /// Splits the sources in a scratch folder of `home`, builds each bucket, and stages all of
-    /// them. Findings go to `issues_file`.
+    /// them; only those of changed subjects, if these tell the rest. Findings go to `issues_file`.
     pub(super) fn stage_buckets(
         &self,
         home: &Home,
@@ -26,19 +28,22 @@ impl TaskInUnits<'_> {
         build: BuildWhole,
         issues_file: Option<&Path>,
     ) -> Result<BuiltTask> {
+        if let Some(built) = self.stage_changed(home, buckets, build, issues_file)? {
+            return Ok(built);
+        }
         let scratch = Scratch::begin(home, self.task_id, "run")?;
         let path_of = |bucket: u32, input: u64, member: u64| scratch.file(bucket, input, member);
         let snapshots = Snapshots::open(&self.settings.home)?;
         let locate = |snapshot: &Snapshot| -> PathBuf { snapshots.path(snapshot) };
         let context = || context(self.settings, self.declaration, self.entry, &locate);
         scratch.make(buckets.count)?;
-        let split = Split::write(context, buckets, None, &path_of)?;
+        let split = Split::write(context, buckets, KeptRows::All, &BTreeSet::new(), &path_of)?;
         tracing::info!(
             task.id = self.task_id,
             buckets = buckets.count,
             "sources split"
         );
-        // The first is built whatever it holds: a dataset without rows has an empty part.
+        // The first bucket is always built: a dataset without rows has one empty part.
         let filled: Vec<u32> = (0..buckets.count)
             .filter(|bucket| *bucket == 0 || !split.is_empty(*bucket))
             .collect();
@@ -73,7 +78,8 @@ impl TaskInUnits<'_> {
         stage: &Stage<'_>,
     ) -> Result<WorkUnit> {
         let mut tables = guarded(&self.declaration.pipeline_id, || build(&context))?;
-        // Empty parts say nothing, except that there are no rows at all: the first bucket's do.
+        // Only the first bucket may contribute empty parts; they record that a dataset has no rows
+        // at all.
         tables.retain(|table| bucket == 0 || table.frame.height() > 0 || !table.issues.is_empty());
         let (inputs, read) = context.finish();
         let checked = check(
@@ -101,7 +107,7 @@ impl TaskInUnits<'_> {
     }
 }
 
-/// Builds one bucket for a replay; nothing is staged.
+/// Builds one bucket for a replay, without staging anything.
 pub(crate) fn build_bucket(
     settings: &RunSettings,
     declaration: &Declaration,
@@ -114,7 +120,8 @@ pub(crate) fn build_bucket(
     let bucket = bucket.ok_or_else(|| {
         Error::contract(format!("the declaration no longer has a bucket `{name}`"))
     })?;
-    // Several people may trace while a run is under way.
+    // Several processes may trace while a run is under way, so the folder's name has the process
+    // id.
     let scratch = Scratch::begin(
         &settings.home,
         &entry.pipeline_id,
@@ -127,7 +134,8 @@ pub(crate) fn build_bucket(
     let split = Split::write(
         || context(settings, declaration, entry, &locate),
         buckets,
-        Some(bucket),
+        KeptRows::OfBucket(bucket),
+        &BTreeSet::new(),
         &path_of,
     )?;
     let context = context(settings, declaration, entry, &locate).of_split(&split, bucket);

@@ -1,5 +1,4 @@
-//! Runs a pipeline's code over snapshots, and validates the tables that come of it. Nothing is
-//! written.
+//! Runs a pipeline's code over snapshots and validates the resulting tables. Writes nothing.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -24,12 +23,12 @@ use pubdata_core::pipeline::{Buckets, Declaration, Expectations, LayoutEvidence}
 use pubdata_core::provenance::{Inputs, POINTERS, Snapshot, SourcePointer};
 use pubdata_store::{self as store, Manifest, Part, Snapshots, TaskEntry};
 
-/// What a pipeline's code made of its snapshots.
+/// Output of a pipeline's code for its snapshots.
 pub(crate) enum BuildOutput<'a> {
     Tables(Vec<Table>, Inputs, RowsRead),
-    /// Still to be built, shard by shard.
+    /// Remains to be built, shard by shard.
     Sharded(PreparedShards),
-    /// Still to be built, bucket by bucket.
+    /// Remains to be built, bucket by bucket.
     Buckets(&'a Buckets, BuildWhole),
 }
 
@@ -43,25 +42,25 @@ impl BuildOutput<'_> {
     }
 }
 
-/// How a task is divided into the units that it is built in.
+/// How a task is divided into the units in which it is built.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Division {
     /// One unit, judged where it is built: partition by partition, and against the last release.
     Whole,
     Buckets,
-    /// Some are carried over from the last release.
+    /// Some shards are reused from the last release.
     Shards,
 }
 
-/// A sharded build before any shard of it was made.
+/// A sharded build before any of its shards is built.
 pub(crate) struct PreparedShards {
     pub(crate) sharded: Box<dyn Sharded>,
-    /// What needs attention about the lists that were read.
+    /// Source findings about the lists that were read.
     pub(crate) findings: Vec<SourceFinding>,
 }
 
-/// Runs a pipeline's code over the snapshots of an entry. `only` restricts it to some records of a
-/// bucket, where it is not sharded.
+/// Runs a pipeline's code over the snapshots of an entry. `only` restricts a build without shards
+/// to some records of a bucket.
 pub(crate) fn build<'a>(
     settings: &RunSettings,
     declaration: &'a Declaration,
@@ -105,7 +104,7 @@ pub(crate) fn build<'a>(
     }
 }
 
-/// Prepares a sharded build whose archives are not, or not all, on this machine.
+/// Prepares a sharded build whose archives are not all on this machine.
 pub(crate) fn prepare_elsewhere(
     settings: &RunSettings,
     declaration: &Declaration,
@@ -127,7 +126,7 @@ pub(crate) fn prepare_elsewhere(
     match datasets::builder(declaration)?.build {
         datasets::Build::Sharded(build) => prepare(settings, context, build),
         datasets::Build::Whole(_) => Err(Error::config(format!(
-            "`{}` is not built shard by shard any more",
+            "`{}` is no longer built shard by shard",
             declaration.pipeline_id
         ))),
     }
@@ -143,7 +142,7 @@ fn prepare(
     Ok(PreparedShards { sharded, findings })
 }
 
-/// Whether a pipeline is built at once, neither shard by shard nor bucket by bucket.
+/// Returns true if a pipeline is built at once, neither shard by shard nor bucket by bucket.
 pub(crate) fn is_whole(declaration: &Declaration) -> Result<bool> {
     let is_split = declaration
         .buckets
@@ -156,7 +155,7 @@ pub(crate) fn is_whole(declaration: &Declaration) -> Result<bool> {
         ))
 }
 
-/// Whether a pipeline is built shard by shard.
+/// Returns true if a pipeline is built shard by shard.
 pub(crate) fn is_sharded(declaration: &Declaration) -> Result<bool> {
     Ok(matches!(
         datasets::builder(declaration)?.build,
@@ -164,12 +163,12 @@ pub(crate) fn is_sharded(declaration: &Declaration) -> Result<bool> {
     ))
 }
 
-/// Calls a pipeline's code: a defect in one must not take the others' night with it.
+/// Calls a pipeline's code and turns a panic into an error, so that other pipelines still run.
 pub(super) fn guarded<T>(pipeline_id: &str, build: impl FnOnce() -> Result<T>) -> Result<T> {
     caught(build).context(|| pipeline_id.to_owned())
 }
 
-/// Does work, and makes a defect that stops it an error like others.
+/// Runs `work` and turns a panic into an error.
 pub(crate) fn caught<T>(work: impl FnOnce() -> Result<T>) -> Result<T> {
     catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|panic| {
         let message = panic
@@ -194,34 +193,34 @@ pub(crate) fn contract<'a>(
         .ok_or_else(|| Error::config(format!("`{dataset_id}` has no contract")))
 }
 
-/// Tables as validation left them.
+/// Tables after validation.
 #[derive(Default)]
 pub(crate) struct ValidatedTables {
-    /// With a quarantine table beside each table that had findings.
+    /// Includes a quarantine table for each table with quarantined records.
     pub(crate) tables: Vec<BuiltTable>,
     pub(crate) issues: Vec<Issue>,
-    /// Pointer numbers of the rows of records set aside.
+    /// Pointer numbers of the rows of quarantined records.
     pub(super) quarantined_pointers: Vec<u64>,
-    /// Pointer numbers of rows that repeat another.
+    /// Pointer numbers of rows that repeat another row.
     pub(super) repeated: Vec<u64>,
-    /// Why nothing may be published; empty when all may.
+    /// Reasons why nothing may be published; empty if the build may be published.
     pub(crate) blocked: Vec<Refusal>,
-    /// What is to be told against the last release.
+    /// Remarks about differences from the last release.
     pub(crate) notes: Vec<String>,
 }
 
-/// The rows a dataset had in a partition of the last release.
+/// Returns the number of rows that a dataset had in a partition of the last release.
 pub(super) type RowsOf<'a> = &'a dyn Fn(&str, &BTreeMap<String, String>) -> Option<u64>;
 
-/// What the totals of a build are judged by.
+/// Expectations against which the totals of a build are judged.
 pub(crate) struct Totals<'a> {
     /// By dataset.
     pub(crate) expectations: &'a BTreeMap<String, Expectations>,
     pub(super) previous_rows: RowsOf<'a>,
 }
 
-/// What is expected of a build, by dataset: less than declared while nobody has seen a file in the
-/// declared layout, and not what a person has looked at and taken as it is.
+/// Returns what is expected of a build, by dataset. Expectations are weaker while the layout is
+/// known from documents only, and omit what an operator has accepted.
 pub(crate) fn expectations(
     settings: &RunSettings,
     declaration: &Declaration,
@@ -236,8 +235,8 @@ pub(crate) fn expectations(
             declared.clone()
         };
         let waives = |rule: &str| settings.waives(&names(task_id, dataset_id), rule);
-        // A handful of rows may have no party, no officer and no case: tables that are read beside
-        // the first from the same file.
+        // A sample of a few rows may contain no party, officer or case. Tables read from the same
+        // file as the first one may therefore be empty.
         let has_one_file = declaration
             .sources
             .iter()
@@ -261,8 +260,8 @@ pub(crate) fn expectations(
     declaration.expect.iter().map(expected).collect()
 }
 
-/// What a build is judged against, and may carry over from, besides what its input hash names: what
-/// the last release has of the task, and what people accept.
+/// Hashes what a build is judged against and may reuse, besides its inputs: the task's parts in the
+/// last release, and the acceptances.
 pub(crate) fn judged_against(
     settings: &RunSettings,
     previous: Option<&Manifest>,
@@ -286,8 +285,8 @@ pub(crate) fn judged_against(
     )
 }
 
-/// Validates the tables of a build, each against its contract and, where totals are judged, against
-/// what is expected of it.
+/// Validates the tables of a build against their contracts and, if `totals` is given, against what
+/// is expected of them.
 pub(crate) fn check(
     settings: &RunSettings,
     task_id: &str,
@@ -374,8 +373,8 @@ pub(crate) fn check(
     Ok(checked)
 }
 
-/// Takes what would block as a person accepts it: a record is set aside, and what is about the
-/// whole dataset is a warning. Returns the records.
+/// Applies an acceptance to blocking issues: record issues become quarantine issues, and issues
+/// about the whole dataset become warnings. Returns the ids of the quarantined records.
 fn waive(
     issues: &mut [Issue],
     dataset_id: &str,
@@ -397,7 +396,7 @@ fn waive(
     records
 }
 
-/// A table without some of its records, and the pointer numbers of those.
+/// Removes records from a table. Also returns the pointer numbers of the removed records.
 fn without_records(frame: DataFrame, records: &BTreeSet<String>) -> Result<(DataFrame, Vec<u64>)> {
     if records.is_empty() {
         return Ok((frame, Vec::new()));
@@ -414,12 +413,13 @@ fn without_records(frame: DataFrame, records: &BTreeSet<String>) -> Result<(Data
     ))
 }
 
-/// Refusals kept in a message.
+/// Maximum number of refusals quoted in a message.
 const REFUSALS_SHOWN: usize = 10;
 
-/// Why a build must not be published, with what a person can do who has looked at it.
+/// Returns the error for a build that must not be published, with a hint how to accept it after
+/// review.
 pub(crate) fn refused(task_id: &str, mut blocked: Vec<Refusal>, issues_file: &Path) -> Error {
-    // Threads finish in any order; what people read does not depend on it.
+    // Threads finish in any order; the message must not depend on it.
     blocked.sort_by(|a, b| a.message.cmp(&b.message));
     let rules: BTreeSet<String> = blocked
         .iter()
@@ -435,13 +435,13 @@ pub(crate) fn refused(task_id: &str, mut blocked: Vec<Refusal>, issues_file: &Pa
         shown.push(format!("and {} more", blocked.len() - shown.len()));
     }
     Error::contract(shown.join("; ")).hint(format!(
-        "look at {}, which has every finding; if it is right all the same: `pubdata accept {}`",
+        "look at {}, which has every finding; if the data is right nevertheless: `pubdata accept {}`",
         issues_file.display(),
         rules.join(" ")
     ))
 }
 
-/// The rows of a task's dataset, in one partition or in all.
+/// Returns the number of rows of a task's dataset, in one partition or in all.
 pub(crate) fn rows_of(
     manifest: &Manifest,
     dataset_id: &str,

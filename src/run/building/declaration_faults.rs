@@ -1,15 +1,16 @@
-//! What of a declaration the code that reads it cannot use: settings that do not hold, columns that
-//! nothing reads, words that are no values of their columns. Each with file and line.
+//! Finds parts of a declaration that the pipeline's code cannot use, each with file and line. They
+//! are invalid settings, columns that nothing reads, and words mapped to values that their column
+//! does not have.
 
 use pubdata_build::datasets::{self, Fault};
 use pubdata_core::declared::{Finding, TablePath};
 use pubdata_core::error::{Error, Result};
 use pubdata_core::pipeline::{Declaration, Declarations};
 
-/// So many faults stand in one message.
+/// Maximum number of faults quoted in one message.
 const MOST_TOLD: usize = 3;
 
-/// Finds what the code that builds a pipeline cannot use of its declaration.
+/// Finds the parts of a declaration that the pipeline's code cannot use.
 pub fn declaration_faults(declarations: &Declarations, declaration: &Declaration) -> Vec<Finding> {
     if declaration.produces.is_empty() {
         return Vec::new();
@@ -54,10 +55,10 @@ pub fn declaration_faults(declarations: &Declarations, declaration: &Declaration
     faults.into_iter().map(finding).collect()
 }
 
-/// Refuses a declaration with faults: what is built by it would lack what they cost.
+/// Refuses a declaration with faults, because its build would lack the affected data.
 ///
 /// # Errors
-/// `Contract`, with the first of them: it blocks this task and no other.
+/// `Contract` with the first faults: it blocks this task only.
 pub(super) fn refuse_faults(declarations: &Declarations, declaration: &Declaration) -> Result<()> {
     let faults = declaration_faults(declarations, declaration);
     if faults.is_empty() {

@@ -1,6 +1,6 @@
-//! Compares a build with the one in the last release, column by column. What the law of the thing
-//! allows may still be wrong together: all values a thousand times as large, a column that moved
-//! one place, the records of another list.
+//! Compares a build with the one in the last release, column by column. Values within their
+//! plausibility range may still be wrong together: all a thousand times too large, shifted by one
+//! column, or from another list.
 
 use std::sync::Mutex;
 
@@ -16,19 +16,18 @@ use pubdata_core::pipeline::{
 };
 use pubdata_store::{Manifest, Part, TaskEntry};
 
-/// Part of a dataset that must have been built anew before its columns are judged: what is carried
-/// over is as it was.
+/// Smallest share of a dataset that must be newly built before its columns are judged. Reused rows
+/// cannot differ.
 const LEAST_SHARE_BUILT: f64 = 0.25;
-/// How many standard errors a change must be beyond chance, besides being large.
+/// Number of standard errors by which a change must exceed chance, besides being large.
 const SIGMAS: f64 = 4.0;
-/// Fewer distinct values than that are no number to compare.
+/// Smaller numbers of distinct values are too few to compare.
 const FEWEST_DISTINCT: f64 = 20.0;
-/// So many jumps of a dataset are told.
+/// Maximum number of jumps reported per dataset.
 const MOST_TOLD: usize = 5;
 
-/// What of a manifest a build of a task is compared with: nothing where it is the first, where a
-/// person has accepted what is different, or where one of the two is of samples and the other is
-/// not.
+/// Returns the manifest to compare a build with. Returns none for a first build, after an operator
+/// has accepted the difference, or if only one of the two builds is made of samples.
 pub(super) fn to_compare<'m>(
     settings: &RunSettings,
     previous: Option<&'m Manifest>,
@@ -41,7 +40,7 @@ pub(super) fn to_compare<'m>(
     (is_alike && !settings.waives(&names(task_id, task_id), DRIFT)).then_some(previous)
 }
 
-/// The parts of a task in a release, but for what was set aside, with their datasets.
+/// Returns the parts of a task in a release with their datasets, without the quarantine.
 pub(crate) fn parts_of<'m>(
     previous: &'m Manifest,
     task_id: &str,
@@ -61,12 +60,12 @@ pub(crate) fn parts_of<'m>(
         .filter(move |(_, part)| part.task_id == task_id)
 }
 
-/// Reads the rows of a task in the last release, to compare a build with. One part for each thread
-/// is in memory. A part that cannot be read is no reason to publish nothing: what is left is
-/// compared.
+/// Reads the rows of a task in the last release, to compare a build with them. Memory holds one
+/// part per thread. A part that cannot be read does not prevent publication: the remaining parts
+/// are compared.
 ///
 /// # Errors
-/// None of a damaged part; `Store`, when the store cannot be asked.
+/// `Store` if the store is unavailable; a damaged part is not an error.
 pub(super) fn read_before(
     settings: &RunSettings,
     previous: &Manifest,
@@ -90,7 +89,7 @@ pub(super) fn read_before(
                     tracing::warn!(
                         task.id = task_id,
                         part = part.path,
-                        "the last release cannot be compared with: {error}"
+                        "cannot compare with the last release: {error}"
                     );
                 }
             }
@@ -109,18 +108,18 @@ pub(super) fn read_before(
         .map_or(Ok(()), Err)
 }
 
-/// The build that is judged, and the one of the last release.
+/// The build to judge and the build of the last release.
 #[derive(Clone, Copy)]
 pub(crate) struct Builds<'a> {
     pub(crate) now: &'a TaskEntry,
     pub(crate) before: Option<&'a TaskEntry>,
 }
 
-/// Says what of a staged build is far from the last release, a text for each dataset; nothing where
-/// it may be published.
+/// Describes how a staged build differs from the last release, one refusal per dataset. Returns
+/// none if the build may be published.
 ///
-/// What coded columns say is not compared where words were declared since, or where a person has
-/// accepted that they are not known.
+/// Coded columns are not compared if words were declared since, or if an operator has accepted
+/// their unknown words.
 pub(crate) fn judge(
     settings: &RunSettings,
     declaration: &Declaration,
@@ -158,8 +157,8 @@ pub(crate) fn judge(
             told.push(format!("and {} more", jumps.len() - MOST_TOLD));
         }
         let message = format!(
-            "{dataset_id}: far from the last release: {}; a file is damaged or of something else, or the publisher changed what it says: look at the file; where lists \
-             of this kind jump, set {} under [expect.\"{dataset_id}\".drift] in the pipeline's file",
+            "{dataset_id}: far from the last release: {}; the file may be damaged or the wrong one, or the publisher changed its contents: look at the file; if lists \
+             of this kind often jump, set {} under [expect.\"{dataset_id}\".drift] in the pipeline's file",
             told.join("; "),
             jumps[0].setting,
         );
@@ -168,12 +167,12 @@ pub(crate) fn judge(
     blocked
 }
 
-/// A column that is far from what it was.
+/// A column that differs from the last release by more than its limit.
 #[derive(Debug, Clone, PartialEq)]
 struct Jump {
-    /// `` `value` of population ``; empty of the records as a whole.
+    /// `` `value` of population ``; empty for the records as a whole.
     column: String,
-    /// What is compared, with both figures.
+    /// The measure compared, with both figures.
     figures: String,
     setting: &'static str,
 }
@@ -267,8 +266,8 @@ fn jumps(builds: &TwoBuilds, drift: &Drift, cadence: Cadence) -> Vec<Jump> {
     jumps
 }
 
-/// Records that are gone, and columns in which most records say something else. What was carried
-/// over did not change.
+/// Finds records that are gone, and columns whose values changed in most records. Reused rows count
+/// as unchanged.
 fn changed_records(
     before: &Statistics,
     now: &Statistics,
@@ -281,7 +280,7 @@ fn changed_records(
     let gone = 100.0 * built * changes.gone as f64 / changes.records.max(1) as f64;
     if changes.records as u64 >= FEWEST_ROWS_FOR_WARNED_SHARE && gone > drift.replaced_percent() {
         let figures = format!(
-            "{gone:.0} % of the records of then are gone, {} against {} rows",
+            "{gone:.0} % of the earlier records are gone, {} against {} rows",
             shown(now.rows as f64),
             shown(before.rows as f64)
         );
@@ -293,14 +292,14 @@ fn changed_records(
     }
     for (name, (compared, changed)) in changes.columns {
         let share = 100.0 * built * changed as f64 / compared.max(1) as f64;
-        // A stamp that all records share says when the list was made.
+        // A value that all records share is the date on which the list was made.
         let is_stamp =
             before.over_groups(&name).distinct() <= 1.0 && now.over_groups(&name).distinct() <= 1.0;
         if compared as u64 >= FEWEST_ROWS_FOR_WARNED_SHARE
             && share > drift.limits(&name, cadence).changed_percent
             && !is_stamp
         {
-            let figures = format!("is another than then in {share:.0} % of the records");
+            let figures = format!("changed in {share:.0} % of the records");
             jumps.push(Jump {
                 column: format!("`{name}`"),
                 figures,
@@ -326,9 +325,9 @@ fn nulls((was, of): (u64, u64), (is, now_of): (u64, u64), limits: &DriftLimits) 
     })
 }
 
-/// Compares how many values lie below the quartiles of both, and how far these are from each other.
-/// Of few distinct values a quartile moves by a whole step when hardly anything has changed; of
-/// narrow columns nearly all values may pass it when they change by little.
+/// Compares how many values lie below the quartiles of both builds, and how far these are apart.
+/// Both measures are needed: with few distinct values, a quartile moves by a whole step after a
+/// tiny change. In narrow columns, a small change may move nearly all values past a quartile.
 fn quartiles(was: &[f64], is: &[f64], is_date: bool, limits: &DriftLimits) -> Option<String> {
     if was.len().min(is.len()) < 50 {
         return None;
@@ -374,8 +373,8 @@ fn quartiles(was: &[f64], is: &[f64], is_date: bool, limits: &DriftLimits) -> Op
     ))
 }
 
-/// Compares sums by the number of values, without the largest of these: of rows more or fewer the
-/// totals tell.
+/// Compares sums divided by the number of values, without the largest values. Changes in the number
+/// of rows are left to the totals.
 fn sums(
     (was, is): (f64, f64),
     samples: [(&[f64], u64); 2],
@@ -403,8 +402,8 @@ fn sums(
     })
 }
 
-/// Compares numbers of distinct values, also by the number of values: a list that grows has more
-/// names and as many kinds.
+/// Compares numbers of distinct values, also relative to the number of values: a growing list has
+/// more names but the same number of kinds.
 fn distinct(
     (was, of): (f64, u64),
     (is, now_of): (f64, u64),
@@ -425,7 +424,7 @@ fn distinct(
     })
 }
 
-/// A number for people: whole ones with separators, others with four digits.
+/// Formats a number for readers: whole numbers with separators, others with four decimal places.
 fn shown(number: f64) -> String {
     if number.abs() >= 1_000.0 || number.fract() == 0.0 {
         return grouped(number.round() as i64);

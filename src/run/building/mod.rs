@@ -1,9 +1,10 @@
-//! Snapshots of one task to a staged build: runs the pipeline's code at once, bucket by bucket or
-//! shard by shard, validates what comes of it, judges the totals and writes the parts. Publishes
-//! nothing.
+//! Turns the snapshots of one task into a staged build. Runs the pipeline's code at once, bucket by
+//! bucket or shard by shard, validates the tables, judges the totals and writes the parts.
+//! Publishes nothing.
 
 pub mod buckets;
 pub mod build;
+mod changed;
 pub mod declaration_faults;
 pub mod drift;
 pub mod shards;

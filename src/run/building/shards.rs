@@ -1,6 +1,6 @@
-//! Builds the shards of a pipeline, each a unit of the task. What has not changed since the last
-//! release is carried over: whole shards as files, single subjects as rows. Either way the parts
-//! are the bytes that a build from nothing makes.
+//! Builds the shards of a pipeline, each as a unit of the task. Unchanged data of the last release
+//! is reused: whole shards as files, single subjects as rows. Either way the parts have the same
+//! bytes as in a build from scratch.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::Path;
@@ -20,16 +20,16 @@ use pubdata_core::error::{Error, Result, ResultExt};
 use pubdata_core::ids::Digest;
 use pubdata_core::issue::{Issue, Severity};
 use pubdata_core::provenance::Inputs;
-use pubdata_store::{BUCKET, Home, Part, TaskEntry};
+use pubdata_store::{BUCKET, Home, Manifest, Part, TaskEntry};
 
-/// A part that is not built with its shard but known from the last release.
+/// A part of the last release that is reused with its shard.
 pub(crate) struct Known<'a> {
     dataset_id: &'a str,
     schema_version: &'a str,
     part: &'a Part,
 }
 
-/// What is known of a shard from the last release.
+/// The parts of one shard in the last release.
 #[derive(Default)]
 pub(crate) struct KnownShard<'a>(Vec<Known<'a>>);
 
@@ -38,7 +38,8 @@ impl<'a> KnownShard<'a> {
         self.0.iter().filter(|known| known.dataset_id != QUARANTINE)
     }
 
-    /// Whether all of it is what a build would make.
+    /// Returns true if all parts have the given fingerprint, so that a build would make the same
+    /// parts.
     pub(crate) fn is_of(&self, fingerprint: Digest) -> bool {
         self.published().count() > 0
             && self
@@ -46,10 +47,10 @@ impl<'a> KnownShard<'a> {
                 .all(|known| known.part.fingerprint == Some(fingerprint))
     }
 
-    /// Takes all of it over.
+    /// Adds all parts to the stage.
     ///
     /// # Errors
-    /// `Contract`, when the build has one of the parts already.
+    /// `Contract` if the build already has one of the parts.
     pub(crate) fn carry(&self, stage: &Stage<'_>) -> Result<()> {
         self.0
             .iter()
@@ -57,17 +58,17 @@ impl<'a> KnownShard<'a> {
     }
 }
 
-/// Parts of a shard in the last release, as far as they were read, by dataset.
+/// Parts of a shard in the last release that were read, by dataset.
 #[derive(Default)]
 pub(crate) struct Before<'a> {
     /// Each checked against the manifest.
     parts: BTreeMap<&'a str, Bytes>,
-    /// Their rows that are taken over, where some are.
+    /// Reused rows of the parts, if any.
     kept: BTreeMap<String, CarriedRows>,
 }
 
 impl TaskInUnits<'_> {
-    /// Builds what has changed, carries over the rest, and stages all of it in `home`. Findings go
+    /// Builds what has changed, reuses the rest, and stages all of it in `home`. Issues are written
     /// to `issues_file`.
     pub(super) fn stage_shards(
         &self,
@@ -111,23 +112,25 @@ impl TaskInUnits<'_> {
         Ok(built)
     }
 
-    /// The parts of the last release that this task made, by shard; none when what decides their
-    /// bytes besides the sources has changed.
-    pub(crate) fn known_parts(&self) -> HashMap<&str, KnownShard<'_>> {
-        let mut known: HashMap<&str, KnownShard<'_>> = HashMap::new();
-        let Some(previous) = self.previous else {
-            return known;
-        };
-        let Some(before) = previous.tasks.get(self.task_id) else {
-            return known;
-        };
+    /// The last release and its build of this task; none if anything but the sources that decides
+    /// the bytes of its parts has changed.
+    pub(super) fn reusable(&self) -> Option<(&Manifest, &TaskEntry)> {
+        let previous = self.previous?;
+        let before = previous.tasks.get(self.task_id)?;
         let is_same = before.declaration_hash == self.entry.declaration_hash
             && before.contracts_hash == self.entry.contracts_hash
             && before.code_version == self.entry.code_version
             && previous.is_sample_build(before) == self.is_sample;
-        if !is_same {
+        is_same.then_some((previous, before))
+    }
+
+    /// The parts of the last release that this task made, by shard; none when what decides their
+    /// bytes besides the sources has changed.
+    pub(crate) fn known_parts(&self) -> HashMap<&str, KnownShard<'_>> {
+        let mut known: HashMap<&str, KnownShard<'_>> = HashMap::new();
+        let Some((previous, _)) = self.reusable() else {
             return known;
-        }
+        };
         for (dataset_id, dataset) in &previous.datasets {
             for part in dataset
                 .parts
@@ -227,8 +230,9 @@ impl TaskInUnits<'_> {
         })
     }
 
-    /// Findings of the last release about subjects that are carried over, their places numbered.
-    /// Subjects of which one points to what is no input of this build are not carried over.
+    /// Returns the last release's issues about reused subjects, with their pointers numbered.
+    /// Removes a subject from `carried` if one of its issues points to a file that is not an input
+    /// of this build.
     fn carried_findings(
         &self,
         known: &KnownShard<'_>,
@@ -283,8 +287,8 @@ impl TaskInUnits<'_> {
         Ok(findings)
     }
 
-    /// Adds to what the build is compared with what the last release has of the subjects of a shard
-    /// that are built, in whatever version of the code.
+    /// Adds the last release's rows of the rebuilt subjects of a shard to the baseline of the build.
+    /// Rows built by any version of the code count.
     pub(crate) fn compare_with_before(
         &self,
         bucket: &str,
@@ -325,13 +329,13 @@ impl TaskInUnits<'_> {
                 tracing::warn!(
                     task.id = self.task_id,
                     part = part.path,
-                    "the last release cannot be compared with: {error}"
+                    "cannot compare with the last release: {error}"
                 );
             }
         }
     }
 
-    /// Validates the tables of a shard and writes them with the rows that are kept of the last
+    /// Validates the tables of a shard and writes them together with the rows reused from the last
     /// release.
     fn finish_shard(
         &self,
@@ -342,9 +346,8 @@ impl TaskInUnits<'_> {
         inputs: &Inputs,
         stage: &Stage<'_>,
     ) -> Result<WorkUnit> {
-        // Of findings only those are carried over that are published, whole, among the records set
-        // aside, and that no person has had a word on. A subject with others is built again when
-        // its shard is.
+        // Issues are reused only if they are published in full in the quarantine and no operator
+        // has overridden them. A subject with other issues is rebuilt together with its shard.
         let is_published = |issue: &&Issue| {
             issue.severity == Severity::Quarantine
                 && issue
@@ -411,7 +414,7 @@ impl TaskInUnits<'_> {
     }
 }
 
-/// What building some subjects reads of each archive.
+/// Returns the archive members to read in order to build some subjects.
 pub(crate) fn members_of<'s>(
     sharded: &'s dyn Sharded,
     subjects: &[&Subject],
@@ -429,12 +432,12 @@ pub(crate) fn members_of<'s>(
     Ok(members)
 }
 
-/// Whom a finding is about.
+/// Returns the subject that an issue is about.
 fn subject_of_finding(finding: &Issue) -> Option<&str> {
     finding.record.as_deref()?.split(':').nth(1)
 }
 
-/// Of a shard's subjects and their fingerprints.
+/// Hashes a shard's subjects and their fingerprints.
 pub(crate) fn fingerprint(shard: &Shard) -> Digest {
     let lines: String = shard
         .subjects
@@ -444,7 +447,8 @@ pub(crate) fn fingerprint(shard: &Shard) -> Digest {
     Digest::of(lines.as_bytes())
 }
 
-/// The subjects whose fingerprints in every part of before are those of now. No part, no subject.
+/// Returns the subjects whose fingerprints are unchanged in every earlier part. Returns none if
+/// there are no earlier parts.
 fn carried_subjects<'p>(
     shard: &Shard,
     before: impl Iterator<Item = &'p EarlierPart>,
@@ -472,7 +476,7 @@ fn carried_subjects<'p>(
     carried.unwrap_or_default()
 }
 
-/// Builds some subjects of one shard for a replay: nothing is carried, nothing is written.
+/// Builds some subjects of one shard for a replay, without reuse and without writing anything.
 pub(crate) fn build_subjects(
     sharded: &dyn Sharded,
     is_wanted: impl Fn(&Subject) -> bool,

@@ -1,6 +1,5 @@
-//! Gives account of every row that a build read: published, set aside, or left out with a reason.
-//! What it says is counted from the pointers of the published rows, not from what the pipelines say
-//! of themselves.
+//! Accounts for every row that a build read: published, quarantined, or left out with a reason.
+//! Counts come from the pointers of the published rows, not from the pipelines' own claims.
 
 use std::collections::BTreeMap;
 
@@ -14,11 +13,12 @@ use pubdata_core::error::Result;
 use pubdata_core::issue::Severity;
 use pubdata_core::pipeline::Declaration;
 use pubdata_core::provenance::{Inputs, POINTERS, SourceRows, UNUSED};
+use pubdata_store::TaskEntry;
 
-/// Rows that are remembered while others are looked at.
+/// Number of recent rows that are remembered to skip repetitions.
 const RECENT: usize = 256;
 
-/// What a row was for, the best first.
+/// How a row was used, best use first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Use<'a> {
     /// A published record begins with it.
@@ -26,11 +26,11 @@ enum Use<'a> {
     Merged,
     Quarantined,
     LeftOut(&'a str),
-    /// Left out, as only a warning about it says.
+    /// Left out, known only from a warning about the row.
     Warned(&'a str),
 }
 
-/// Counts of rows by what they were for. Those of buckets are added up: a row is in one bucket.
+/// Counts of rows by use. Counts of buckets can be added, because a row is in one bucket only.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub(crate) struct RowUses(BTreeMap<String, SourceRows>);
 
@@ -42,7 +42,7 @@ impl RowUses {
         inputs: &Inputs,
     ) -> Result<Self> {
         let mut uses: Vec<([u64; 3], Use<'a>)> = Vec::new();
-        // Neighbours are often made from the same few rows.
+        // Neighbouring records are often made from the same few rows.
         let mut recent = [None; RECENT];
         let mut add = |numbers: &[u64], first: Use<'a>, others: Use<'a>| {
             for (place, quad) in numbers.chunks_exact(4).enumerate() {
@@ -82,7 +82,7 @@ impl RowUses {
         left_out
             .iter()
             .for_each(|(reason, numbers)| add(numbers, Use::LeftOut(reason), Use::LeftOut(reason)));
-        // A warning about a row that no record was made from says why.
+        // The warning about a row that produced no record gives the reason.
         for (issue, pointer) in checked
             .issues
             .iter()
@@ -121,8 +121,36 @@ impl RowUses {
         }
     }
 
-    /// The account of the pipeline's own sources. `read` are the rows of each that were read; what
-    /// nothing is known of is unused.
+    /// The uses of the rows in a published build.
+    pub(crate) fn of_entry(entry: &TaskEntry) -> Self {
+        let mut uses = Self(entry.source_rows.clone());
+        for rows in uses.0.values_mut() {
+            rows.read = 0;
+            rows.left_out.remove(UNUSED);
+        }
+        uses
+    }
+
+    /// The uses without some others; none if these are not among them.
+    pub(crate) fn minus(mut self, others: &Self) -> Option<Self> {
+        for (source_id, less) in &others.0 {
+            let rows = self.0.entry(source_id.clone()).or_default();
+            rows.records = rows.records.checked_sub(less.records)?;
+            rows.merged = rows.merged.checked_sub(less.merged)?;
+            rows.quarantined = rows.quarantined.checked_sub(less.quarantined)?;
+            for (reason, count) in &less.left_out {
+                let left = rows.left_out.get(reason)?.checked_sub(*count)?;
+                match left {
+                    0 => drop(rows.left_out.remove(reason)),
+                    left => drop(rows.left_out.insert(reason.clone(), left)),
+                }
+            }
+        }
+        Some(self)
+    }
+
+    /// Returns the account of the pipeline's own sources. `read` has the number of rows read from
+    /// each source; rows without a known use count as unused.
     pub(crate) fn account(
         mut self,
         declaration: &Declaration,
@@ -156,7 +184,7 @@ mod tests {
     use pubdata_core::provenance::{Snapshot, SourcePointer};
     use pubdata_store::PartReport;
 
-    /// A row of the first source at an offset.
+    /// Returns the pointer of a row of the first source at an offset.
     const fn at(offset: u64) -> [u64; 4] {
         [0, 0, offset, 10]
     }
@@ -214,7 +242,7 @@ mod tests {
         }
     }
 
-    /// Each row counts once, by the best that became of it, whichever tables name it.
+    /// Counts each row once, by its best use, no matter how many tables refer to it.
     #[test]
     fn a_row_counts_once() {
         let checked = ValidatedTables {

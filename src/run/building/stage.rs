@@ -1,4 +1,4 @@
-//! Builds one task and stages what came of it: at once, bucket by bucket or shard by shard.
+//! Builds one task and stages the result: at once, bucket by bucket or shard by shard.
 
 use std::path::Path;
 
@@ -18,7 +18,7 @@ use pubdata_store::{Home, Snapshots, TaskEntry};
 /// Builds a task and stages it.
 ///
 /// # Errors
-/// What failed its build; findings are in the run's file by then.
+/// The cause if the build fails; its issues are in the run's file by then.
 pub(crate) fn build_and_stage(
     settings: &RunSettings,
     plan: &Plan,
@@ -30,7 +30,7 @@ pub(crate) fn build_and_stage(
     let declaration = &settings.declarations.pipelines[&task.pipeline_id];
     check_snapshots(settings, &plan.sources, &entry.inputs)?;
     let issues_file = issues_file(&settings.home, run_id);
-    // What a wrong file brought is no measure for the right one.
+    // A build made from a file that was withdrawn is no baseline.
     let believed = match withdrawn_in(
         settings,
         plan.current
@@ -61,8 +61,8 @@ pub(crate) fn build_and_stage(
 }
 
 impl TaskInUnits<'_> {
-    /// Builds what is still to be built of what a pipeline's code has made, and stages it in
-    /// `home`. Findings go to `issues_file`.
+    /// Builds the remaining units of a pipeline's output and stages everything in `home`. Issues
+    /// are written to `issues_file`.
     pub(crate) fn stage(
         &self,
         home: &Home,
@@ -81,8 +81,8 @@ impl TaskInUnits<'_> {
     }
 }
 
-/// Hashes the snapshots again, in parallel, that were not fetched just now: a figure is never built
-/// from bytes that have changed on our disk.
+/// Rehashes, in parallel, the snapshots that were not fetched in this run. No figure is ever built
+/// from bytes that have changed on the local disk.
 pub(crate) fn check_snapshots(
     settings: &RunSettings,
     sources: &[FetchedSource],
@@ -95,15 +95,7 @@ pub(crate) fn check_snapshots(
             .any(|source| source.outcome == "new" && source.url == snapshot.url)
     };
     let known: Vec<&Snapshot> = inputs.iter().filter(|snapshot| !is_new(snapshot)).collect();
-    let damages = known
-        .par_iter()
-        .map(|snapshot| snapshots.damage(snapshot))
-        .collect::<Result<Vec<_>>>()?;
-    let Some((snapshot, damage)) = known
-        .into_iter()
-        .zip(damages)
-        .find_map(|(snapshot, damage)| Some((snapshot, damage?)))
-    else {
+    let Some((snapshot, damage)) = first_damage(&snapshots, &known)? else {
         return Ok(());
     };
     snapshots.forget(snapshot)?;
@@ -112,4 +104,19 @@ pub(crate) fn check_snapshots(
         Obtained::ByHand => "import the file again; look at the disk it was on",
     };
     Err(Error::format(damage).hint(hint))
+}
+
+/// Hashes snapshots in parallel. Returns the first that is missing or damaged, and how.
+pub(super) fn first_damage<'s>(
+    snapshots: &Snapshots,
+    wanted: &[&'s Snapshot],
+) -> Result<Option<(&'s Snapshot, String)>> {
+    let damages = wanted
+        .par_iter()
+        .map(|snapshot| snapshots.damage(snapshot))
+        .collect::<Result<Vec<_>>>()?;
+    Ok(wanted
+        .iter()
+        .zip(damages)
+        .find_map(|(snapshot, damage)| Some((*snapshot, damage?))))
 }

@@ -1,6 +1,6 @@
-//! Builds a task unit by unit, several side by side. Each is validated and written before the next
-//! is begun, so that memory holds a few units whatever the size of the sources. Totals are judged
-//! over all of them; one that fails blocks the task. A task that is built at once is one unit.
+//! Builds a task unit by unit, several in parallel. Each unit is validated and written before the
+//! next one starts, so memory holds a few units whatever the size of the sources. Totals are judged
+//! over all units; one failure blocks the task. A task that is built at once is one unit.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -24,45 +24,46 @@ use pubdata_core::issue::{Issue, SourceFinding};
 use pubdata_core::pipeline::{Declaration, Expectations};
 use pubdata_store::{self as store, Home, Manifest, Part, TaskEntry};
 
-/// What a build in units is given.
+/// Inputs of a build in units.
 pub(crate) struct TaskInUnits<'a> {
     pub(crate) settings: &'a RunSettings,
     pub(crate) declaration: &'a Declaration,
     pub(crate) task_id: &'a str,
     pub(crate) entry: &'a TaskEntry,
     pub(crate) is_sample: bool,
-    /// The release to compare with, and to carry over from; none to build everything.
+    /// The release to compare with and to reuse from; none builds everything.
     pub(crate) previous: Option<&'a Manifest>,
     pub(crate) observer: Option<&'a SharedObserver>,
     pub(crate) division: Division,
-    /// What it is judged against ([`judged_against`]); none where no later run takes it up.
+    /// Hash of what the build is judged against ([`judged_against`]); none if no later run resumes
+    /// it.
     pub(crate) against: Option<Digest>,
 }
 
-/// A build on disk, and how many of its subjects were built for it.
+/// A build on disk, with counts of its built and reused subjects.
 pub(crate) struct BuiltTask {
     pub(crate) staged: StagedBuild,
     pub(crate) subjects: Option<SubjectCounts>,
 }
 
-/// What became of a unit of work: a bucket, a shard, or a whole task.
+/// Result of a unit of work: a bucket, a shard, or a whole task.
 #[derive(Default, Serialize, Deserialize)]
 pub(crate) struct WorkUnit {
     pub(crate) issues: Vec<Issue>,
-    /// Why it must not be published; empty when it is staged.
+    /// Reasons why it must not be published; empty if it is staged.
     pub(crate) blocked: Vec<Refusal>,
-    /// Subjects that were built, as opposed to carried over.
+    /// Number of subjects that were built rather than reused.
     pub(crate) built_subjects: usize,
-    /// Keys of those that were carried over, where the rest of their shard was built.
+    /// Keys of the reused subjects of a shard whose other subjects were built.
     pub(crate) carried_subjects: BTreeSet<String>,
     pub(crate) rows: RowUses,
     pub(crate) findings: Vec<SourceFinding>,
-    /// On totals, of a task that is built at once: those of others are judged when all their units
-    /// are there.
+    /// Remarks on the totals of a task that is built at once. The totals of other tasks are judged
+    /// when all units are complete.
     pub(crate) notes: Vec<String>,
 }
 
-/// What the units have come to so far.
+/// Accumulated results of the units so far.
 #[derive(Default)]
 struct Progress {
     done: usize,
@@ -71,12 +72,12 @@ struct Progress {
     rows: RowUses,
     findings: BTreeSet<SourceFinding>,
     failures: Vec<Error>,
-    /// Findings of units that wait for an earlier one: they are written in the order of the units,
-    /// whichever is built first.
+    /// Issues of units that wait for an earlier unit. They are written in the order of the units,
+    /// in whatever order the units are built.
     waiting: BTreeMap<usize, Vec<Issue>>,
     written: usize,
-    /// The first finding of each dataset and code, and its unit. A list of millions has too many to
-    /// keep them all.
+    /// The first issue of each dataset and code, with its unit. A list with millions of records has
+    /// too many issues to keep them all.
     examples: BTreeMap<(String, String), (usize, Issue)>,
     notes: Vec<String>,
 }
@@ -119,16 +120,16 @@ impl Progress {
     }
 }
 
-/// Builds the unit of a number and adds its tables to the stage.
+/// Builds the unit with a number and adds its tables to the stage.
 pub(super) type BuildUnit<'b> = &'b (dyn Fn(usize, &Stage<'_>) -> Result<WorkUnit> + Sync);
 
 impl TaskInUnits<'_> {
-    /// The release that the build's columns are compared with.
+    /// Returns the release with which the build's columns are compared.
     pub(crate) fn compared(&self) -> Option<&Manifest> {
         drift::to_compare(self.settings, self.previous, self.task_id, self.is_sample)
     }
 
-    /// The place in `home` where the units' tables are staged.
+    /// Opens the stage in `home` for the units' tables.
     pub(super) fn begin(&self, home: &Home) -> Result<Stage<'_>> {
         let stage = Stage::begin(
             home,
@@ -142,8 +143,8 @@ impl TaskInUnits<'_> {
         Ok(stage.observed_by(self.settings.part_observer.as_ref()))
     }
 
-    /// Has all units added to a stage, judges them, and says how many subjects were built. `read`
-    /// are the rows of each source that the units share. Findings go to `issues_file`.
+    /// Adds all units to a stage, judges them and counts the subjects that were built. `read` has
+    /// the rows of each source that the units share. Issues are written to `issues_file`.
     pub(crate) fn fill(
         &self,
         stage: Stage<'_>,
@@ -161,8 +162,25 @@ impl TaskInUnits<'_> {
         ))
     }
 
-    /// Ends a task whose only unit is in the stage, and was judged there. `read` are the rows of
-    /// each source. Findings go to `issues_file`.
+    /// As [`Self::fill`], where the units do not account for all rows: `account` adds the others to
+    /// the uses that the units found. Findings are left to the caller.
+    pub(super) fn fill_accounted(
+        &self,
+        stage: Stage<'_>,
+        units: usize,
+        read: &BTreeMap<String, u64>,
+        build: BuildUnit<'_>,
+        account: &dyn Fn(RowUses) -> Result<RowUses>,
+    ) -> Result<BuiltTask> {
+        let mut progress = self.side_by_side(units, &|number| build(number, &stage), None);
+        if progress.failures.is_empty() {
+            progress.rows = account(std::mem::take(&mut progress.rows))?;
+        }
+        self.conclude(stage, progress, read, None)
+    }
+
+    /// Concludes a task whose only unit is staged and already judged. `read` has the rows of each
+    /// source. Issues are written to `issues_file`.
     pub(crate) fn conclude_whole(
         &self,
         stage: Stage<'_>,
@@ -175,8 +193,8 @@ impl TaskInUnits<'_> {
         self.conclude(stage, progress, read, issues_file)
     }
 
-    /// Writes the description of a build that may be published. It is judged before: the next run
-    /// takes up what is finished without another look.
+    /// Writes the description of a build that may be published. The build must be judged first: the
+    /// next run resumes a finished build without another check.
     fn conclude(
         &self,
         stage: Stage<'_>,
@@ -219,12 +237,12 @@ impl TaskInUnits<'_> {
         })
     }
 
-    /// Compares what is staged with the last release.
+    /// Compares the staged build with the last release.
     pub(super) fn judge_drift(&self, stage: &Stage<'_>) -> Result<Vec<Refusal>> {
         let Some(previous) = self.compared() else {
             return Ok(Vec::new());
         };
-        // Shards have told what they were while they were built.
+        // Shards were already compared with their earlier parts while they were built.
         if self.division != Division::Shards {
             drift::read_before(self.settings, previous, self.task_id, stage)?;
         }
@@ -263,7 +281,7 @@ impl TaskInUnits<'_> {
             .expect("nothing panics while holding it")
     }
 
-    /// Of which columns too many words have no known meaning against the last release.
+    /// Refuses columns whose share of unknown words grew too much since the last release.
     pub(super) fn grown(&self, parts: &[StagedPart]) -> Vec<Refusal> {
         let before = words::Before {
             previous: self.previous,
@@ -295,7 +313,7 @@ impl TaskInUnits<'_> {
         (blocked, notes)
     }
 
-    /// Judges each partition of each dataset, as a build that is made at once is judged.
+    /// Judges each partition of each dataset, with the same rules as a task that is built at once.
     pub(crate) fn judge_partitions(&self, parts: &[StagedPart], issues: &[Issue]) -> Vec<Refusal> {
         let expected = expectations(self.settings, self.declaration, self.task_id, self.entry);
         let of_part = |staged: &StagedPart| {
@@ -363,8 +381,8 @@ impl TaskInUnits<'_> {
     }
 }
 
-/// Findings of a unit in the order in which they are written, whatever order its tables were made
-/// in.
+/// Sorts the issues of a unit into the order in which they are written, independent of the order in
+/// which its tables were made.
 pub(super) fn in_order(mut issues: Vec<Issue>) -> Vec<Issue> {
     issues.sort_by(|a, b| {
         (&a.dataset_id, &a.record, &a.code, &a.detail).cmp(&(
@@ -377,8 +395,8 @@ pub(super) fn in_order(mut issues: Vec<Issue>) -> Vec<Issue> {
     issues
 }
 
-/// Our own disk and settings count before what a source holds; of several damaged members the first
-/// is named, with their number.
+/// Returns the most relevant failure. Errors of the local disk and settings come before errors of a
+/// source. For several damaged members, the message names the first and counts the others.
 fn first_failure(mut failures: Vec<Error>) -> Option<Error> {
     failures.sort_by_key(|error| {
         (

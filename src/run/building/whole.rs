@@ -1,5 +1,5 @@
-//! Stages a task that is built at once: its only unit is all its tables, judged partition by
-//! partition while they are validated.
+//! Stages a task that is built at once. Its only unit has all its tables, which are judged
+//! partition by partition while they are validated.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -16,7 +16,8 @@ use pubdata_core::provenance::Inputs;
 use pubdata_store::Home;
 
 impl TaskInUnits<'_> {
-    /// Validates the tables, stages them in `home`, and judges them. Findings go to `issues_file`.
+    /// Validates the tables, stages them in `home`, and judges them. Issues are written to
+    /// `issues_file`.
     pub(super) fn stage_whole(
         &self,
         home: &Home,

@@ -1,24 +1,24 @@
-//! Guesses what a word means that nothing declares: as another spelling of a known word, or as a
-//! longer text around one. A guess is a line for a person to look at; nothing is published by it.
+//! Guesses the meaning of an undeclared word: another spelling of a known word, or a longer text
+//! around one. A guess is a suggested line to review; it never affects published data.
 
 use pubdata_core::contract::{Contracts, normalized_word};
 use pubdata_core::pipeline::{Declaration, nearest};
 
-/// Words that turn the meaning of a text around.
+/// Words that negate or suspend the meaning of a text.
 const NEGATIONS: &[&str] = &[
     "no", "non", "not", "never", "un", "without", "pending", "await", "awaiting", "until", "if",
 ];
 
-/// By what a word was taken for a known one.
+/// How a word resembles a known one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Likeness {
-    /// It differs in case, blanks and punctuation alone, or in one letter of eight.
+    /// Differs only in case, blanks and punctuation, or in one letter of eight.
     Spelling,
-    /// It begins or ends with the known word.
+    /// Begins or ends with the known word.
     Part,
 }
 
-/// What a word may mean.
+/// Likely meaning of a word.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Guess<'w> {
     pub(crate) value: &'w toml::Value,
@@ -27,7 +27,7 @@ pub(crate) struct Guess<'w> {
     pub(crate) likeness: Likeness,
 }
 
-/// The words that are known of a kind, in a list's own table and in the vocabulary of the trade.
+/// The known words of a kind, from the list's own table and the shared vocabulary.
 pub(crate) struct KnownWords {
     /// Name of the list's table in its settings.
     pub(crate) table: String,
@@ -35,7 +35,7 @@ pub(crate) struct KnownWords {
 }
 
 impl KnownWords {
-    /// Of a kind such as `status`; none where several tables may be meant.
+    /// Loads the known words of a kind such as `status`; none if several tables may be meant.
     pub(crate) fn of(contracts: &Contracts, declaration: &Declaration, kind: &str) -> Option<Self> {
         let tables = tables_of(declaration, kind);
         let table = match tables[..] {
@@ -68,8 +68,8 @@ impl KnownWords {
         })
     }
 
-    /// Returns what a word may mean; none where nothing is near, or where what is near means
-    /// several things.
+    /// Returns the likely meaning of a word. Returns none if no known word is similar, or if the
+    /// similar ones have different meanings.
     pub(crate) fn guess(&self, word: &str) -> Option<Guess<'_>> {
         let text = normalized_word(word);
         let by = |likeness: Likeness, is_near: &dyn Fn(&str) -> bool| {
@@ -79,7 +79,8 @@ impl KnownWords {
                 .filter(|(known, _)| is_near(&normalized_word(known)))
                 .collect();
             if likeness == Likeness::Part {
-                // That a part means nothing says nothing of the whole.
+                // A partial match with a word that maps to nothing is no evidence about the whole
+                // text.
                 near.retain(|(_, value)| value.as_str() != Some(""));
                 let longest = near.iter().map(|(known, _)| known.len()).max()?;
                 near.retain(|(known, _)| known.len() == longest);
@@ -98,8 +99,8 @@ impl KnownWords {
     }
 }
 
-/// The settings' tables for words of a kind: `status` is `[settings.status]` or
-/// `[settings.statuses]`, `type` also `[settings.entity_types]`.
+/// Returns the settings' tables for words of a kind: for `status`, `[settings.status]` or
+/// `[settings.statuses]`; for `type`, also `[settings.entity_types]`.
 pub(crate) fn tables_of<'d>(
     declaration: &'d Declaration,
     kind: &str,
@@ -132,7 +133,7 @@ fn is_spelling_of(word: &str, text: &str) -> bool {
         && (word == text || (is_long && nearest(word, &[text]).is_some() && one_slip(word, text)))
 }
 
-/// Whether one letter was added, left out or exchanged.
+/// Returns true if one letter was added, omitted or replaced.
 fn one_slip(one: &str, other: &str) -> bool {
     let (one, other): (Vec<char>, Vec<char>) = (one.chars().collect(), other.chars().collect());
     let begin = one.iter().zip(&other).take_while(|(a, b)| a == b).count();
@@ -145,8 +146,8 @@ fn one_slip(one: &str, other: &str) -> bool {
     one.len().max(other.len()) - begin - end <= 1
 }
 
-/// Whether a text begins or ends with the words of another, and none of its own turns the meaning
-/// around.
+/// Returns true if a text begins or ends with the words of another, and no additional word negates
+/// them.
 fn is_part_of(word: &str, text: &str) -> bool {
     let (words, texts): (Vec<&str>, Vec<&str>) =
         (word.split(' ').collect(), text.split(' ').collect());

@@ -1,5 +1,5 @@
-//! Judges how many texts of a list's coded columns have no known meaning: tells a person, marks
-//! what is lost, and keeps a sudden loss from being published.
+//! Judges how many texts of a list's coded columns have no known meaning. Reports unknown words,
+//! marks columns whose meaning is lost, and blocks a sudden loss.
 
 use std::collections::BTreeMap;
 
@@ -13,7 +13,7 @@ use pubdata_core::issue::SourceFinding;
 use pubdata_core::pipeline::{Declaration, Declarations, WordLimits};
 use pubdata_store::{Manifest, Part, WordCounts};
 
-/// Texts without a known meaning that are told of a column.
+/// Maximum number of unknown texts reported per column.
 const MOST_TOLD: usize = 10;
 
 /// Counts by dataset and coded column.
@@ -40,7 +40,7 @@ fn of_build(parts: &[StagedPart]) -> Counts {
     )
 }
 
-/// The commonest words without a known meaning, with their records.
+/// Lists the most common unknown words with their numbers of records.
 fn told(counts: &WordCounts) -> String {
     counts
         .most(MOST_TOLD)
@@ -59,8 +59,8 @@ fn limits(declaration: &Declaration, dataset_id: &str, column: &str) -> WordLimi
         .unwrap_or_default()
 }
 
-/// Marks a staged build whose columns have lost their meaning, and adds what a person has to know
-/// of its words: a finding for each kind of loss.
+/// Marks a staged build whose columns have lost their meaning, and adds a finding for each kind of
+/// loss.
 pub(crate) fn tell(
     staged: &mut StagedBuild,
     declarations: &Declarations,
@@ -117,7 +117,7 @@ pub(crate) fn tell(
     let file = declaration.pipeline_id.replace('.', "/");
     for (code, texts) in told {
         let consequence = if code == MEANING_LOST {
-            "answers from the list say so; "
+            "answers mark its meaning as lost; "
         } else {
             ""
         };
@@ -132,15 +132,15 @@ pub(crate) fn tell(
     }
 }
 
-/// What a build's words are compared with.
+/// Baseline for the words of a build.
 pub(crate) struct Before<'a> {
     pub(crate) previous: Option<&'a Manifest>,
-    /// Whether the build is of samples: one of whole files is no measure for it.
+    /// True if the build is made of samples; a build of whole files is then no baseline.
     pub(crate) is_sample: bool,
 }
 
-/// Says of which columns the share of texts without a known meaning has grown since the last
-/// release by more than may be published unseen.
+/// Refuses columns whose share of unknown texts has grown since the last release by more than may
+/// be published without review.
 pub(super) fn grown(
     settings: &RunSettings,
     declaration: &Declaration,

@@ -1,6 +1,5 @@
-//! Where the snapshots are that something is made again from: in the home, or in the store, from
-//! which those come that the home lacks. Of an archive that is built member by member only the
-//! members come that are read.
+//! Provides the snapshots for a rebuild: from the home, or from the store if the home lacks them.
+//! From an archive that is built member by member, it fetches only the members that are read.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
@@ -19,14 +18,14 @@ use pubdata_core::pipeline::Declarations;
 use pubdata_core::provenance::Snapshot;
 use pubdata_store::{Home, SharedStore, Snapshots, Taken, TaskEntry};
 
-/// What is found of a snapshot.
+/// Result of looking for a snapshot.
 pub(crate) enum Found {
     AsFetched,
-    /// Its bytes are others, as the text says.
+    /// Its bytes have changed, as the text describes.
     Damaged(String),
-    /// It is in none of the places that the text names.
+    /// Not found in any of the places that the text names.
     Missing(String),
-    /// Something else stands in its place in the home, and the store does not have it.
+    /// Something other than a file is in its place in the home, and the store does not have it.
     Unreadable(String),
 }
 
@@ -34,21 +33,20 @@ pub(crate) enum Found {
 #[derive(Debug, Clone)]
 pub(crate) enum Need {
     Whole,
-    /// The directory of an archive and these members; others come when they are read.
+    /// The directory of an archive and these members; others are fetched when they are read.
     Members(BTreeSet<String>),
 }
 
-/// Snapshots that the home lacks and the store has, in a folder that is removed when this is
-/// dropped.
+/// Snapshots that the home lacks and the store has, in a folder that is removed on drop.
 pub(super) struct AtHand {
     own: Snapshots,
     home: Home,
-    /// None where the store is the home.
+    /// None if the store is the home.
     store: Option<SharedStore>,
-    /// The home in which builds find their snapshots, once the real one lacks some, and whether it
-    /// is of this alone.
+    /// The home in which builds find their snapshots if the real one lacks some. The flag is true
+    /// if it was created for this purpose.
     beside: Option<(Home, bool)>,
-    /// The scratch home that is to be used for that.
+    /// The scratch home to use for that purpose.
     given: Option<Home>,
     most_bytes: u64,
     elsewhere: Elsewhere,
@@ -66,10 +64,10 @@ impl Drop for AtHand {
     }
 }
 
-/// Looks at a snapshot in the home, and in the store where the home lacks it.
+/// Looks for a snapshot in the home, then in the store.
 ///
 /// # Errors
-/// `Store`, when it cannot be read.
+/// `Store` if it cannot be read.
 pub(crate) async fn find(settings: &RunSettings, snapshot: &Snapshot) -> Result<Found> {
     let snapshots = Snapshots::look(&settings.home);
     if snapshots.path(snapshot).is_file() {
@@ -111,7 +109,8 @@ fn not_as_fetched(own: &Snapshots, store: &SharedStore, snapshot: &Snapshot) -> 
 }
 
 impl AtHand {
-    /// Takes what is needed into a scratch folder of the home, or into `given`, a scratch home.
+    /// Creates a provider that copies what is needed into a scratch folder of the home, or into the
+    /// scratch home `given`.
     pub(crate) fn new(settings: &RunSettings, given: Option<&Home>) -> Self {
         let store = settings.releases.store();
         Self {
@@ -127,49 +126,49 @@ impl AtHand {
         }
     }
 
-    /// Takes no snapshots that have more bytes together.
+    /// Limits the total size of the copied snapshots.
     #[must_use]
     pub(super) fn at_most(mut self, most_bytes: u64) -> Self {
         self.most_bytes = most_bytes;
         self
     }
 
-    /// The snapshots of the home itself.
+    /// Returns the snapshots of the home itself.
     pub(crate) fn own(&self) -> &Snapshots {
         &self.own
     }
 
-    /// The home in which builds find the snapshots.
+    /// Returns the home in which builds find the snapshots.
     pub(crate) fn home(&self) -> &Home {
         self.beside.as_ref().map_or(&self.home, |(home, _)| home)
     }
 
-    /// The archives that are not here as a whole.
+    /// Returns the archives that are not completely on this machine.
     pub(crate) fn elsewhere(&self) -> &Elsewhere {
         &self.elsewhere
     }
 
-    /// What neither home nor store has, with the places where it was looked for.
+    /// Returns what neither home nor store has, with the places that were searched.
     pub(crate) fn missing(&self) -> &[String] {
         &self.missing
     }
 
-    /// What the store has with other bytes.
+    /// Returns the snapshots that the store has with other bytes.
     pub(crate) fn damaged(&self) -> &[String] {
         &self.damaged
     }
 
-    /// Whether the home itself has a snapshot.
+    /// Returns true if the home itself has a snapshot.
     pub(crate) fn is_own(&self, snapshot: &Snapshot) -> bool {
         self.own.path(snapshot).is_file()
     }
 
-    /// Whether a build finds a snapshot.
+    /// Returns true if a build can find a snapshot.
     pub(crate) fn has(&self, snapshot: &Snapshot) -> bool {
         self.is_own(snapshot) || Snapshots::look(self.home()).path(snapshot).is_file()
     }
 
-    /// Where a snapshot is, for people.
+    /// Returns the location of a snapshot for readers.
     pub(crate) fn place(&self, snapshot: &Snapshot) -> String {
         let in_store = self
             .store
@@ -179,10 +178,10 @@ impl AtHand {
         in_store.unwrap_or_else(|| self.own.path(snapshot).display().to_string())
     }
 
-    /// Takes what the home lacks of the inputs of a build that are needed.
+    /// Copies the needed inputs of a build that the home lacks.
     ///
     /// # Errors
-    /// `Store`, when the store cannot be read or the scratch folder cannot be written.
+    /// `Store` if the store cannot be read or the scratch folder cannot be written.
     pub(crate) async fn take<'s>(
         &mut self,
         entry: &TaskEntry,
@@ -223,9 +222,10 @@ impl AtHand {
         Ok(())
     }
 
-    /// The home beside the real one, with links to what the real one has of a build's inputs.
+    /// Returns the home beside the real one, with links to the build's inputs that the real one
+    /// has.
     fn beside(&mut self, entry: &TaskEntry) -> Result<Home> {
-        // Several replays may be under way at once.
+        // Several replays may run at once.
         static NUMBER: AtomicU64 = AtomicU64::new(0);
         let home = match (&self.beside, &self.given) {
             (Some((home, _)), _) => home.clone(),
@@ -265,7 +265,8 @@ impl AtHand {
         Ok(())
     }
 
-    /// Takes the directory of an archive and some members; false where it cannot be read so.
+    /// Copies the directory of an archive and some members; returns false if the archive cannot be
+    /// read this way.
     async fn take_members(
         &mut self,
         store: &SharedStore,
@@ -302,8 +303,7 @@ impl AtHand {
     }
 }
 
-/// What is needed of each input to make something again that was made from some members of
-/// archives.
+/// Returns what is needed of each input to rebuild something from some members of archives.
 pub(crate) fn needs<'e>(
     declarations: &'e Declarations,
     entry: &'e TaskEntry,
@@ -329,7 +329,7 @@ pub(crate) fn needs<'e>(
     })
 }
 
-/// Does work that waits, beside the other work of the runtime.
+/// Runs blocking work without delaying other work of the runtime.
 pub(super) fn blocking<T>(work: impl FnOnce() -> T) -> T {
     match Handle::try_current().map(|runtime| runtime.runtime_flavor()) {
         Ok(RuntimeFlavor::MultiThread) => tokio::task::block_in_place(work),

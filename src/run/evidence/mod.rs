@@ -1,6 +1,6 @@
-//! From a published record back to the publisher's bytes: where they are, what of them may be
-//! shown, whether they still make the record, and which change between two releases made it
-//! another.
+//! Follows a published record back to the publisher's bytes. Determines where they are, how much of
+//! them may be shown, whether they still produce the record, and what changed it between two
+//! releases.
 
 pub mod at_hand;
 pub mod part_claims;

@@ -39,7 +39,7 @@ pub(crate) async fn contradictions(settings: &RunSettings, manifest: &Manifest) 
     }
     for (task_id, mut units) in tasks {
         let entry = &manifest.tasks[task_id];
-        // A row is in one bucket only where all of the task is built in buckets.
+        // A row is in one bucket only if the whole task is built in buckets.
         if units.contains_key(&None) {
             units = BTreeMap::from([(None, units.into_values().flatten().collect())]);
         }
@@ -49,7 +49,7 @@ pub(crate) async fn contradictions(settings: &RunSettings, manifest: &Manifest) 
             facts.merge(unit);
             of_parts.extend(contradictions);
         }
-        // Of a part that cannot be read the rows are not known.
+        // The rows of an unreadable part are unknown.
         if of_parts.is_empty() {
             let produces = produces(settings, manifest, entry).await;
             of_parts = facts
@@ -90,7 +90,7 @@ async fn facts_of(
     (facts, found)
 }
 
-/// The datasets of which a build has a part; none where its declaration is not known, or lost.
+/// Returns the datasets of which a build has a part; none if its declaration is unknown or lost.
 async fn produces(settings: &RunSettings, manifest: &Manifest, entry: &TaskEntry) -> Vec<String> {
     if !manifest.carries_declarations_of(entry) {
         return Vec::new();

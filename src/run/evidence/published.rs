@@ -1,5 +1,5 @@
-//! What is published of a record, as text: whatever else its publisher's file says is not shown
-//! where that may tell of persons.
+//! Collects what is published of a record, as text. Other content of the publisher's file is not
+//! shown if it may concern persons.
 
 use std::collections::BTreeSet;
 
@@ -10,7 +10,7 @@ use pubdata_build::normalise::{Day, day_from_epoch, day_from_pattern, us_date, w
 use pubdata_core::canonical::address::AddressKind;
 use pubdata_core::canonical::street::parse_street;
 
-/// Columns of a record with the words that its address, parcel and id are made of.
+/// Columns of a record that contain the words of its address, parcel and id.
 const COMPOSED: &[&str] = &[
     "line1",
     "line2",
@@ -22,7 +22,7 @@ const COMPOSED: &[&str] = &[
     "parcel",
     "permit_id",
 ];
-/// What sources are read as that hold an address, or where it is.
+/// Names under which sources are read that contain an address or a location.
 const ADDRESS: &[&str] = &[
     "line1",
     "line2",
@@ -37,8 +37,8 @@ const ADDRESS: &[&str] = &[
 const MILLISECONDS_PER_DAY: i64 = 86_400_000;
 const MILLISECONDS_PER_HOUR: i64 = 3_600_000;
 
-/// What is published of a record: its texts, numbers, days and street lines, without regard to case
-/// and form.
+/// The published texts, numbers, dates and street lines of a record, independent of case and
+/// format.
 pub(crate) struct Published {
     values: BTreeSet<String>,
     street_lines: BTreeSet<String>,
@@ -46,7 +46,7 @@ pub(crate) struct Published {
     words: BTreeSet<String>,
     /// Its latitude and longitude.
     coordinates: Vec<f64>,
-    /// The publisher's columns that its margin of error is made of.
+    /// The publisher's columns from which its margin of error is computed.
     margin_columns: Vec<String>,
 }
 
@@ -105,19 +105,19 @@ impl Published {
         }
     }
 
-    /// Whether a text is published as it stands.
+    /// Returns true if a text is published literally.
     pub(crate) fn has(&self, text: &str) -> bool {
         self.values.contains(&comparable(text))
     }
 
-    /// Whether the record names a column of the publisher as one that it is made of.
+    /// Returns true if the record names a publisher's column as one of its sources.
     pub(super) fn names(&self, column: &str) -> bool {
         self.has(column) || self.margin_columns.iter().any(|name| name == column)
     }
 
-    /// Whether all that a cell says is published. Its name is what the declaration reads it as: a
-    /// word of a declared list is published as what the list makes of it, and a part of the address
-    /// or of the key as a part of those.
+    /// Returns true if the whole content of a cell is published. `name` is the name under which the
+    /// declaration reads the cell. A word of a declared list is published as its mapped value. A
+    /// part of the address or key is published within these.
     pub(super) fn says_as(&self, name: &str, text: &str, settings: &Table) -> bool {
         let word = || settings.get(name)?.as_table()?.get(text.trim())?.as_str();
         self.says(text)
@@ -125,7 +125,7 @@ impl Published {
             || (is_part(name, settings) && self.has_parts(text))
     }
 
-    /// Whether every part of a text is a word of the address, the parcel or the id, or a
+    /// Returns true if every part of a text is a word of the address, parcel or id, or a
     /// coordinate.
     fn has_parts(&self, text: &str) -> bool {
         let is_coordinate = |part: &str| {
@@ -146,7 +146,7 @@ impl Published {
         words(text).next().is_some() && parts.all(is_published)
     }
 
-    /// Whether all that a text says is published, in this form or another one.
+    /// Returns true if the whole content of a text is published, in this format or another one.
     pub(crate) fn says(&self, text: &str) -> bool {
         let text = of_pair(text);
         self.has(text)
@@ -157,7 +157,7 @@ impl Published {
     }
 }
 
-/// A text without regard to case and to the space around and between its words.
+/// Normalises case and whitespace of a text.
 fn comparable(text: &str) -> String {
     text.split_whitespace()
         .map(str::to_lowercase)
@@ -165,7 +165,8 @@ fn comparable(text: &str) -> String {
         .join(" ")
 }
 
-/// Whether the declaration composes the address, the parcel or the key of what is read as a name.
+/// Returns true if the declaration composes the address, parcel or key from the column of this
+/// name.
 fn is_part(name: &str, settings: &Table) -> bool {
     let parcel = settings.get("parcel").and_then(toml::Value::as_table);
     let lists = ["line1", "line2", "keys"]
@@ -178,7 +179,8 @@ fn is_part(name: &str, settings: &Table) -> bool {
         || (name == "permit_number" && !settings.contains_key("keys"))
 }
 
-/// The names in a list of names or of such lists; `a+b` names two, and `a?` one that may be empty.
+/// Returns the names in a list of names or of such lists; `a+b` contains two names, and `a?` may be
+/// empty.
 fn names_of(list: &toml::Value) -> Vec<&str> {
     match list {
         toml::Value::String(names) => names
@@ -190,7 +192,7 @@ fn names_of(list: &toml::Value) -> Vec<&str> {
     }
 }
 
-/// The words of a text in capitals; a ZIP+4 code without its hyphen is two.
+/// Returns the words of a text in upper case; a ZIP+4 code without its hyphen is two words.
 fn words(text: &str) -> impl Iterator<Item = String> {
     let words = text
         .split(|character: char| !character.is_alphanumeric())
@@ -209,12 +211,13 @@ fn words(text: &str) -> impl Iterator<Item = String> {
     })
 }
 
-/// A text as a code of ours: `Non-Residential` is `non_residential`.
+/// Converts a text to the form of our codes: `Non-Residential` is `non_residential`.
 fn code(text: &str) -> String {
     text.trim().to_lowercase().replace(['-', ' '], "_")
 }
 
-/// The text of a pair as portals write links and telephones: `[text, null]`.
+/// Returns the text of a pair, the form in which portals write links and telephones: `[text,
+/// null]`.
 fn of_pair(text: &str) -> &str {
     text.trim()
         .strip_prefix('[')
@@ -222,8 +225,8 @@ fn of_pair(text: &str) -> &str {
         .unwrap_or(text)
 }
 
-/// The day of a text that is a day and nothing else: a time of day other than midnight, universal
-/// or of an American state, says more.
+/// Parses a text that is a date and nothing else. A time of day is accepted only if it is midnight,
+/// in universal time or in an American state; any other time is additional content.
 fn day(text: &str) -> Option<String> {
     let text = text.trim();
     if let Some(milliseconds) = text.parse::<i64>().ok().filter(|_| text.len() > 10) {
@@ -257,13 +260,13 @@ fn day(text: &str) -> Option<String> {
     day.filter(|_| is_midnight)
 }
 
-/// Whether the day of an American state begins at an hour of universal time, or that of universal
-/// time does.
+/// Returns true if a day starts at this hour of universal time, in universal time or in an American
+/// state.
 fn is_midnight_hour(hour: i64) -> bool {
     matches!(hour, 0 | 4..=10)
 }
 
-/// A number without its dollar sign, the commas between its thousands and the zeros that end its
+/// Normalises a number: no dollar sign, no commas between thousands, and no zeros at the end of its
 /// fraction.
 fn number(text: &str) -> Option<String> {
     let text = text.trim();
@@ -284,8 +287,8 @@ fn number(text: &str) -> Option<String> {
     })
 }
 
-/// A street line in its standard form; none of a text that has more or fewer words than that form,
-/// which could say something else as well.
+/// Returns the standard form of a street line. Returns none if the text has more or fewer words
+/// than that form, because it may contain something else.
 fn street_line(text: &str) -> Option<String> {
     let address = parse_street(text);
     let line = address.line();
@@ -345,7 +348,7 @@ mod tests {
             assert!(published.says(text), "{text}");
         }
         let more = [
-            // A time of day, another day, and no day.
+            // A time of day, another day, and an invalid date.
             "2007-07-17T17:21:46",
             "1184686906000",
             "2007-07-18T00:00:00",

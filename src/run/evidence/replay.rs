@@ -1,5 +1,5 @@
-//! Makes a published record again from its own bytes, with what its build was made with, and
-//! compares.
+//! Rebuilds a published record from its own bytes, with what its build was made with, and compares
+//! the two.
 
 use std::collections::BTreeSet;
 
@@ -19,11 +19,11 @@ use pubdata_core::pipeline::Declaration;
 use pubdata_core::provenance::SourcePointer;
 use pubdata_store::{self as store, BUCKET, FoundRecord, TaskEntry};
 
-/// Something that is not as it was published.
+/// A difference from the published record.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Difference {
-    /// The column that comes out otherwise; none where the record does not come out at all, or its
-    /// bytes are damaged.
+    /// The column that differs; none if the record is not produced at all, or its bytes are
+    /// damaged.
     pub(crate) column: Option<String>,
     pub(crate) text: String,
 }
@@ -34,7 +34,7 @@ impl Difference {
     }
 }
 
-/// Makes the record again from its pointers alone and compares every column.
+/// Rebuilds the record from its pointers alone and compares every column.
 pub(crate) fn replay(
     made: &MadeWith,
     entry: &TaskEntry,
@@ -72,12 +72,12 @@ fn remake(
             entry.pipeline_id
         ))
     })?;
-    // Floors say nothing of a record.
+    // Floors do not apply to a single record.
     let is_sample = true;
     let bucket = part.partition.get(BUCKET).map(String::as_str);
     if record_id.dataset_id() == QUARANTINE {
-        // What set a record aside need not stand in its own bytes (another file may lack the area):
-        // the whole part is made again.
+        // The reason for a quarantine may be outside the record's own bytes, such as a missing area
+        // in another file. The whole part is therefore rebuilt.
         let (tables, inputs) = match build_output(settings, declaration, entry, None, elsewhere)? {
             BuildOutput::Tables(tables, inputs, _) => (tables, inputs),
             BuildOutput::Sharded(prepared) => build_subjects(
@@ -171,8 +171,7 @@ fn remake(
     Ok(store::find_in_batch(&batch, record_id)?.map(|(record, _)| record))
 }
 
-/// Runs the pipeline's code. Archives that are elsewhere are those of pipelines that are built
-/// shard by shard.
+/// Runs the pipeline's code. Only pipelines that are built shard by shard have archives elsewhere.
 fn build_output<'a>(
     settings: &RunSettings,
     declaration: &'a Declaration,
@@ -192,8 +191,8 @@ fn build_output<'a>(
     prepare_elsewhere(settings, declaration, entry, elsewhere).map(BuildOutput::Sharded)
 }
 
-/// The columns that come out otherwise. What the contract added since the release was never
-/// published: a note says so.
+/// Returns the columns that differ. Columns that the contract added since the release were never
+/// published; a note lists them.
 fn compare(
     published: &Map<String, Value>,
     remade: &Map<String, Value>,

@@ -1,7 +1,6 @@
-//! Shows the publisher's bytes of a record. Of lists that may tell of persons it shows what is
-//! published of the record, and nothing else: a cell only where its content is a value of the
-//! record, in this form or another, no text around it, and no digest of bytes any of which is
-//! withheld, because a telephone number is soon found by trying all.
+//! Shows the publisher's bytes of a record. For lists that may concern persons, it shows only cells
+//! whose whole content is published in the record, in this format or another. It also withholds
+//! digests of bytes that are partly withheld: a telephone number is easily found by trying all.
 
 use toml::Table;
 
@@ -17,29 +16,29 @@ use pubdata_core::provenance::{Snapshot, SourcePointer};
 use pubdata_store::evidence::{Excerpt, Shown, ShownBytes, ShownCell, ShownHeader};
 use pubdata_store::{FoundRecord, Snapshots, without_folders};
 
-/// The most bytes of one source cell that are read, and that are shown.
+/// Maximum number of bytes of one source cell that are read, and that are shown.
 const MOST_READ: u64 = 8 << 20;
 const MOST_SHOWN: u64 = 64 << 10;
-/// Bytes before and behind a value in a document.
+/// Number of bytes shown before and after a value in a document.
 const AROUND: u64 = 1 << 10;
-/// The most source cells of a record that are looked at.
+/// Maximum number of a record's source cells that are shown.
 const MOST_POINTERS: usize = 50;
-/// Of a record with more cells those that were read are shown.
+/// If a record has more cells, only those that the build read are shown.
 const MOST_CELLS: usize = 500;
 
-/// Of a file that is not in the home.
+/// Reason for a file that is not in the home.
 pub(super) const NO_COPY: &str = "this server has no copy of the publisher's file";
 
-/// Shows the bytes of a record, one after the other as it points to them.
+/// Shows the bytes of a record, in the order of its pointers.
 ///
 /// # Errors
-/// `Store`, when the manifest does not say of which build the record is.
+/// `Store` if the manifest does not name the build of the record.
 pub async fn shown_bytes(
     settings: &RunSettings,
     found: &FoundRecord<'_>,
 ) -> Result<Vec<ShownBytes>> {
     let entry = entry_of(found)?;
-    // A release that has lost what it was made with is still shown by what is declared today.
+    // If a release has lost its declarations, the current ones are used.
     let made = MadeWith::of(settings, found.manifest, entry).await.ok();
     let declared = made.as_ref().map_or(settings, |made| &made.settings);
     let snapshots = Snapshots::look(&settings.home);
@@ -65,7 +64,7 @@ pub async fn shown_bytes(
             pointer,
             published: &published,
         };
-        // What may be shown is decided today, whatever was declared when the release was made.
+        // The current declaration decides what may be shown, whatever was declared for the release.
         let shown = match is_open(settings, &pointer.source_id) {
             true => looked.whole(),
             false => looked.published(),
@@ -82,7 +81,7 @@ pub async fn shown_bytes(
         ShownBytes::nothing(
             Shown::Unavailable,
             format!(
-                "of one record {MOST_POINTERS} source cells are shown; `pubdata trace` shows all"
+                "only {MOST_POINTERS} source cells of a record are shown; `pubdata trace` shows all"
             ),
         )
     };
@@ -93,13 +92,13 @@ pub async fn shown_bytes(
         .collect())
 }
 
-/// A text as strangers may read it.
+/// Removes local folders from a text for untrusted clients.
 pub(super) fn without_home(settings: &RunSettings, text: &str) -> String {
     let folders = [Some(settings.home.root()), settings.releases.folder()];
     without_folders(text, &folders.into_iter().flatten().collect::<Vec<_>>())
 }
 
-/// Whether a source's files may be shown as they are; not where nobody says so.
+/// Returns true if a source's files are declared open, so that they may be shown unchanged.
 pub fn is_open(settings: &RunSettings, source_id: &str) -> bool {
     settings
         .declarations
@@ -107,12 +106,12 @@ pub fn is_open(settings: &RunSettings, source_id: &str) -> bool {
         .is_some_and(|(declaration, _)| declaration.open)
 }
 
-/// Bytes that are looked at, with all that decides what is shown of them.
+/// Bytes to show, with everything that decides how much of them is shown.
 struct Looked<'a> {
     snapshots: &'a Snapshots,
     snapshot: &'a Snapshot,
     source: &'a Source,
-    /// What the declaration makes of texts.
+    /// Mappings of the declaration.
     settings: &'a Table,
     pointer: &'a SourcePointer,
     published: &'a Published,
@@ -127,7 +126,7 @@ impl Looked<'_> {
         }
     }
 
-    /// The bytes, or why they are not shown.
+    /// Returns the bytes, or the reason why they are not shown.
     fn bytes(&self) -> std::result::Result<Vec<u8>, Box<ShownBytes>> {
         let SourcePointer {
             member,
@@ -149,7 +148,7 @@ impl Looked<'_> {
             .map_err(|error| Box::new(unreadable(&error)))
     }
 
-    /// The record in cells; none where it has none.
+    /// Splits the record into cells; none if it has none.
     fn cells(&self, bytes: &[u8]) -> Result<Option<(RecordText, ColumnPlan)>> {
         let plan = ColumnPlan::of(self.source, &self.snapshot.keys)?;
         let path = self.snapshots.path(self.snapshot);
@@ -167,7 +166,7 @@ impl Looked<'_> {
         Ok(decode::record_cells(&task, bytes, *offset)?.map(|record| (record, plan)))
     }
 
-    /// All of the bytes.
+    /// Shows all of the bytes.
     fn whole(&self) -> ShownBytes {
         let bytes = match self.bytes() {
             Ok(bytes) => bytes,
@@ -249,15 +248,15 @@ impl Looked<'_> {
         }
     }
 
-    /// The cells that are published.
+    /// Shows the published cells.
     fn published(&self) -> ShownBytes {
         const MAY_TELL: &str =
-            "the publisher's list may tell of persons what is not published here";
+            "the publisher's list may contain personal data that is not published here";
         let bytes = match self.bytes() {
             Ok(bytes) => bytes,
             Err(nothing) => return *nothing,
         };
-        // What is wrong with the bytes could tell of them.
+        // An error message about the bytes could reveal their content.
         let found = if matches!(
             self.source.format,
             Format::Document {
@@ -274,12 +273,12 @@ impl Looked<'_> {
         let Some((record, plan)) = found else {
             return ShownBytes::nothing(
                 Shown::Withheld,
-                format!("{MAY_TELL}, and these bytes have no cells that could be told apart"),
+                format!("{MAY_TELL}, and these bytes cannot be split into cells"),
             );
         };
         let shown = |cell: &RecordCell| {
             let told = self.cell(plan.as_ref(), cell);
-            // A cell that is not mapped says something else, even where it says the same.
+            // A cell that is not mapped has another meaning, even if its text is the same.
             let name = told.read_as.as_deref().unwrap_or_default();
             let is_published = cell.text.as_deref().is_none_or(|text| {
                 told.is_used && self.published.says_as(name, text, self.settings)
@@ -306,13 +305,13 @@ impl Looked<'_> {
         }
     }
 
-    /// A cell without its text. Of a document, which the code of its dataset reads, no names are
-    /// mapped.
+    /// Describes a cell without its text. A document has no mapped names, because its dataset's
+    /// code reads it.
     fn cell(&self, plan: Option<&ColumnPlan>, cell: &RecordCell) -> ShownCell {
         let read_as = plan
             .and_then(|plan| plan.name_of(&cell.column))
             .map(str::to_owned);
-        // Some builds read more columns than are mapped, and their records name them.
+        // Some builds read more columns than are mapped; their records name these columns.
         let is_used = plan.is_none() || read_as.is_some() || self.published.names(&cell.column);
         let (offset, length) = (
             self.pointer.offset + cell.bytes.start as u64,
@@ -333,7 +332,7 @@ impl Looked<'_> {
     }
 }
 
-/// Of very many cells those that were read.
+/// Reduces a very long list of cells to those that the build read.
 fn few(mut cells: Vec<ShownCell>) -> Vec<ShownCell> {
     if cells.len() > MOST_CELLS {
         cells.retain(|cell| cell.is_used);

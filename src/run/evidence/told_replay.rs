@@ -1,4 +1,4 @@
-//! What comes of making a record again, as far as anyone may be told who may see the record.
+//! Returns the public view of a replay, for every client that may see the record.
 
 use super::at_hand::AtHand;
 use super::replay::Difference;
@@ -9,20 +9,19 @@ use pubdata_core::error::Result;
 use pubdata_store::FoundRecord;
 use pubdata_store::evidence::{Replay, ToldDifference, ToldReplay};
 
-/// Bytes of snapshots that one request may have come from the store: who asks is not trusted with
-/// more.
+/// Maximum number of snapshot bytes copied from the store for one request, because clients are
+/// untrusted.
 const MOST_OF_STORE: u64 = 32 << 20;
 
-/// Makes a record again from its bytes and tells what comes of it. What comes out otherwise of a
-/// list that may tell of persons is named by its columns only.
+/// Rebuilds a record from its bytes and returns the public view of the result. For a list that may
+/// concern persons, differences name their columns only.
 ///
 /// # Errors
-/// `Store`, when a snapshot cannot be read, or the manifest does not say of which build the record
-/// is.
+/// `Store` if a snapshot cannot be read, or the manifest does not name the build of the record.
 pub async fn told_replay(settings: &RunSettings, found: &FoundRecord<'_>) -> Result<ToldReplay> {
     if found.record_id.dataset_id() == QUARANTINE {
         return Ok(ToldReplay::untried(
-            "a quarantined record is built again from all of its list: `pubdata trace` does that",
+            "only `pubdata trace` rebuilds a quarantined record, because that needs its whole list",
         ));
     }
     let entry = entry_of(found)?;

@@ -1,5 +1,5 @@
-//! Follows a published record back to the publisher's bytes, and has it made again from them; lists
-//! the records that a filing fed.
+//! Follows a published record back to the publisher's bytes and rebuilds it from them. Also lists
+//! the records made from a filing.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -19,11 +19,11 @@ use pubdata_core::provenance::{Obtained, Snapshot, SourcePointer};
 use pubdata_store::evidence::Replay;
 use pubdata_store::{self as store, FoundRecord, Manifest, Part, Releases, Snapshots, TaskEntry};
 
-/// Missing snapshots that a reason names.
+/// Maximum number of missing snapshots named in a reason.
 const MOST_MISSING: usize = 5;
 
-/// The chain from a published record to the publisher's bytes, and what comes of making the record
-/// again from them: `pubdata trace RECORD_ID`.
+/// The chain from a published record to the publisher's bytes, and the result of rebuilding the
+/// record from them: `pubdata trace RECORD_ID`.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct TraceReport {
     /// The record.
@@ -37,32 +37,32 @@ pub struct TraceReport {
     pub published_at: String,
     /// The run that published it.
     pub run_id: String,
-    /// The file that holds it, as the manifest says. It is hashed: `differences` names it if its
-    /// digest is another.
+    /// The file that contains the record, as described in the manifest. The file is hashed;
+    /// `differences` names it if its digest has changed.
     pub part: Part,
     /// The build that made it.
     pub task_id: String,
     /// Columns of the published record.
     #[schemars(extend("additionalProperties" = {"type": ["string", "number", "boolean", "array", "null"], "items": {"type": "string"}}))]
     pub record: Map<String, Value>,
-    /// Where the publisher shows what the record is about, by name of the link.
+    /// The publisher's pages about the subject of the record, by name of the link.
     pub links: BTreeMap<String, String>,
-    /// How columns that the source does not state come from it, by column.
+    /// How columns that the source does not state are derived, by column.
     pub derivations: BTreeMap<String, String>,
     /// The bytes that it was made from.
     pub sources: Vec<TracedSource>,
-    /// Whether the part and every snapshot still have their digests and the record comes out the
+    /// True if the part and every snapshot still have their digests and the rebuilt record is the
     /// same.
     pub is_match: bool,
-    /// What came of making it again.
+    /// Result of the replay.
     pub replay: Replay,
-    /// Why it cannot be made again, and which version can or which snapshots are missing; null
+    /// Why it cannot be rebuilt, and which version can or which snapshots are missing; null
     /// otherwise.
     pub not_possible: Option<String>,
-    /// What is not as published: a changed part, damaged snapshots, and columns that come out
-    /// otherwise.
+    /// Differences from the published state: a changed part, damaged snapshots, and columns with
+    /// other values.
     pub differences: Vec<String>,
-    /// What the reader should know about the replay, such as declarations changed since.
+    /// Remarks about the replay, such as declarations changed since.
     pub notes: Vec<String>,
 }
 
@@ -79,17 +79,17 @@ pub struct TracedSource {
     /// The publisher's date of the file, `YYYY-MM-DD`.
     #[schemars(extend("format" = "date"))]
     pub source_date: String,
-    /// Who asked the publisher for it.
+    /// How the file was obtained from the publisher.
     pub obtained: Obtained,
-    /// Name of the mirror that it came from; null if it came from the publisher or a person.
+    /// Name of the mirror that it came from; null if it came from the publisher or a manual import.
     pub mirror: Option<String>,
-    /// Where the snapshot is: on disk, or in the store where the home lacks it.
+    /// Location of the snapshot: on disk, or in the store if the home lacks it.
     pub path: String,
     /// The bytes, as text; null if they cannot be read.
     pub text: Option<String>,
 }
 
-/// A record where a release has it.
+/// A record with its location in a release.
 #[derive(Debug)]
 pub struct LocatedRecord {
     manifest: Manifest,
@@ -98,11 +98,11 @@ pub struct LocatedRecord {
     pointers: Vec<SourcePointer>,
 }
 
-/// Finds a record in a release; in the one that a channel points at, where none is named. Nothing
-/// that is declared is needed for it.
+/// Finds a record in a release, or in the channel's current release if none is given. Needs no
+/// declarations.
 ///
 /// # Errors
-/// `Config`, when there is no such record; `Store`, when the release cannot be read.
+/// `Config` if the record does not exist; `Store` if the release cannot be read.
 pub async fn locate(
     releases: Releases,
     channel: String,
@@ -119,10 +119,10 @@ pub async fn locate(
     })
 }
 
-/// Follows a record back to its bytes and makes it again from them.
+/// Follows a record back to its bytes and rebuilds it from them.
 ///
 /// # Errors
-/// `Config`, when there is no such record; `Store`, when the release or a snapshot cannot be read.
+/// `Config` if the record does not exist; `Store` if the release or a snapshot cannot be read.
 pub async fn trace(
     settings: &RunSettings,
     record_id: &RecordId,
@@ -138,10 +138,10 @@ pub async fn trace(
     trace_located(settings, located, record_id).await
 }
 
-/// Follows a record that was found, as [`trace`] does.
+/// Traces a record that was located, as [`trace`] does.
 ///
 /// # Errors
-/// As there.
+/// As for [`trace`].
 pub async fn trace_located(
     settings: &RunSettings,
     located: LocatedRecord,
@@ -221,8 +221,8 @@ pub async fn trace_located(
     })
 }
 
-/// Explains the code in the bytes of a median that falls in an open-ended interval, which is
-/// another number than the bound.
+/// Explains the code in the bytes of a median in an open-ended interval, which differs from the
+/// bound.
 fn open_interval(record: &Map<String, Value>) -> Option<String> {
     let bound = record.get("bound").filter(|bound| !bound.is_null())?;
     let side = record
@@ -235,23 +235,22 @@ fn open_interval(record: &Map<String, Value>) -> Option<String> {
     ))
 }
 
-/// What comes of making a record again.
+/// Result of rebuilding a record.
 #[derive(Debug)]
 pub(super) struct Remade {
     pub(crate) replay: Replay,
-    /// Why what comes out otherwise says nothing of the release.
+    /// Why differences do not count against the release.
     pub(super) not_possible: Option<String>,
-    /// Snapshots that are needed and not there.
+    /// Required snapshots that are missing.
     pub(crate) missing: Vec<String>,
     pub(super) differences: Vec<Difference>,
     pub(crate) notes: Vec<String>,
 }
 
-/// Makes a record that was found again from its bytes, with what is at hand.
+/// Rebuilds a located record from its bytes, with the available snapshots.
 ///
 /// # Errors
-/// `Store`, when a snapshot cannot be read, or the manifest does not say of which build the record
-/// is.
+/// `Store` if a snapshot cannot be read, or the manifest does not name the build of the record.
 pub(super) async fn remade(
     settings: &RunSettings,
     found: &FoundRecord<'_>,
@@ -261,8 +260,8 @@ pub(super) async fn remade(
     Ok(remade_by(settings, made, found, at_hand).await?.1)
 }
 
-/// `made` is how the record's build is made again, or why that is lost; it comes back with the home
-/// in which the snapshots are.
+/// Rebuilds a record. `made` is how its build is rebuilt, or why that is lost; it is returned with
+/// the home of the snapshots.
 async fn remade_by(
     settings: &RunSettings,
     made: Result<MadeWith>,
@@ -271,8 +270,8 @@ async fn remade_by(
 ) -> Result<(Result<MadeWith>, Remade)> {
     let entry = entry_of(found)?;
     let mut made = made;
-    // First what the record points to; the other inputs of its build only where it does not come
-    // out of these alone.
+    // Tries the inputs to which the record points first. Uses the other inputs of the build only if
+    // these are not enough.
     let remade = remade_with(settings, &mut made, found, at_hand, Inputs::PointedAt).await?;
     if remade.replay == Replay::Match
         || !remade.missing.is_empty()
@@ -284,7 +283,7 @@ async fn remade_by(
     Ok((made, remade))
 }
 
-/// Which inputs of its build a record is made from.
+/// Inputs of the build from which a record is rebuilt.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Inputs {
     PointedAt,
@@ -299,7 +298,7 @@ async fn remade_with(
     inputs: Inputs,
 ) -> Result<Remade> {
     let entry = entry_of(found)?;
-    // Of archives whose members have digests of their own.
+    // Only archives whose members have their own digests.
     let mut members: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
     for pointer in found
         .pointers
@@ -351,7 +350,8 @@ fn remade_once(
         };
         (remade, notes)
     };
-    // Hashing the snapshots whole takes as long as making a record of them.
+    // Hashing the whole snapshots takes as long as rebuilding a record from them, so both run in
+    // parallel.
     let (remade, damaged) = rayon::join(
         || made.as_ref().map(remake),
         || damaged(declared, at_hand, entry, found.pointers),
@@ -366,7 +366,7 @@ fn remade_once(
         }
         (Ok(made), Ok((remade, noted))) => {
             notes = noted;
-            // What is damaged is other than it was, whatever made it.
+            // Damage is a difference regardless of what built the record.
             not_possible = made
                 .not_held
                 .clone()
@@ -389,7 +389,7 @@ fn remade_once(
     })
 }
 
-/// Why nothing can be said where snapshots are missing.
+/// Returns why the replay is inconclusive if snapshots are missing.
 pub(super) fn reason_of(missing: &[String]) -> Option<String> {
     let shown = missing
         .iter()
@@ -407,7 +407,7 @@ pub(super) fn reason_of(missing: &[String]) -> Option<String> {
     })
 }
 
-/// The build that made a record.
+/// Returns the build that made a record.
 pub(super) fn entry_of<'a>(found: &FoundRecord<'a>) -> Result<&'a TaskEntry> {
     found
         .manifest
@@ -416,8 +416,8 @@ pub(super) fn entry_of<'a>(found: &FoundRecord<'a>) -> Result<&'a TaskEntry> {
         .ok_or_else(|| Error::store(format!("the manifest has no task {}", found.part.task_id)))
 }
 
-/// Fills the contract's links with a record's values. A link that needs a value the record lacks is
-/// left out.
+/// Fills the contract's links with a record's values. Omits links that need a value the record
+/// lacks.
 fn links(contract: &Contract, record: &Map<String, Value>) -> BTreeMap<String, String> {
     let text = |column: &str| record.get(column)?.as_str();
     let value = |word: &str| match word {
@@ -442,7 +442,7 @@ fn links(contract: &Contract, record: &Map<String, Value>) -> BTreeMap<String, S
         .collect()
 }
 
-/// The records that one filing fed: `pubdata trace ACCESSION_NUMBER`.
+/// The records made from one filing: `pubdata trace ACCESSION_NUMBER`.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct AccessionReport {
     /// The filing.
@@ -456,7 +456,7 @@ pub struct AccessionReport {
 /// Lists every record of a release that was made from a filing, in all datasets that name filings.
 ///
 /// # Errors
-/// `Config`, when no record names it; `Store`, when the release cannot be read.
+/// `Config` if no record names it; `Store` if the release cannot be read.
 pub async fn trace_accession(
     settings: &RunSettings,
     manifest: Manifest,
@@ -504,24 +504,32 @@ pub async fn trace_accession(
     })
 }
 
-/// The part, the columns and the pointers of a record.
+/// Finds the part, the columns and the pointers of a record.
 async fn find(
     releases: &Releases,
     manifest: &Manifest,
     record_id: &RecordId,
 ) -> Result<(Part, Map<String, Value>, Vec<SourcePointer>)> {
-    let dataset = manifest.datasets.get(record_id.dataset_id()).ok_or_else(|| {
-        let known: Vec<&str> = manifest.datasets.keys().map(String::as_str).collect();
-        Error::config(format!("release {} has no dataset `{}`; it has {}", manifest.release_id, record_id.dataset_id(), known.join(", ")))
-            .hint("`--release` looks at another release, `pubdata releases list` shows which there are")
-    })?;
+    let dataset = manifest
+        .datasets
+        .get(record_id.dataset_id())
+        .ok_or_else(|| {
+            let known: Vec<&str> = manifest.datasets.keys().map(String::as_str).collect();
+            Error::config(format!(
+                "release {} has no dataset `{}`; it has {}",
+                manifest.release_id,
+                record_id.dataset_id(),
+                known.join(", ")
+            ))
+            .hint("`--release` looks at another release, `pubdata releases list` shows all")
+        })?;
     let mut parts: Vec<&Part> = dataset
         .parts
         .iter()
         .filter(|part| part.may_hold(record_id))
         .collect();
-    // Not every dataset is sorted by what its ids begin with: where a part's first and last say
-    // that it has the record, it most likely has.
+    // Not every dataset is sorted by the prefix of its ids. A part whose key range includes the
+    // record most likely contains it, so it is read first.
     parts.sort_by_key(|part| !part.spans(record_id));
     for part in parts {
         if let Some((record, pointers)) = releases
@@ -531,7 +539,7 @@ async fn find(
             return Ok((part.clone(), record, pointers));
         }
     }
-    let hint = "ids stand in the column record_id of each part and in the provenance of each answer; a quarantined record has one of dataset pubdata.quarantine";
+    let hint = "record ids are in the column record_id of each part and in the provenance of each answer; those of quarantined records begin with pubdata.quarantine";
     Err(Error::config(format!(
         "release {} has no record `{record_id}`",
         manifest.release_id
@@ -539,7 +547,7 @@ async fn find(
     .hint(hint))
 }
 
-/// Snapshots of the record whose bytes are not those that were fetched.
+/// Returns the record's snapshots whose bytes differ from the fetched ones.
 fn damaged(
     settings: &RunSettings,
     at_hand: &AtHand,
@@ -563,7 +571,7 @@ fn damaged(
             pointer,
         ));
     }
-    // What came from the store was looked at on its way.
+    // Bytes from the store were checked when they were copied.
     for snapshot in entry.inputs.iter().filter(|input| {
         at_hand.is_own(input)
             && pointers
@@ -575,7 +583,7 @@ fn damaged(
     Ok(differences.into_iter().map(Difference::of_bytes).collect())
 }
 
-/// Whether a pointer carries the digest of its member, not of the archive.
+/// Returns true if a pointer has the digest of its member instead of the archive's.
 fn is_of_member(entry: &TaskEntry, pointer: &SourcePointer) -> bool {
     pointer.member.is_some()
         && !entry
@@ -584,7 +592,7 @@ fn is_of_member(entry: &TaskEntry, pointer: &SourcePointer) -> bool {
             .any(|input| input.sha256 == pointer.snapshot)
 }
 
-/// The snapshot a pointer points into.
+/// Returns the snapshot into which a pointer points.
 pub(super) fn snapshot_of<'a>(
     entry: &'a TaskEntry,
     pointer: &SourcePointer,
@@ -604,7 +612,7 @@ pub(super) fn snapshot_of<'a>(
     })
 }
 
-/// Says how a member's bytes differ from those the record was made from; nothing when they do not.
+/// Describes how a member's bytes differ from those the record was made from; none if they do not.
 fn damage_of_member(
     settings: &RunSettings,
     snapshots: &Snapshots,
@@ -680,7 +688,7 @@ fn traced_source(
     }
 }
 
-/// Hashes a part and says how it differs from the manifest; nothing when it does not.
+/// Hashes a part and describes how it differs from the manifest; none if it does not.
 async fn changed_part(
     releases: &Releases,
     manifest: &Manifest,

@@ -1,5 +1,5 @@
-//! Checks that a release and its snapshots are the bytes that were published and fetched, or that
-//! building again gives the same release.
+//! Checks that a release and its snapshots have the bytes that were published and fetched, or that
+//! a rebuild gives the same release.
 
 use std::collections::BTreeMap;
 
@@ -19,40 +19,42 @@ use pubdata_core::ids::ReleaseId;
 use pubdata_store::evidence::Replay;
 use pubdata_store::{self as store, Home, Manifest, Part, TaskEntry};
 
-/// Whether the bytes of a release and of its snapshots are still what was published and fetched.
+/// Result of checking that the bytes of a release and its snapshots are unchanged since they were
+/// published and fetched.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct VerifyReport {
     /// The release.
     pub release_id: ReleaseId,
-    /// Parts that were hashed.
+    /// Number of parts that were hashed.
     pub parts: usize,
-    /// Snapshots that were hashed.
+    /// Number of snapshots that were hashed.
     pub snapshots: usize,
-    /// Texts of declarations and contracts that were hashed; 0 for a release of an earlier version.
+    /// Number of texts of declarations and contracts that were hashed; 0 for a release of an
+    /// earlier version.
     pub declarations: usize,
-    /// What of the release is missing, and what of it or of its snapshots is changed; empty when
-    /// all is well.
+    /// Missing files of the release, and changed files of the release or its snapshots; empty if
+    /// there are none.
     pub problems: Vec<String>,
-    /// Snapshots that are neither in the home nor in the store: of their bytes nothing can be said.
+    /// Snapshots that are neither in the home nor in the store, and could not be checked.
     pub missing: Vec<String>,
-    /// Snapshots in the place of which something stands that is no file, such as a named pipe.
+    /// Snapshots whose path is not a regular file, such as a named pipe.
     pub unreadable: Vec<String>,
 }
 
-/// Whether building again from the snapshots gives the same release.
+/// Result of rebuilding a release from its snapshots.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct RebuildReport {
     /// The release.
     pub release_id: ReleaseId,
-    /// The id that was reached; null if nothing could be built.
+    /// The id of the rebuilt release; null if nothing could be built.
     pub rebuilt_id: Option<ReleaseId>,
     /// The verdict.
     pub replay: Replay,
-    /// What came out otherwise though the same code made it from the same.
+    /// Differences despite the same code and inputs.
     pub differences: Vec<String>,
-    /// By task, why it cannot be made again, and which version can or which snapshots are missing.
+    /// Why it cannot be rebuilt, and which version can or which snapshots are missing, by task.
     pub not_possible: BTreeMap<String, String>,
-    /// By task, what the reader should know.
+    /// Remarks for the reader, by task.
     pub notes: BTreeMap<String, Vec<String>>,
 }
 
@@ -63,11 +65,11 @@ async fn manifest(settings: &RunSettings, release: Option<&ReleaseId>) -> Result
     }
 }
 
-/// Compares what the manifest says of each part with its bytes, and hashes every snapshot,
-/// declaration and companion of a release again.
+/// Compares the manifest's description of each part with its bytes, and rehashes every snapshot,
+/// declaration and sidecar of a release.
 ///
 /// # Errors
-/// `Store`, when the manifest itself cannot be read or was changed.
+/// `Store` if the manifest itself cannot be read or was changed.
 pub async fn verify(settings: &RunSettings, release: Option<&ReleaseId>) -> Result<VerifyReport> {
     let manifest = manifest(settings, release).await?;
     let mut problems = part_claims::contradictions(settings, &manifest).await;
@@ -81,7 +83,7 @@ pub async fn verify(settings: &RunSettings, release: Option<&ReleaseId>) -> Resu
         .values()
         .flat_map(|task| &task.inputs)
         .collect();
-    // Equal bytes of several addresses are several files.
+    // Equal bytes from several addresses are several files.
     inputs.sort_by_key(|input| (&input.source_id, input.sha256, &input.url, &input.keys));
     inputs.dedup_by_key(|input| (&input.source_id, input.sha256, &input.url, &input.keys));
     let (mut missing, mut unreadable) = (Vec::new(), Vec::new());
@@ -117,8 +119,8 @@ pub async fn verify(settings: &RunSettings, release: Option<&ReleaseId>) -> Resu
     })
 }
 
-/// Builds a release again from its snapshots and its own declarations, in a scratch folder, and
-/// compares.
+/// Rebuilds a release from its snapshots and its own declarations, in a scratch folder, and
+/// compares the two.
 ///
 /// # Errors
 /// As building does: `Format`, `Contract`, `Store`.
@@ -188,7 +190,7 @@ pub async fn rebuild(settings: &RunSettings, release: Option<&ReleaseId>) -> Res
         }
     }
     if !contributions.is_empty() {
-        // A release is composed against its own empty store, so that nothing is carried over.
+        // The release is composed against an empty store, so that nothing is reused.
         let releases = store::Releases::open(&scratch, None)?;
         let contracts = contracts_of(settings, &manifest).await;
         let (is_sample, run_id, published_at) =
@@ -203,7 +205,7 @@ pub async fn rebuild(settings: &RunSettings, release: Option<&ReleaseId>) -> Res
             published_at,
         )
         .await?;
-        // Who made it is part of the id.
+        // The version of the program is part of the id.
         let rebuilt = Manifest {
             pubdata_version: manifest.pubdata_version.clone(),
             ..prepared.manifest().clone()
@@ -241,7 +243,7 @@ pub async fn rebuild(settings: &RunSettings, release: Option<&ReleaseId>) -> Res
     Ok(report)
 }
 
-/// What of a task comes out otherwise.
+/// Returns the differences of a rebuilt task.
 fn differences<'m>(
     manifest: &'m Manifest,
     rebuilt: &'m Manifest,
@@ -262,12 +264,12 @@ fn differences<'m>(
     let (before, again) = (parts(manifest), parts(rebuilt));
     for (path, part) in &before {
         match again.get(path) {
-            None => differences.push(format!("{path} is not made again")),
+            None => differences.push(format!("{path} is not rebuilt")),
             Some(again) if again.sha256 != part.sha256 => {
-                differences.push(format!("{path} comes out with other bytes"))
+                differences.push(format!("{path} is rebuilt with other bytes"))
             }
             Some(again) if again != part => {
-                differences.push(format!("{path} has the same bytes, and the manifest says otherwise of it: counts, notes or keys"));
+                differences.push(format!("{path} has the same bytes but another manifest entry: counts, notes or keys differ"));
             }
             Some(_) => {}
         }
@@ -276,22 +278,20 @@ fn differences<'m>(
         again
             .keys()
             .filter(|path| !before.contains_key(*path))
-            .map(|path| format!("{path} is made, and the release has none")),
+            .map(|path| format!("{path} is rebuilt but not in the release")),
     );
     if rebuilt
         .tasks
         .get(task_id)
         .is_none_or(|again| again.source_rows != entry.source_rows)
     {
-        differences.push(format!(
-            "what became of the rows that {task_id} read comes out otherwise"
-        ));
+        differences.push(format!("the uses of the rows that {task_id} read differ"));
     }
     differences
 }
 
-/// Builds a task again with the declarations of some settings, and stages it in `scratch`. What is
-/// as in `previous` may be carried over from there.
+/// Rebuilds a task with the declarations of some settings, and stages it in `scratch`. May reuse
+/// unchanged parts of `previous`.
 ///
 /// # Errors
 /// As building does.
@@ -376,10 +376,10 @@ mod tests {
         let told =
             |to: &Manifest| differences(&before, to, "test.places", &before.tasks["test.places"]);
         let expected = [
-            "a comes out with other bytes",
-            "b has the same bytes, and the manifest says otherwise of it: counts, notes or keys",
-            "c is not made again",
-            "d is made, and the release has none",
+            "a is rebuilt with other bytes",
+            "b has the same bytes but another manifest entry: counts, notes or keys differ",
+            "c is not rebuilt",
+            "d is rebuilt but not in the release",
         ];
         assert_eq!(told(&rebuilt), expected);
         assert_eq!(told(&before), Vec::<String>::new());

@@ -1,5 +1,5 @@
-//! Why records are others in a later release: each build is made again with one of what it was made
-//! from exchanged at a time, and the records that become others with it are those that it changed.
+//! Explains why records changed in a later release. Each build is repeated with its inputs
+//! exchanged one at a time, and a record is attributed to the exchange that changed it.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -29,22 +29,23 @@ impl Made<'_> {
     }
 }
 
-/// What was exchanged from one version of a build to the next: more than one thing, where a build
-/// with one of them alone cannot be made.
+/// Inputs exchanged from one version of a build to the next. A step has several inputs if no build
+/// with only one of them exchanged is possible.
 type Step = Vec<RecordCause>;
 
-/// What a step changed in a part; none where it is the only one, and changed what is not the same.
+/// Changes of a step in a part; none if it is the only step, which then changed everything that
+/// differs.
 type StepChanges = (Step, Option<HashMap<String, Option<RecordChange>>>);
 
-/// The versions of a build between that of the earlier release and that of the later, with what was
-/// exchanged from each to the next.
+/// The versions of a build between the earlier and the later release, with what was exchanged from
+/// each to the next.
 #[derive(Default)]
 struct Chain {
-    /// One more than there are builds.
+    /// One more than the number of builds.
     steps: Vec<Step>,
     builds: Vec<StagedBuild>,
     scratch: Vec<Home>,
-    /// Why a step has not one cause.
+    /// Why a step does not have a single cause.
     reason: Option<String>,
 }
 
@@ -58,13 +59,13 @@ impl Chain {
     }
 }
 
-/// Compares two releases as [`pubdata_store::diff`] does, and says why each record that is not the
-/// same became another. Of a build of which one thing changed nothing is built; of one of which
-/// more did, it is built once less than there are such things.
+/// Compares two releases as [`pubdata_store::diff`] does, and explains why each record changed. If
+/// one thing changed, nothing is built; otherwise, the number of builds is one less than the number
+/// of changed things.
 ///
 /// # Errors
-/// As there, and `Store`, when the folder to build in cannot be made or a part that was built
-/// cannot be read. That a build cannot be made is told in its place.
+/// As for `diff`, and `Store` if the scratch folder cannot be created or a built part cannot be
+/// read. A failed build is described in the result instead.
 pub async fn explained_diff(
     settings: &RunSettings,
     (old, new): (&Manifest, &Manifest),
@@ -120,7 +121,7 @@ pub async fn explained_diff(
     Ok(diff)
 }
 
-/// Makes the builds between two releases.
+/// Builds the versions between two releases.
 async fn chain(
     settings: &RunSettings,
     old: &Manifest,
@@ -147,21 +148,21 @@ async fn chain(
         not_ours(settings, after).await,
     );
     let is_ours = (not_ours_before.is_none(), not_ours_after.is_none());
-    // Lists of one order and of another are the same code.
+    // Lists that differ only in their order are the same code.
     if is_ours == (true, true) {
         exchanged.retain(|cause| *cause != RecordCause::Code);
     }
     if exchanged.is_empty() {
         return Ok(Chain::of_one(
             exchanged,
-            Some("nothing that decides what is built is known to have changed".to_owned()),
+            Some("no input of the build is known to have changed".to_owned()),
         ));
     }
     if exchanged.len() == 1 {
         return Ok(Chain::of_one(exchanged, None));
     }
-    // Only the code of this program builds. What it is not the code of comes first, before all that
-    // is built, or last.
+    // Only this program's code can build. If one of the two versions is of other code, the code is
+    // exchanged next to that version, before or after all builds.
     match is_ours {
         (false, false) => return Ok(Chain::of_one(exchanged, not_ours_after)),
         (true, false) => exchanged.sort_by_key(|cause| *cause == RecordCause::Code),
@@ -170,7 +171,7 @@ async fn chain(
     build_between(settings, before, after, task_id, exchanged).await
 }
 
-/// What two builds of a task were not both made from; code is the first.
+/// Returns the differences between the inputs of two builds, code first.
 fn exchanged(before: &TaskEntry, after: &TaskEntry) -> Step {
     let kinds = pubdata_store::causes_of_task(Some(before), Some(after))
         .into_iter()
@@ -182,7 +183,7 @@ fn exchanged(before: &TaskEntry, after: &TaskEntry) -> Step {
             | Cause::SampleChanged
             | Cause::DateChanged { .. }
             | Cause::InputsChanged => Some(RecordCause::SourceBytes),
-            // These decide no record.
+            // These do not affect records.
             Cause::LayoutEvidenceChanged
             | Cause::BecameStale { .. }
             | Cause::BecameFresh
@@ -202,7 +203,7 @@ fn exchanged(before: &TaskEntry, after: &TaskEntry) -> Step {
         .collect()
 }
 
-/// Why this program cannot make a build again as it was made.
+/// Returns why this program cannot rebuild a build as it was made.
 async fn not_ours(settings: &RunSettings, made: Made<'_>) -> Option<String> {
     match MadeWith::of(settings, made.manifest, made.entry).await {
         Ok(made) => made.not_held,
@@ -224,7 +225,7 @@ async fn build_between(
         step.push(cause);
         if number < builds {
             let so_far = &exchanged[..=number];
-            tracing::info!(task.id = task_id, exchanged = ?so_far, "built with what is exchanged: {} of {builds}", number + 1);
+            tracing::info!(task.id = task_id, exchanged = ?so_far, "built with exchanged inputs: {} of {builds}", number + 1);
             let scratch = settings.home.scratch_of_process(&format!("why-{number}"))?;
             let built = build_with(settings, before, after, task_id, so_far, &scratch).await;
             chain.scratch.push(scratch);
@@ -245,7 +246,7 @@ async fn build_between(
     Ok(chain)
 }
 
-/// How a cause is called in a sentence.
+/// Returns the name of a cause in a sentence.
 pub fn words_of_cause(cause: RecordCause) -> &'static str {
     match cause {
         RecordCause::TaskAdded => "built for the first time",
@@ -257,7 +258,7 @@ pub fn words_of_cause(cause: RecordCause) -> &'static str {
     }
 }
 
-/// Builds what the earlier release has, with some of what it was made from as the later has it.
+/// Repeats the earlier build with some of its inputs replaced by those of the later one.
 async fn build_with(
     settings: &RunSettings,
     before: Made<'_>,
@@ -323,8 +324,8 @@ struct Explained<'a> {
 }
 
 impl Explained<'_> {
-    /// Counts the records of a dataset by their causes, part by part, and says why its examples
-    /// became others.
+    /// Counts the records of a dataset by their causes, part by part, and explains why its examples
+    /// changed.
     async fn count(
         &self,
         dataset_id: &str,
@@ -337,7 +338,7 @@ impl Explained<'_> {
             .map(|example| (example.record_id.clone(), &mut example.why))
             .collect();
         for (before, after) in pubdata_store::paired_parts(self.old, self.new, dataset_id) {
-            // A part that another task made before is told with the one that makes it now.
+            // A part that another task made earlier is counted with the task that makes it now.
             let Some(part) = after.or(before).filter(|part| part.task_id == self.task_id) else {
                 continue;
             };
@@ -389,8 +390,8 @@ impl Explained<'_> {
         Ok(())
     }
 
-    /// What each step changed in a part, as far as some columns go; those that both sides of the
-    /// step have, where it is not in both releases.
+    /// Returns what each step changed in a part, for the given columns. Without columns, uses those
+    /// that both sides of the step have.
     async fn changes(
         &self,
         dataset_id: &str,
@@ -429,7 +430,7 @@ impl Explained<'_> {
         Ok(changes)
     }
 
-    /// A part as a build between the releases has it.
+    /// Returns a part of a build between the releases.
     async fn built(
         &self,
         build: &StagedBuild,
@@ -461,7 +462,7 @@ impl Explained<'_> {
         .map(Some)
     }
 
-    /// The files with other bytes that a record was taken from, before or after.
+    /// Returns the addresses of changed files from which a record was taken, before or after.
     fn urls(&self, record_id: &str, sides: [&Option<PartRows>; 2]) -> Result<BTreeSet<String>> {
         let changed = changed_inputs(
             self.old.tasks.get(self.task_id),
@@ -483,7 +484,7 @@ impl Explained<'_> {
     }
 }
 
-/// The columns that two versions of a part both have; none where one has no such part.
+/// Returns the columns that two versions of a part share; none if one lacks the part.
 fn shared_columns(earlier: &Option<PartRows>, later: &Option<PartRows>) -> Option<Vec<String>> {
     earlier
         .as_ref()
@@ -491,8 +492,8 @@ fn shared_columns(earlier: &Option<PartRows>, later: &Option<PartRows>) -> Optio
         .map(|(earlier, later)| earlier.columns_shared_with(later))
 }
 
-/// The causes of what became of a record: of each step that changed its values, or, where those are
-/// the same, what it points to.
+/// Returns the causes of a record's change: each step that changed its values or, if these are
+/// unchanged, its pointers.
 fn causes_of(steps: &[StepChanges], record_id: &str, change: Option<RecordChange>) -> Causes {
     let is_of = |changed: &HashMap<String, Option<RecordChange>>| {
         changed

@@ -1,5 +1,5 @@
-//! What came of a task's files: the snapshots its build is given, what is missing, and what needs
-//! attention. A file that did not come blocks its task only where the build cannot do without it.
+//! Sorts the results of a task's fetches into snapshots for its build, missing files, and findings.
+//! A missing file blocks its task only if the build requires it.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -21,12 +21,12 @@ pub(crate) struct Arrivals {
     pub(crate) snapshots: Vec<Snapshot>,
     pub(crate) problems: Vec<Problem>,
     pub(crate) findings: Vec<SourceFinding>,
-    /// Whether a required file could not be fetched, as opposed to not being there.
+    /// True if a required file could not be fetched, as opposed to being absent.
     pub(crate) is_failed: bool,
 }
 
 impl Arrivals {
-    /// Sorts out what came of the files, each with whether the build needs it.
+    /// Sorts the results of the files, each with a flag that says if the build requires it.
     pub(crate) fn of(
         settings: &RunSettings,
         files: &[(Wanted, bool)],
@@ -120,7 +120,7 @@ impl Arrivals {
                 .iter()
                 .any(|snapshot| snapshot.source_id == source_id)
             {
-                let message = format!("{source_id}: none of its files came");
+                let message = format!("{source_id}: none of its files arrived");
                 arrivals.problems.push(Problem::missing(message));
             }
         }
@@ -132,7 +132,7 @@ impl Arrivals {
         self.problems.push(Problem::missing(message));
     }
 
-    /// Takes the file that came on an earlier night, and says so.
+    /// Falls back to the file of an earlier run; returns a description of what is used instead.
     fn take_earlier(
         &mut self,
         settings: &RunSettings,
@@ -140,7 +140,7 @@ impl Arrivals {
         request: &Request,
     ) -> Result<String> {
         let snapshots = Snapshots::open(&settings.home)?;
-        // Pages of another night do not fit together.
+        // Pages fetched in different runs do not fit together.
         let is_list = source.is_some_and(|source| source.pages.is_some());
         let earlier = if is_list {
             None
@@ -163,8 +163,8 @@ impl Arrivals {
     }
 }
 
-/// Reports files whose publisher dates them in the future, by the file's own date or by `stated`,
-/// that of the document that tells of it.
+/// Reports files that their publisher dates in the future. The date is the file's own or `stated`,
+/// the date in the document that describes the file.
 fn of_future_dates(
     settings: &RunSettings,
     request: &Request,
@@ -199,7 +199,7 @@ fn of_future_dates(
     Ok(dates.into_iter().map(finding).collect())
 }
 
-/// Reports files whose bytes changed while the publisher's document said that they did not.
+/// Reports files whose bytes changed although the publisher's document states no change.
 fn of_unstated_changes(settings: &RunSettings, found: &[Snapshot]) -> Result<Vec<SourceFinding>> {
     let snapshots = Snapshots::open(&settings.home)?;
     let is_contradicted = |snapshot: &&Snapshot| {
@@ -212,7 +212,7 @@ fn of_unstated_changes(settings: &RunSettings, found: &[Snapshot]) -> Result<Vec
     };
     let finding = |snapshot: &Snapshot| {
         let detail = format!(
-            "{}: the file changed and the publisher's document says that it did not; the file is fetched in every run until the document says otherwise",
+            "{}: the file changed although the publisher's document states no change; every run fetches the file until the document states a change",
             snapshot.url
         );
         SourceFinding::new(&snapshot.source_id, CHANGED_UNSTATED, detail)
@@ -220,8 +220,8 @@ fn of_unstated_changes(settings: &RunSettings, found: &[Snapshot]) -> Result<Vec
     Ok(found.iter().filter(is_contradicted).map(finding).collect())
 }
 
-/// Tells of files whose server says neither how long they are nor where they end, and whose own end
-/// proves nothing.
+/// Reports files whose server states neither their length nor their end, and whose own end proves
+/// nothing.
 fn of_unknown_length(settings: &RunSettings, found: &[Snapshot]) -> Result<Vec<SourceFinding>> {
     let snapshots = Snapshots::open(&settings.home)?;
     let is_unknown = |snapshot: &&Snapshot| {
@@ -233,7 +233,7 @@ fn of_unknown_length(settings: &RunSettings, found: &[Snapshot]) -> Result<Vec<S
     };
     let told = |snapshot: &Snapshot| {
         let detail = format!(
-            "{}: the server says neither how long the file is nor where it ends, and its last line has no end: {} bytes came; compare the size with the publisher's",
+            "{}: the server states no length, and the file's last line has no end: {} bytes arrived; compare the size with the publisher's",
             snapshot.url, snapshot.size_bytes
         );
         SourceFinding::new(&snapshot.source_id, LENGTH_UNKNOWN, detail)

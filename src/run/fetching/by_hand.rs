@@ -1,5 +1,5 @@
-//! What files that a person imported count for at a run: when they stand, which builds they are in,
-//! and how they are told of.
+//! Handles manually imported files during a run: how long they are used, which builds contain them,
+//! and how they are reported.
 
 use super::listing::listed_files;
 use super::wanted::{Fetched, Wanted};
@@ -10,12 +10,14 @@ use pubdata_core::provenance::{Obtained, Snapshot};
 use pubdata_fetch::{Outcome, Request, recorded_url};
 use pubdata_store::{self as store, Snapshots, TaskEntry};
 
-/// Whether nobody but a person asks for a source's files. A mirror stands in for persons too.
+/// Returns true if a source's files can only be imported manually. With mirrors configured, none
+/// are: a mirror also replaces manual imports.
 pub(crate) fn is_by_hand(settings: &RunSettings, source: &Source) -> bool {
     source.by_hand && settings.fetch.mirrors.is_empty()
 }
 
-/// What there is of a file that a person fetches.
+/// Returns the imported snapshot of a file that an operator downloads, or a failure that says what
+/// to do.
 pub(super) fn fetched_by_hand(settings: &RunSettings, request: &Request) -> Result<Fetched> {
     let url = recorded_url(&request.url)?;
     let known = Snapshots::open(&settings.home)?.known(&request.source_id, &url);
@@ -27,12 +29,11 @@ pub(super) fn fetched_by_hand(settings: &RunSettings, request: &Request) -> Resu
 
 pub(crate) fn due_message(source_id: &str, url: &str) -> String {
     format!(
-        "a person fetches this file, because the site refuses programs: download {url} and run `pubdata import {source_id} FILE`"
+        "this file needs a manual import, because the site refuses programs: download {url} and run `pubdata import {source_id} FILE`"
     )
 }
 
-/// The files that persons have imported of those that a page lists, or what is to be done when
-/// there are none.
+/// Returns the imported files among those that a page lists, or instructions if none are imported.
 pub(crate) fn listed_by_hand(
     settings: &RunSettings,
     source: &Source,
@@ -45,7 +46,7 @@ pub(crate) fn listed_by_hand(
     })
 }
 
-/// The newest files of each kind among those that persons have imported from a page.
+/// Returns the newest files of each kind that were imported from a page.
 pub(crate) fn imported_files(snapshots: &Snapshots, source: &Source) -> Result<Vec<Wanted>> {
     let by_hand = snapshots
         .known_of_source(&source.source_id)?
@@ -65,14 +66,14 @@ pub(crate) fn listing_due_message(source: &Source) -> String {
     )
 }
 
-/// The snapshot of a file that a person has imported, where programs ask for it as well.
+/// Returns the imported snapshot of a file that is also fetched automatically.
 pub(crate) fn imported(snapshots: &Snapshots, request: &Request) -> Result<Option<Snapshot>> {
     let known = snapshots.known(&request.source_id, &recorded_url(&request.url)?);
     Ok(known.filter(|known| known.obtained == Obtained::ByHand && known.keys == request.keys))
 }
 
-/// Whether an imported file stands after a publisher was asked: it does until the publisher hands
-/// out one that is not older.
+/// Returns true if an imported file stays in use after its publisher was asked. It does until the
+/// publisher has a file that is at least as new.
 pub(crate) fn stands(imported: &Snapshot, answer: &Result<Outcome>) -> bool {
     match answer {
         Ok(Outcome::New(snapshot)) => snapshot.source_date < imported.source_date,
@@ -81,8 +82,8 @@ pub(crate) fn stands(imported: &Snapshot, answer: &Result<Outcome>) -> bool {
     }
 }
 
-/// What decides a build of what a person said of files: dates that were stated. That of a file
-/// nobody dated is the day of its import, and says nothing.
+/// Returns the stated dates of imported files, which are inputs of a build. Omits a date that
+/// equals the day of the import, because it was not stated.
 pub(crate) fn stated_dates(inputs: &[Snapshot]) -> Vec<serde_json::Value> {
     let is_stated = |input: &&Snapshot| {
         input.obtained == Obtained::ByHand && input.fetched_at.get(..10) != Some(&input.source_date)
@@ -94,20 +95,22 @@ pub(crate) fn stated_dates(inputs: &[Snapshot]) -> Vec<serde_json::Value> {
         .collect()
 }
 
-/// Why the date of a file makes a build of the same bytes another one; none where it does not.
+/// Explains why a changed date makes another build of the same bytes; none if the date is
+/// unchanged.
 pub(crate) fn other_date(known: &Snapshot, now: &Snapshot) -> Option<String> {
     let is_by_hand = [known, now]
         .iter()
         .any(|snapshot| snapshot.obtained == Obtained::ByHand);
     (is_by_hand && known.source_date != now.source_date).then(|| {
         format!(
-            "the date of a file by hand is now {} and was {}: {}",
+            "the date of an imported file is now {} and was {}: {}",
             now.source_date, known.source_date, now.url
         )
     })
 }
 
-/// Who imported a file and when, and how to take it back; none of a file that a program fetched.
+/// Returns who imported a file, when, and how to withdraw it; none for a file fetched
+/// automatically.
 pub(crate) fn word_on(settings: &RunSettings, snapshot: &Snapshot) -> Result<Option<String>> {
     if snapshot.obtained != Obtained::ByHand {
         return Ok(None);
@@ -126,12 +129,12 @@ pub(crate) fn word_on(settings: &RunSettings, snapshot: &Snapshot) -> Result<Opt
     };
     let by = by.map(|by| format!(" by {by}")).unwrap_or_default();
     Ok(Some(format!(
-        "{} is by hand, imported {day}{by}: if it is the wrong file, `pubdata import {} --withdraw{url}`",
+        "{} was imported manually on {day}{by}: if it is the wrong file, `pubdata import {} --withdraw{url}`",
         snapshot.url, snapshot.source_id
     )))
 }
 
-/// The day on which a file was imported, and by whom where the ledger has it.
+/// Returns the day on which a file was imported and, if the ledger has it, by whom.
 pub(crate) fn imported_when(
     settings: &RunSettings,
     snapshot: &Snapshot,
@@ -144,7 +147,7 @@ pub(crate) fn imported_when(
     })
 }
 
-/// Says that the build which stays is made from a file that was taken back; none where it is not.
+/// Returns a message if the current build was made from a file that was withdrawn since.
 pub(crate) fn withdrawn_in(
     settings: &RunSettings,
     build: Option<&TaskEntry>,

@@ -1,5 +1,5 @@
-//! Reads the documents that say when files last changed: a portal makes an export anew for each
-//! request, and states the change elsewhere.
+//! Reads the documents that state when files last changed. A portal generates an export for each
+//! request and states the time of the last change elsewhere.
 
 use std::collections::BTreeMap;
 
@@ -15,12 +15,12 @@ use pubdata_core::error::Result;
 use pubdata_core::provenance::is_future_date;
 use pubdata_fetch::{Fetcher, Request, StatedChange};
 
-/// Largest document about a list.
+/// Largest document that describes a list.
 const MAX_BYTES: u64 = 16 << 20;
 
-/// Asks for the documents and gives the files the days that they state. They are asked for first:
-/// what changes in between is dated too early, never too late. A document that is not there dates
-/// nothing, nor does one that states a day to come.
+/// Fetches the documents and dates the files by them. Documents are fetched before the files: a
+/// change in between is then dated too early, never too late. A missing document dates nothing, and
+/// a date in the future is not used.
 pub(crate) async fn date_files(
     settings: &RunSettings,
     fetcher: &Fetcher,
@@ -84,7 +84,8 @@ fn document(file: &Wanted) -> Option<Wanted> {
     })
 }
 
-/// The instant that a file's document states, in seconds since 1970-01-01, and its day (UTC).
+/// Returns the instant that a file's document states, in seconds since 1970-01-01, and its day
+/// (UTC).
 fn stated_change(
     fetcher: &Fetcher,
     file: &Wanted,

@@ -1,5 +1,5 @@
-//! Files whose names are labels of periods: which of them to ask for at the run's clock, and which
-//! of those that are not there are only not published yet.
+//! Selects files whose names are labels of periods. Determines which of them to fetch at the run's
+//! clock, and which absent files are merely not published yet.
 
 use std::collections::BTreeMap;
 
@@ -12,29 +12,29 @@ use pubdata_core::error::{Result, ResultExt};
 use pubdata_core::pipeline::{Declaration, Editions, Source, Variable};
 use pubdata_core::provenance::Snapshot;
 
-/// Where only the newest labels are wanted and they are not there, so many earlier ones a server is
-/// asked for, one after the other.
+/// Maximum number of earlier labels to ask a server for, one after another, if only the newest are
+/// wanted but are absent.
 const MAX_EARLIER: usize = 24;
 
-/// A source's files that differ in the label of their period only.
+/// A source's files that differ only in the label of their period.
 #[derive(Debug)]
 pub(crate) struct Series {
     source_id: String,
-    /// The variable that the label is.
+    /// The URL variable that holds the label.
     variable: String,
     /// Values of the other variables.
     others: BTreeMap<String, String>,
-    /// The labels whose editions can be there, oldest first.
+    /// Labels of the editions that may be published by now, oldest first.
     labels: Vec<String>,
-    /// How many of the newest are wanted; none is all.
+    /// How many of the newest are wanted; none means all.
     last: Option<usize>,
     is_required: bool,
-    /// Earlier files that are asked for when newer ones are not there, oldest first.
+    /// Earlier files to ask for if newer ones are absent, oldest first.
     earlier: Vec<Wanted>,
 }
 
-/// The files of a source for one partition that are to be asked for now, and what is to be known of
-/// those whose names are labels.
+/// Returns the files of a source to fetch now for one partition, and the series of those whose
+/// names are labels.
 pub(crate) fn files_of_source(
     settings: &RunSettings,
     owner: &Declaration,
@@ -66,7 +66,7 @@ pub(crate) fn files_of_source(
                 .map_or(0, |last| wanted.len().saturating_sub(last)),
         );
         files.extend(asked);
-        // To look on this machine costs nobody a request: what is there may be of any day.
+        // A local lookup sends no request, so the number of earlier labels is unlimited.
         let limit = if settings.is_offline || settings.fetch.asks_folders_only() {
             wanted.len()
         } else {
@@ -86,7 +86,7 @@ pub(crate) fn files_of_source(
     Ok((files, series))
 }
 
-/// What is missing of a required source whose first edition cannot be there yet.
+/// Returns what is missing of a required source whose first edition cannot be published yet.
 pub(crate) fn before_the_first(
     settings: &RunSettings,
     owner: &Declaration,
@@ -127,8 +127,8 @@ impl Series {
             .unwrap_or(0)
     }
 
-    /// The next earlier files to ask for, with whether they are needed: as many as newer ones are
-    /// not there.
+    /// Returns the next earlier files to ask for, with a flag that says if they are required: one
+    /// for each newer file that is absent.
     pub(crate) fn earlier(
         &mut self,
         files: &[(Wanted, bool)],
@@ -142,7 +142,7 @@ impl Series {
             .filter(|(file, _)| self.is_of(file))
             .map(|(file, _)| fetched.get(&file.request.url))
             .collect();
-        // A publisher who fails is asked no further.
+        // A publisher that fails is not asked for earlier files.
         if outcomes
             .iter()
             .any(|outcome| matches!(outcome, Some(Fetched::Failed(_))))
@@ -164,9 +164,8 @@ impl Series {
             .collect()
     }
 
-    /// Leaves away the newest files that are not published yet, and those that are older than the
-    /// wanted ones. A file that the last build was made from is not one of them: where it is gone,
-    /// it is missing.
+    /// Drops the newest files that are not published yet, and those older than the wanted ones.
+    /// Keeps files that the last build was made from: if they are absent, they are missing.
     pub(crate) fn settle(
         &self,
         files: &mut Vec<(Wanted, bool)>,
@@ -192,7 +191,7 @@ impl Series {
             .map(|file| self.index(file))
             .collect();
         there.sort_unstable();
-        // Where none is there, the newest stands for all of them.
+        // If no file is there, the newest represents the whole series.
         let newest_asked = own.clone().map(|file| self.index(file)).max();
         let newest = there.last().copied();
         let oldest_wanted = self
@@ -209,8 +208,8 @@ impl Series {
             }
             let index = self.index(file);
             match newest {
-                // Gaps between files are missing; what an earlier night read is missing when it is
-                // gone.
+                // A gap between files is missing. A file that an earlier run read is missing once
+                // it is gone.
                 Some(newest) if is_absent(file) => {
                     (index < newest && !is_earlier(index)) || (index > newest && is_known(file))
                 }

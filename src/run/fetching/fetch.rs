@@ -1,4 +1,4 @@
-//! Fetches the files that are wanted, several at a time, and lists of pages to their ends.
+//! Fetches the wanted files, several at a time, and paged lists to their ends.
 
 use std::collections::BTreeMap;
 
@@ -14,10 +14,10 @@ use crate::settings::RunSettings;
 use pubdata_core::error::Result;
 use pubdata_fetch::Fetcher;
 
-/// Files asked for at a time, over all hosts; fetch itself limits each host.
+/// Files fetched at a time, over all hosts; `fetch` itself limits each host.
 const CONCURRENT_FILES: usize = 8;
 
-/// Fetches every file once, several at a time, and lists of pages to their ends.
+/// Fetches every file once, several at a time, and paged lists to their ends.
 pub(crate) async fn fetch_all(
     settings: &RunSettings,
     fetcher: &Fetcher,

@@ -1,5 +1,5 @@
-//! What fetches for a run: with the logins that are declared and the host keys that a person
-//! accepted, from the publishers or from mirrors that stand in for them.
+//! Creates the fetcher of a run with its logins and accepted host keys, for the publishers or the
+//! mirrors that replace them.
 
 use std::collections::BTreeSet;
 
@@ -11,11 +11,11 @@ use pubdata_core::pipeline::{Declarations, Source};
 use pubdata_fetch::{FetchSettings, Fetcher};
 use pubdata_store::{Accepted, Home, Snapshots, accepted};
 
-/// What fetches for a run: with the logins that the declarations name, and the host keys that a
-/// person has accepted in place of theirs.
+/// Creates the fetcher of a run. It uses the logins of the declarations, with the host keys that an
+/// operator has accepted in place of the declared ones.
 ///
 /// # Errors
-/// `Config`, for settings that cannot be used; `Store`, when our own files cannot be read.
+/// `Config` for invalid settings; `Store` if local files cannot be read.
 pub fn fetcher(settings: &RunSettings) -> Result<Fetcher> {
     check_mirrors(&settings.fetch, &settings.declarations)?;
     let fetch = with_logins(
@@ -26,8 +26,8 @@ pub fn fetcher(settings: &RunSettings) -> Result<Fetcher> {
     Fetcher::new(fetch, Snapshots::open(&settings.home)?)
 }
 
-/// How to fetch with the logins that the declarations name, and the host keys that a person has
-/// accepted in a home.
+/// Adds the declared logins to the fetch settings, with the host keys that an operator has accepted
+/// in `home`.
 pub(crate) fn with_logins(
     fetch: &FetchSettings,
     declarations: &Declarations,
@@ -53,7 +53,7 @@ pub(crate) fn with_logins(
         let Accepted::HostKey { fingerprint } = acceptance.what else {
             continue;
         };
-        // A key is a server's: one word counts for every source that is there.
+        // A key belongs to a server, so one acceptance applies to all of its sources.
         let Some(server) = sources()
             .find(|source| source.source_id == acceptance.id)
             .map(server_of)
@@ -76,10 +76,10 @@ fn server_of(source: &Source) -> &str {
         .map_or("", |rest| rest.split('/').next().unwrap_or_default())
 }
 
-/// Whether the folders that stand in for the publishers do: they have a folder for each host.
+/// Checks that the mirror folders have a folder for a publisher's host.
 ///
 /// # Errors
-/// `Config`, naming the mirrors when they have something, and nothing of any declared publisher.
+/// `Config`, naming the mirrors, if they have content but none of any declared publisher.
 pub(crate) fn check_mirrors(fetch: &FetchSettings, declarations: &Declarations) -> Result<()> {
     let sources = || {
         declarations
@@ -107,7 +107,7 @@ pub(crate) fn check_mirrors(fetch: &FetchSettings, declarations: &Declarations) 
     }
     let mut names = BTreeSet::new();
     for folder in fetch.mirror_folders() {
-        // One that cannot be looked at is told of when it is opened.
+        // An unreadable folder is reported when it is opened.
         let Ok(entries) = std::fs::read_dir(folder) else {
             return Ok(());
         };

@@ -1,5 +1,6 @@
-//! Takes files that a person downloaded because a publisher's site refuses programs, and takes them
-//! back: which file of a source they are, and who said so when.
+//! Imports and withdraws files that were downloaded manually because a publisher's site refuses
+//! programs. Determines which file of a source they are, and records who imported or withdrew them,
+//! and when.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -18,29 +19,29 @@ use pubdata_core::provenance::{Obtained, Snapshot};
 use pubdata_fetch::{Fetcher, Outcome, Request, is_within_reach, recorded_url};
 use pubdata_store::{self as store, ImportedFile, LEDGER_FORMAT_VERSION, LedgerEntry, Snapshots};
 
-/// A file that a person has downloaded.
+/// A manually downloaded file to import.
 #[derive(Debug, Clone)]
 pub struct Import {
     pub source_id: String,
     pub file: PathBuf,
-    /// Which of the source's addresses it is from.
+    /// The address of the source that it was downloaded from.
     pub url: Option<String>,
-    /// The publisher's date of it.
+    /// The publisher's date of the file.
     pub date: Option<Date>,
     /// Values of the address's variables.
     pub keys: BTreeMap<String, String>,
     pub by: String,
 }
 
-/// What became of a file that a person gave.
+/// Result of an import.
 #[derive(Debug, Clone)]
 pub struct Imported {
     pub snapshot: Snapshot,
-    /// `new`, `redated` where these bytes were there under another date, or `unchanged`.
+    /// `new`, `redated` if these bytes were known under another date, or `unchanged`.
     pub outcome: &'static str,
 }
 
-/// Which imported file a person takes back.
+/// The imported file to withdraw.
 #[derive(Debug, Clone)]
 pub struct Withdrawal {
     pub source_id: String,
@@ -50,20 +51,20 @@ pub struct Withdrawal {
     pub by: String,
 }
 
-/// What became of a file that a person took back.
+/// Result of a withdrawal.
 #[derive(Debug, Clone)]
 pub struct Withdrawn {
     pub snapshot: Snapshot,
-    /// What counts in its place; none where nothing was there before.
+    /// The snapshot that is used instead; none if there was none before the import.
     pub instead: Option<Snapshot>,
 }
 
-/// Makes a file the snapshot of a source's address, after the checks of a download, and writes into
-/// the ledger who did it.
+/// Makes a file the snapshot of a source's address, after the same checks as a download, and
+/// records the import in the ledger.
 ///
 /// # Errors
-/// `Config`, when it is not clear which file of the source it is; `Fetch`, when it is not of the
-/// declared kind; `Busy`, while a run is under way.
+/// `Config` if the file of the source is ambiguous; `Fetch` if the file is not of the declared
+/// kind; `Busy` while a run is under way.
 pub async fn import(settings: &RunSettings, import: &Import) -> Result<Imported> {
     refuse_pipe(&import.file)?;
     let _lock = settings.home.lock()?;
@@ -74,17 +75,17 @@ pub async fn import(settings: &RunSettings, import: &Import) -> Result<Imported>
         .now()
         .to_zoned(jiff::tz::TimeZone::UTC)
         .date();
-    // A person east of Greenwich may be a day ahead.
+    // The date of an operator east of Greenwich may be a day ahead.
     if let Some(date) = import
         .date
         .filter(|date| today.tomorrow().is_ok_and(|tomorrow| *date > tomorrow))
     {
-        return Err(Error::config(format!("--date {date} is not here yet: a file with it would stand until the publisher has a newer one"))
+        return Err(Error::config(format!("--date {date} is in the future: the file would stay in use until the publisher has a newer one"))
             .hint("give the day on which the publisher made the file"));
     }
     if let Some(date) = import.date.filter(|date| date.year() < FIRST_YEAR) {
         return Err(
-            Error::config(format!("--date {date} is before there were such files"))
+            Error::config(format!("--date {date} is before any publisher's file"))
                 .hint("write it as YYYY-MM-DD"),
         );
     }
@@ -114,7 +115,7 @@ pub async fn import(settings: &RunSettings, import: &Import) -> Result<Imported>
         (false, true) => "redated",
         (false, false) => "unchanged",
     };
-    // Bytes that are imported again stand in for what they stood in for before.
+    // Bytes that are imported again replace what their first import replaced.
     let same = before.as_ref().filter(|before| {
         before.snapshot.obtained == Obtained::ByHand && before.snapshot.sha256 == snapshot.sha256
     });
@@ -139,24 +140,25 @@ pub async fn import(settings: &RunSettings, import: &Import) -> Result<Imported>
     Ok(Imported { snapshot, outcome })
 }
 
-/// Refuses what has no size and perhaps no end, before anybody waits for it with the home locked.
+/// Refuses pipes, sockets and devices: they have no size and may have no end, and the home is
+/// locked while they are read.
 fn refuse_pipe(path: &Path) -> Result<()> {
     match std::fs::metadata(path) {
         Ok(found) if !found.is_file() && !found.is_dir() => Err(Error::config(format!(
             "{} is a pipe, a socket or a device, not a file",
             path.display()
         ))
-        .hint("save what comes from there as a file, and import that")),
+        .hint("save its output as a file and import the file")),
         _ => Ok(()),
     }
 }
 
-/// Takes an imported file back: what was known of its address before counts again. Its bytes stay,
-/// for releases that were made from them, and the ledger keeps that it was imported and taken back.
+/// Withdraws an imported file, so that the earlier snapshot of its address counts again. Its bytes
+/// stay for the releases made from them, and the ledger records both the import and the withdrawal.
 ///
 /// # Errors
-/// `Config`, when no imported file of the source counts, or several do; `Busy`, while a run is
-/// under way.
+/// `Config` if no imported file of the source counts, or several match; `Busy` while a run is under
+/// way.
 pub fn withdraw(settings: &RunSettings, withdrawal: &Withdrawal) -> Result<Withdrawn> {
     let _lock = settings.home.lock()?;
     let started_at = Timestamp::now();
@@ -206,11 +208,11 @@ fn unclear_withdrawal(source_id: &str, meant: &[Snapshot], others: &[Snapshot]) 
     };
     match (meant, others) {
         ([], []) => Error::config(format!(
-            "no imported file of source `{source_id}` counts: there is nothing to withdraw"
+            "source `{source_id}` has no imported file in use: there is nothing to withdraw"
         ))
-        .hint("`pubdata status` lists the files by hand that count, and the newest imports"),
+        .hint("`pubdata status` lists the imported files in use and the newest imports"),
         ([], others) => Error::config(format!(
-            "no imported file of source `{source_id}` is the one that was named"
+            "no imported file of source `{source_id}` matches --url and --key"
         ))
         .hint(format!("it has {}", named(others))),
         (several, _) => Error::config(format!(
@@ -259,7 +261,7 @@ fn write_down(
     store::append_ledger(&settings.home, &entry)
 }
 
-/// Says that no declaration has a source of that name, with those that may be meant.
+/// Returns the error for an unknown source, with similar names.
 pub fn unknown_source(declarations: &Declarations, source_id: &str) -> Error {
     let sources = || {
         declarations
@@ -272,7 +274,7 @@ pub fn unknown_source(declarations: &Declarations, source_id: &str) -> Error {
     let mut near: Vec<&str> = sources()
         .filter(|known| known.contains(source_id) || source_id.contains(&last(known)))
         .collect();
-    // One that is misspelt, and one whose family is left out or another.
+    // Suggests misspelt names, and names whose family is missing or wrong.
     near.extend(nearest(source_id, &sources().collect::<Vec<_>>()));
     near.extend(
         sources().filter(|known| nearest(&last(source_id), &[last(known).as_str()]).is_some()),
@@ -299,13 +301,13 @@ pub fn unknown_source(declarations: &Declarations, source_id: &str) -> Error {
     ))
 }
 
-/// No publisher has files of earlier years.
+/// Publishers have no files of earlier years.
 const FIRST_YEAR: i16 = 1900;
 
-/// More names than these are no suggestion.
+/// Larger numbers of names are not helpful as a suggestion.
 const MOST_SUGGESTED: usize = 8;
 
-/// The file of the source that is meant.
+/// Determines the file of the source that is imported.
 fn request(settings: &RunSettings, import: &Import) -> Result<Request> {
     let (owner, source) = settings
         .declarations
@@ -313,7 +315,7 @@ fn request(settings: &RunSettings, import: &Import) -> Result<Request> {
         .ok_or_else(|| unknown_source(&settings.declarations, &import.source_id))?;
     if source.pages.is_some() || source.url.starts_with("bundled:") {
         return Err(Error::config(format!(
-            "source `{}` is not one file that a person could download",
+            "source `{}` is not a single file that could be downloaded",
             import.source_id
         )));
     }
@@ -376,8 +378,8 @@ fn no_such_file(source: &Source, import: &Import) -> Error {
     }
 }
 
-/// Refuses an address that the publisher's page would not have led to: a file from there is not the
-/// publisher's.
+/// Refuses an address on a host to which the publisher's page would not lead: a file from there is
+/// not the publisher's.
 fn check_host(source: &Source, url: &str) -> Result<()> {
     let otherwise = source.listing.iter().flat_map(|listing| &listing.otherwise);
     let declared: Vec<&str> = [source.url.as_str()]
@@ -410,7 +412,7 @@ fn check_host(source: &Source, url: &str) -> Result<()> {
     .hint("give the address of the link on the publisher's page; if the publisher keeps its files elsewhere now, name the host in the source's `redirects`"))
 }
 
-/// The files that a source has now.
+/// Returns the current files of a source.
 fn files(
     settings: &RunSettings,
     owner: &Declaration,

@@ -1,5 +1,5 @@
-//! Sources whose files are links on a page: the page, the files that it names, and those that it
-//! names no more.
+//! Handles sources whose files are links on a page: the page, the files that it lists, and those
+//! that it no longer lists.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -15,7 +15,7 @@ use pubdata_fetch::{Fetcher, Request, links};
 /// Largest page of links.
 const MAX_PAGE_BYTES: u64 = 16 << 20;
 
-/// The page that lists a source's files.
+/// Returns the page that lists a source's files.
 pub(crate) fn listing_page(source: &Source) -> Wanted {
     let request = Request {
         source_id: source.source_id.clone(),
@@ -41,7 +41,7 @@ pub(crate) fn listing_page(source: &Source) -> Wanted {
     }
 }
 
-/// The files of a source that its page lists, or why there are none.
+/// Returns the files of a source that its page lists, or the reason why there are none.
 pub(crate) fn listed_requests(
     fetcher: &Fetcher,
     source: &Source,
@@ -71,9 +71,9 @@ pub(crate) fn listed_requests(
     })
 }
 
-/// The files to ask for while a source's page does not name any: of each kind the newest of those
-/// that the declaration names and those that the last release was made from. None where the
-/// declaration names none.
+/// Returns the files to fetch if a source's page lists none. They are the newest of each kind among
+/// those that the declaration names and those of the last release. Returns none if the declaration
+/// names none.
 pub(crate) fn otherwise_requests(source: &Source, previous: &[Snapshot]) -> Result<Vec<Wanted>> {
     let Some(listing) = source
         .listing
@@ -90,7 +90,7 @@ pub(crate) fn otherwise_requests(source: &Source, previous: &[Snapshot]) -> Resu
     listed_files(source, &links)
 }
 
-/// The newest files of each kind among links, as requests.
+/// Returns the newest files of each kind among links, as requests.
 pub(super) fn listed_files(source: &Source, links: &[String]) -> Result<Vec<Wanted>> {
     let Some(listing) = &source.listing else {
         return Ok(Vec::new());
@@ -119,8 +119,8 @@ pub(super) fn listed_files(source: &Source, links: &[String]) -> Result<Vec<Want
     listing.newest(links)?.into_iter().map(request).collect()
 }
 
-/// The files of the last release whose kinds a source's page does not name any more; none where a
-/// person has looked at it.
+/// Returns the files of the last release whose kinds a source's page no longer lists; none if an
+/// operator has accepted the loss.
 pub(crate) fn no_longer_listed<'a>(
     settings: &RunSettings,
     task_id: &str,
@@ -147,11 +147,11 @@ pub(crate) fn no_longer_listed<'a>(
         .collect()
 }
 
-/// Says which files a page does not name any more.
+/// Names the files that a page no longer lists.
 pub(crate) fn no_longer_listed_message(source: &Source, gone: &[&Snapshot]) -> String {
     let gone: Vec<&str> = gone.iter().map(|snapshot| snapshot.url.as_str()).collect();
     format!(
-        "{}: the page no longer names what the last release has from {}. If the publisher took it back for good: `pubdata accept {}:shrink`",
+        "{}: the page no longer names files of the last release: {}. If the publisher withdrew them for good: `pubdata accept {}:shrink`",
         source.url,
         gone.join(", "),
         source.source_id

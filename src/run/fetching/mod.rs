@@ -1,6 +1,6 @@
-//! Sources to snapshots: which files a source wants, by declaration, calendar, page or person, what
-//! became of each, and which a task is given of them. What is to be built, and why, is decided
-//! elsewhere.
+//! Turns sources into snapshots. Determines which files a source needs, from its declaration, the
+//! calendar, a page or a manual import. Then sorts the results for each task. Planning decides
+//! elsewhere what to build, and why.
 
 pub mod arrivals;
 pub mod by_hand;

@@ -1,6 +1,6 @@
-//! Fetches lists that publishers hand out in pages, to their ends. Where the publisher says how
-//! many records there are, a list that changed while it was asked for is asked for again: a row
-//! that moves between two pages would be there twice, or not at all.
+//! Fetches paged lists to their ends. If the publisher states the number of records, a list that
+//! changed meanwhile is fetched again. Otherwise, a row that moves between two pages would be there
+//! twice, or not at all.
 
 use std::collections::BTreeMap;
 
@@ -13,23 +13,23 @@ use pubdata_core::pipeline::{CountQuery, expand};
 use pubdata_core::provenance::Snapshot;
 use pubdata_fetch::Request;
 
-/// More pages than this are no list that ends.
+/// A list with more pages than this has no end.
 const MAX_PAGES: u64 = 10_000;
 
-/// How often a list is asked for that changes meanwhile.
+/// How often a list that keeps changing is fetched.
 const LIST_TRIES: u32 = 3;
 
-/// Largest document that says how many records there are.
+/// Largest document that states the number of records.
 const MAX_COUNT_BYTES: u64 = 1 << 20;
 
-/// What became of each address.
+/// Result of each address.
 type Told = BTreeMap<String, FetchedSource>;
 
-/// The pages of a list and the number of their records, or why it is not there.
+/// The pages of a list and the number of their records, or the reason why it is missing.
 type ListOfPages = std::result::Result<(Vec<Snapshot>, u64), Fetched>;
 
 impl Paging {
-    /// The page after those with so many records.
+    /// Returns the request for the page that follows a number of records.
     fn page(&self, first: &Request, records: u64) -> Result<Request> {
         let mut keys = first.keys.clone();
         keys.insert(self.pages.variable.clone(), records.to_string());
@@ -56,11 +56,11 @@ impl Paging {
     }
 }
 
-/// Asks for the pages of lists.
+/// Fetches paged lists.
 struct ListFetcher<'a>(&'a SourceFetcher<'a>);
 
-/// Fetches every page of a list. A list of which a page fails, or whose pages are not what the
-/// publisher counts, has failed.
+/// Fetches every page of a list. A list has failed if one of its pages fails, or if its records do
+/// not match the publisher's count.
 pub(super) async fn fetch_list(
     source_fetcher: &SourceFetcher<'_>,
     first: &Request,
@@ -94,7 +94,7 @@ impl ListFetcher<'_> {
                 (Some(before), Some(after)) if (before, after) != (records, records) => {
                     difference_of(before, records, after)
                 }
-                // Where it told a number once, that one counts.
+                // If the publisher stated the number only once, that one counts.
                 (Some(count), None) | (None, Some(count)) if count != records => {
                     difference_of(count, records, count)
                 }
@@ -104,7 +104,7 @@ impl ListFetcher<'_> {
             tracing::warn!(source.id = %first.source_id, "{difference}");
         }
         let message =
-            format!("{difference}, {LIST_TRIES} times in a row: the list is not believed");
+            format!("{difference}, {LIST_TRIES} times in a row: the list is not accepted");
         Ok((Fetched::Failed(message), told.into_values().collect()))
     }
 
@@ -147,7 +147,7 @@ impl ListFetcher<'_> {
                 && records > 0
             {
                 return Ok(Err(Fetched::Failed(format!(
-                    "page {} is the one before it once more",
+                    "page {} repeats the page before it",
                     request.url
                 ))));
             }
@@ -173,7 +173,7 @@ impl ListFetcher<'_> {
         }
     }
 
-    /// What the publisher says of the number of records; nothing where it is not asked or a mirror
+    /// Returns the publisher's number of records; none if the source declares no count or a mirror
     /// does not have it.
     async fn count(
         &self,
@@ -212,7 +212,7 @@ impl ListFetcher<'_> {
 
     async fn tell(&self, request: &Request, told: &mut Told) -> Result<Fetched> {
         let (fetched, outcome) = self.0.fetch_one(request).await?;
-        // What was new when the list was asked for the first time is new.
+        // An address that was new in the first attempt stays new.
         let was_new = told
             .get(&request.url)
             .is_some_and(|source| source.outcome == NEW);
@@ -226,7 +226,7 @@ impl ListFetcher<'_> {
     }
 }
 
-/// How a list and the publisher's own count of it differ.
+/// Describes how a list differs from the publisher's count of it.
 fn difference_of(before: u64, records: u64, after: u64) -> String {
     if before != after {
         return format!(
@@ -241,7 +241,8 @@ fn difference_of(before: u64, records: u64, after: u64) -> String {
     format!("the pages have {records} records and the publisher counts {before}: {reason}")
 }
 
-/// The number at a place such as `count`, `result.total` or `0.count`; Socrata writes it as a text.
+/// Returns the number at a path such as `count`, `result.total` or `0.count`; Socrata writes it as
+/// a text.
 fn count_in(document: &serde_json::Value, member: &str) -> Option<u64> {
     let step = |value: &serde_json::Value, name: &str| match value {
         serde_json::Value::Array(values) => values.get(name.parse::<usize>().ok()?).cloned(),

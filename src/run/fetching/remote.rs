@@ -1,4 +1,5 @@
-//! A snapshot that is in a store and not on this machine: only the bytes come that are read.
+//! Reads a snapshot that is in a store but not on this machine, fetching only the bytes that are
+//! read.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -15,15 +16,14 @@ use pubdata_core::error::{Error, IoExt, Result};
 use pubdata_core::provenance::Snapshot;
 use pubdata_store::{SharedStore, Snapshots};
 
-/// What a request costs besides its bytes, in bytes that would come in the same time: ten requests
-/// are under way at once, each answered within 20 ms, on a line of 100 MB/s.
+/// Cost of a request, in bytes that could be fetched in the same time. Assumes ten concurrent
+/// requests, each answered within 20 ms, on a line of 100 MB/s.
 pub(crate) const REQUEST_BYTES: u64 = 200_000;
-/// Bytes that are in memory on their way, and of one of them at most.
+/// Maximum number of bytes in memory at once, and of one piece.
 const BYTES_AT_ONCE: u64 = 32 << 20;
 const PIECE_BYTES: u64 = 8 << 20;
 
-/// A snapshot in a store. Its bytes stand at their places in a file of this machine once they have
-/// come; the rest of that file is empty.
+/// A snapshot in a store. Fetched bytes are kept at their offsets in a local sparse file.
 #[derive(Debug)]
 pub(crate) struct RemoteSnapshot {
     store: SharedStore,
@@ -32,17 +32,17 @@ pub(crate) struct RemoteSnapshot {
     runtime: Handle,
     local: File,
     local_path: PathBuf,
-    /// What has come: beginnings and ends, none of which touch.
+    /// Fetched ranges by start, with their ends; no two touch.
     here: Mutex<BTreeMap<u64, u64>>,
-    /// The whole snapshot, where it has come after all.
+    /// The whole snapshot, if it was fetched after all.
     whole: OnceLock<File>,
 }
 
 impl RemoteSnapshot {
-    /// Of a snapshot; its bytes are kept in a new file of a folder.
+    /// Creates an empty local file for a snapshot in a folder.
     ///
     /// # Errors
-    /// `Store`, when the file cannot be made.
+    /// `Store` if the file cannot be created.
     pub(crate) fn new(
         store: &SharedStore,
         snapshots: &Snapshots,
@@ -69,18 +69,19 @@ impl RemoteSnapshot {
         })
     }
 
-    /// The file that has what has come, at its places: who reads no other bytes reads the snapshot.
+    /// Returns the local file with the fetched bytes at their offsets. Callers must not read other
+    /// ranges.
     pub(crate) fn local_path(&self) -> &Path {
         &self.local_path
     }
 
-    /// Has some of its bytes come.
+    /// Fetches byte ranges that are not here yet.
     ///
     /// # Errors
-    /// `Store`, when they do not, or cannot be kept.
+    /// `Store` if they cannot be fetched or kept.
     ///
     /// # Panics
-    /// When another thread panicked while it noted what has come.
+    /// If another thread panicked while it recorded fetched ranges.
     pub(crate) async fn fetch(&self, ranges: &[Range<u64>]) -> Result<()> {
         let missing: Vec<Range<u64>> = {
             let here = self.here.lock().expect("nothing panics while holding it");
@@ -120,7 +121,7 @@ impl RemoteSnapshot {
         for (range, piece) in ranges.into_iter().zip(pieces) {
             if piece.len() as u64 != range.end - range.start {
                 return Err(Error::store(format!(
-                    "snapshot of {url}: {} bytes came in place of {}",
+                    "snapshot of {url}: {} bytes arrived instead of {}",
                     piece.len(),
                     range.end - range.start
                 )));
@@ -138,10 +139,7 @@ impl RemoteSnapshot {
         Ok(())
     }
 
-    /// Reads the rest from a file that has all of it.
-    ///
-    /// # Errors
-    /// `Store`, when it cannot be opened.
+    /// Reads the rest from a file that has the whole snapshot.
     pub(crate) fn use_whole(&self, path: &Path) -> Result<()> {
         let _ = self.whole.set(File::open(path).at("open", path)?);
         Ok(())
@@ -182,7 +180,7 @@ fn is_within(here: &BTreeMap<u64, u64>, range: &Range<u64>) -> bool {
         .is_some_and(|(_, end)| *end >= range.end)
 }
 
-/// Adds a range, and makes one of it and those it touches.
+/// Adds a range and merges it with the ranges that it touches.
 fn add(here: &mut BTreeMap<u64, u64>, range: Range<u64>) {
     let mut whole = range;
     while let Some((begin, end)) = here

@@ -8,7 +8,7 @@ use pubdata_core::error::{Error, Result, ResultExt};
 use pubdata_core::pipeline::{DatedBy, Declaration, Format, Source, Syntax, expand};
 use pubdata_fetch::Request;
 
-/// The files of a source for one partition: every combination of its variables.
+/// Returns the files of a source for one partition: every combination of its variables.
 pub(crate) fn requests(
     settings: &RunSettings,
     declaration: &Declaration,
@@ -66,7 +66,7 @@ pub(crate) fn requests(
                             syntax: Syntax::Json
                         }
                 ),
-            // Of a list in pages it is all of them together.
+            // The minimum applies to all pages of a list together.
             min_bytes: if source.pages.is_some() {
                 0
             } else {

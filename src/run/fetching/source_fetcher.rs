@@ -1,5 +1,5 @@
-//! Asks for one file of a source: of its publisher, of a person, or of what is here already. A host
-//! that keeps failing is asked no more.
+//! Fetches one file of a source: from its publisher, a manual import, or the local snapshots. Stops
+//! asking a host that keeps failing.
 
 use std::collections::BTreeMap;
 use std::panic::AssertUnwindSafe;
@@ -15,20 +15,20 @@ use pubdata_core::error::{Error, ErrorKind, Result};
 use pubdata_core::provenance::Snapshot;
 use pubdata_fetch::{Fetcher, Outcome, Request, recorded_url};
 
-/// A host that failed this often is not asked again in the same run.
+/// Number of failures after which a host is not asked again in the same run.
 const FAILURES_PER_HOST: usize = 3;
 
-/// Longest message of a failure.
+/// Maximum length of a failure's message, in characters.
 const MOST_CHARACTERS: usize = 1_000;
 
-/// Asks for the files of sources, each by the way that its source has.
+/// Fetches the files of sources, each by its declared method.
 pub(super) struct SourceFetcher<'a> {
     settings: &'a RunSettings,
     pub(crate) fetcher: &'a Fetcher,
     observer: &'a SharedObserver,
     /// By host.
     failures: std::sync::Mutex<BTreeMap<String, usize>>,
-    /// When the first file of a pipeline was asked for.
+    /// When the first file of a pipeline was requested.
     begun: std::sync::Mutex<BTreeMap<String, Instant>>,
 }
 
@@ -47,14 +47,14 @@ impl<'a> SourceFetcher<'a> {
         }
     }
 
-    /// Whether what comes must have its least bytes: no sample does, and what is there already was
-    /// looked at when it came.
+    /// Returns true if files must have their minimum size. Samples are exempt, and local files were
+    /// checked when they were fetched.
     pub(super) fn is_held_to_floors(&self) -> bool {
         !self.settings.is_offline && !self.fetcher.is_sample()
     }
 
-    /// Has a file that cannot be read asked for whole the next time, and not only whether it
-    /// changed: it may have come so. Offline nothing is asked for.
+    /// Forces an unreadable file to be fetched in full next time, instead of only checked for
+    /// changes: it may have arrived damaged. Does nothing offline.
     pub(crate) fn doubt(&self, snapshot: &Snapshot) -> Result<()> {
         if self.settings.is_offline {
             Ok(())
@@ -63,9 +63,8 @@ impl<'a> SourceFetcher<'a> {
         }
     }
 
-    /// Asks for a file for as long as its pipeline has time left: a publisher that drips must not
-    /// hold the others' night. What came of the file by then stays, and the next run goes on behind
-    /// it.
+    /// Fetches a file within its pipeline's remaining time, so that a slow publisher cannot delay
+    /// the others. The bytes received by then are kept, and the next run resumes after them.
     async fn fetch_in_time(&self, request: &Request) -> Result<Outcome> {
         let pipeline_id = self
             .settings
@@ -84,14 +83,14 @@ impl<'a> SourceFetcher<'a> {
         let too_late = |_| {
             self.observer.finished();
             Err(Error::fetch(format!("the files of {pipeline_id} took longer than {} minutes", deadline.as_secs().div_ceil(60)))
-                .hint("the publisher is slow today: the next run goes on where this one ended; `--fetch-minutes` allows more"))
+                .hint("the next run resumes where this one ended; `--fetch-minutes` allows more time for slow publishers"))
         };
         let fetched =
             AssertUnwindSafe(self.fetcher.fetch(request, &**self.observer)).catch_unwind();
         let fetched = async {
             fetched.await.unwrap_or_else(|_| {
                 Err(Error::fetch(
-                    "what was sent stopped the program with a defect",
+                    "reading the server's response failed with a defect",
                 ))
             })
         };
@@ -100,7 +99,7 @@ impl<'a> SourceFetcher<'a> {
             .unwrap_or_else(too_late)
     }
 
-    /// What became of a file, and the outcome to report.
+    /// Fetches a file and returns the result, with the outcome to report.
     pub(super) async fn fetch_one(&self, request: &Request) -> Result<(Fetched, &'static str)> {
         let host = host_of(&request.url).to_owned();
         let failures = || {
@@ -133,7 +132,8 @@ impl<'a> SourceFetcher<'a> {
         } else {
             let imported = imported(self.fetcher.snapshots(), request)?;
             let answer = self.fetch_in_time(request).await;
-            // Our own disk fails every file alike, and no publisher is to blame for it.
+            // A failure of the local disk affects every file alike, and no publisher is to blame
+            // for it.
             if answer
                 .as_ref()
                 .is_err_and(|error| error.kind() == ErrorKind::Store)
@@ -179,7 +179,7 @@ impl<'a> SourceFetcher<'a> {
     }
 }
 
-/// What went wrong with a file, without its names: whoever tells of it says first which file it is.
+/// Removes the source and address from a failure's message; callers put them in front themselves.
 fn without_places(text: &str, request: &Request) -> Result<String> {
     let url = recorded_url(&request.url)?;
     let text = text
@@ -191,7 +191,7 @@ fn without_places(text: &str, request: &Request) -> Result<String> {
         .to_owned())
 }
 
-/// A message of bounded length: what a server sends may stand in it, and the ledger keeps it.
+/// Limits the length of a message: it may quote what a server sends, and the ledger keeps it.
 fn cut(mut text: String) -> String {
     if let Some((end, _)) = text.char_indices().nth(MOST_CHARACTERS) {
         text.truncate(end);

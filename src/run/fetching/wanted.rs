@@ -1,4 +1,4 @@
-//! A file that a source wants, and what became of it.
+//! Defines a file to fetch and the result of fetching it.
 
 use crate::reporting::plan::FetchedSource;
 use pubdata_core::pipeline::{DatedBy, Format, Pages};
@@ -9,11 +9,10 @@ use pubdata_fetch::Request;
 pub(crate) const NEW: &str = "new";
 /// Outcome of a file that was fetched and has the known bytes.
 pub(crate) const UNCHANGED: &str = "unchanged";
-/// Outcome of a file that was not fetched, because its publisher's document says that it did not
-/// change.
+/// Outcome of a file that was not fetched, because its publisher's document states no change.
 pub(crate) const REUSED: &str = "reused";
 
-/// What became of a file.
+/// Result of fetching a file.
 #[derive(Debug, Clone)]
 pub(crate) enum Fetched {
     /// One snapshot, or one for each page.
@@ -28,19 +27,19 @@ pub(crate) enum Fetched {
 pub(crate) struct Wanted {
     pub(crate) request: Request,
     pub(super) paging: Option<Paging>,
-    /// Document that says when the file changed.
+    /// Document that states when the file changed.
     pub(crate) dated_by: Option<DatedBy>,
-    /// The day that it says, where that lies in the future and does not count.
+    /// The date that the document states, if it is in the future and therefore not used.
     pub(crate) future_date: Option<String>,
 }
 
-/// How the pages after the first are found.
+/// How to find the pages after the first.
 #[derive(Debug, Clone)]
 pub(super) struct Paging {
     pub(crate) pages: Pages,
     pub(crate) url: String,
     pub(crate) format: Format,
-    /// What all pages together have at least.
+    /// Minimum size of all pages together.
     pub(crate) min_bytes: u64,
 }
 
@@ -54,7 +53,7 @@ impl Fetched {
         }
     }
 
-    /// What is reported of an address that this came of.
+    /// Describes this result for an address.
     pub(crate) fn told(&self, url: &str, outcome: &'static str) -> FetchedSource {
         let (size_bytes, detail) = match self {
             Self::Snapshots(snapshots) => (

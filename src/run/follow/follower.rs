@@ -1,5 +1,5 @@
-//! Asks the feeds and the indexes of days, and logs what was not known. A feed that fails is told
-//! of in its report and stops nothing else.
+//! Polls the feeds and the daily indexes, and logs unknown filings. A failed feed is described in
+//! its report and does not affect the others.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -20,7 +20,7 @@ use pubdata_store::{
     EventKind, EventLog, Feed, Findings, FollowState, Home, Reconciled, Snapshots,
 };
 
-/// The log with what is known of its filings, and the feeds.
+/// The event log with the known filings, and the feeds.
 pub struct Follower {
     home: Home,
     declarations: Declarations,
@@ -33,7 +33,7 @@ pub struct Follower {
     state: FollowState,
 }
 
-/// What a file had to say.
+/// Result of fetching a file.
 #[expect(clippy::large_enum_variant, reason = "there is one at a time")]
 enum Answer {
     Read(Snapshot, FeedPage),
@@ -42,7 +42,7 @@ enum Answer {
 }
 
 impl Follower {
-    /// Opens the log of a home; asks nobody yet.
+    /// Opens the log of a home without sending any request.
     ///
     /// # Errors
     /// As [`super::once`].
@@ -56,7 +56,7 @@ impl Follower {
         let feeds = Feeds::of(&declarations)?;
         let mut known = KnownFilings::default();
         let log = EventLog::open(&home, |event| known.note(event))?;
-        // Feeds are not kept: emptied at the start, because what was fetched may not have been
+        // The scratch folder is emptied at the start, because fetched feeds may not have been
         // logged.
         let fetcher = Fetcher::new(fetch.clone(), Snapshots::open(&home.scratch("follow")?)?)?;
         let mut state = FollowState::read(&home)?;
@@ -77,12 +77,12 @@ impl Follower {
         })
     }
 
-    /// Number of the log's last event.
+    /// Returns the number of the log's last event.
     pub fn last_seq(&self) -> u64 {
         self.log.last_seq()
     }
 
-    /// How often a feed is asked.
+    /// Returns the polling interval of a feed.
     pub(super) fn interval(&self, feed: Feed) -> Duration {
         match feed {
             Feed::Getcurrent => self.feeds.current.asked.every,
@@ -91,11 +91,11 @@ impl Follower {
         }
     }
 
-    /// Asks the feed of current filings, page by page until one ends with a filing that was known
-    /// before, or the feed of filings with financial data.
+    /// Polls a feed. The feed of current filings is read page by page until a page ends with a
+    /// known filing; the other is the feed of filings with financial data.
     ///
     /// # Errors
-    /// `Store`, when the log fails. That the feed fails is told in the report.
+    /// `Store` if the log fails. A failure of the feed is described in the report.
     pub async fn poll(&mut self, feed: Feed) -> Result<PollReport> {
         let asked_at = self.now();
         let mut report = empty_report(feed, None);
@@ -115,10 +115,10 @@ impl Follower {
         self.conclude(report, outcome, asked_at)
     }
 
-    /// Reads the index of a day and logs what the feeds have not shown.
+    /// Reads a daily index and logs the filings that the feeds missed.
     ///
     /// # Errors
-    /// `Store`, when the log fails. That the index cannot be read is told in the report.
+    /// `Store` if the log fails. A failure to read the index is described in the report.
     pub async fn reconcile(&mut self, day: Date) -> Result<PollReport> {
         let asked_at = self.now();
         let mut report = empty_report(Feed::DailyIndex, Some(day));
@@ -143,8 +143,8 @@ impl Follower {
         self.conclude(report, outcome, asked_at)
     }
 
-    /// Days whose index should be there and was not read: from the day on which the log began, as
-    /// far back as is declared.
+    /// Returns the days whose index should exist but was not read. They start with the day on which
+    /// the log began and go back at most as far as declared.
     pub fn days_due(&self) -> Vec<Date> {
         let now = self.feeds.zone.civil(self.now());
         let begun_on: Date = self.state.begun_on.parse().unwrap_or(now.date());
@@ -167,7 +167,7 @@ impl Follower {
     /// Deletes events that are no longer kept.
     ///
     /// # Errors
-    /// `Store`, when the log fails.
+    /// `Store` if the log fails.
     pub fn prune(&mut self) -> Result<()> {
         if let Some(seq) = self.log.prune(self.now())? {
             self.known.drop_until(seq);
@@ -179,10 +179,10 @@ impl Follower {
         self.fetch.clock.now()
     }
 
-    /// All pages that are new, the newest entries first; none when there is nothing to read.
+    /// Reads all new pages, newest entries first; none if there is nothing to read.
     ///
-    /// Nothing is logged before the last page is read: the next time, a newer filing that is known
-    /// would hide older ones that are not.
+    /// Nothing is logged before the last page is read. Otherwise, a newer known filing would hide
+    /// older unknown ones the next time.
     async fn read_pages(&self, report: &mut PollReport) -> Result<Option<(String, FeedPage)>> {
         let paged = self.feeds.current.clone();
         let mut all = FeedPage::default();
@@ -235,7 +235,7 @@ impl Follower {
             || self.log.forgotten().contains(&entry.accession_number)
     }
 
-    /// Fetches a file of a source and reads it. The bytes are not kept.
+    /// Fetches and reads a file of a source without keeping its bytes.
     async fn ask(&self, asked: &Asked, value: Option<&str>, reading: Reading) -> Result<Answer> {
         let source = &asked.source;
         let keys: BTreeMap<String, String> = source
@@ -289,8 +289,8 @@ impl Follower {
                 None,
             );
             let seen = read_feed(&context, &source_id, reading, &zone);
-            // One file stays, for the question whether it has changed. What was read in vain, or is
-            // part of what is read as one, is asked for anew.
+            // Keeps one file, in order to detect changes. Files that could not be read, and pages
+            // of a list, are fetched again.
             let is_kept = seen.is_ok() && reading == Reading::Xbrl;
             if !is_kept {
                 snapshots.forget(&snapshot)?;
@@ -309,7 +309,7 @@ impl Follower {
             })
     }
 
-    /// Logs what is new, oldest first.
+    /// Logs new filings, oldest first.
     fn take(&mut self, report: &mut PollReport, seen: FeedPage, url: &str) -> Result<()> {
         report.entries = seen.entries.len() + seen.issues.len();
         let mut numbers: Vec<_> = seen
@@ -338,7 +338,8 @@ impl Follower {
         Ok(())
     }
 
-    /// Writes down how the feed answered. A failure of the feed is no failure of the follower.
+    /// Records the result of polling a feed. A failure of the feed is not a failure of the
+    /// follower.
     fn conclude(
         &mut self,
         mut report: PollReport,

@@ -1,5 +1,5 @@
-//! What is known of the filings in the event log, and the events that entries add to it. What is
-//! known is added to, never replaced.
+//! Keeps what is known of the filings in the event log, and derives events from new entries. Known
+//! values are only extended, never replaced.
 
 use std::collections::hash_map::Entry;
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -8,7 +8,7 @@ use pubdata_build::datasets::{FeedEntry, Party};
 use pubdata_core::ids::AccessionNumber;
 use pubdata_store::{Event, EventKind, Feed, NewEvent, StreamEntity, StreamFiling};
 
-/// What is known of the filings whose events are kept.
+/// The filings whose events are kept.
 #[derive(Default)]
 pub(super) struct KnownFilings {
     /// With the number of the last event about each.
@@ -16,14 +16,14 @@ pub(super) struct KnownFilings {
 }
 
 impl KnownFilings {
-    /// Takes note of an event of the log.
+    /// Adds an event of the log.
     pub(super) fn note(&mut self, event: Event) {
         if let Ok(accession) = event.accession_number.parse() {
             self.filings.insert(accession, (event.seq, event.filing));
         }
     }
 
-    /// Drops what the log no longer keeps.
+    /// Drops filings whose events the log no longer keeps.
     pub(super) fn drop_until(&mut self, seq: u64) {
         self.filings.retain(|_, (last, _)| *last > seq);
     }
@@ -32,9 +32,9 @@ impl KnownFilings {
         self.filings.contains_key(&accession)
     }
 
-    /// What entries add, as events: one for each filing that is new or of which more is known, in
-    /// the order in which they were first shown here. Nothing is noted yet: that is for when the
-    /// events are in the log.
+    /// Returns the events for entries: one for each filing that is new or has new details, in the
+    /// order of first appearance. It does not add them to the known filings; the caller does so
+    /// after logging them.
     pub(super) fn events(
         &self,
         entries: Vec<FeedEntry>,
@@ -52,7 +52,7 @@ impl KnownFilings {
                     Some((_, known)) => {
                         entry.insert((order, EventKind::Update, known.clone(), false))
                     }
-                    // What was known of it is no longer kept, so that it cannot be told what is
+                    // The earlier details are no longer kept, so it is impossible to say what is
                     // new.
                     None if forgotten.contains(&accession) => continue,
                     None => entry.insert((order, EventKind::Filing, StreamFiling::default(), true)),
@@ -80,7 +80,7 @@ impl KnownFilings {
     }
 }
 
-/// Adds what an entry says and returns whether that was more than was known. What is known stays.
+/// Adds the details of an entry and returns true if any were new. Known values stay.
 fn add(filing: &mut StreamFiling, entry: FeedEntry) -> bool {
     let mut is_more = false;
     if !filing.forms.contains(&entry.form) {
@@ -111,7 +111,8 @@ fn add(filing: &mut StreamFiling, entry: FeedEntry) -> bool {
     is_more
 }
 
-/// One registrant can have two roles in a filing; a party without a role is one that is known.
+/// Adds a party. One registrant can have two roles in a filing; a party without a role is a known
+/// one.
 fn add_party(entities: &mut Vec<StreamEntity>, party: Party) -> bool {
     let cik = party.cik.to_string();
     let same_role = entities
@@ -182,7 +183,7 @@ mod tests {
     /// CIK and role.
     type KnownParty = (String, Option<String>);
 
-    /// What the entries make of the known filings, as kind, number and parties; noted there.
+    /// Adds entries to the known filings and returns the events as kind, number and parties.
     fn events(
         known: &mut KnownFilings,
         entries: Vec<FeedEntry>,

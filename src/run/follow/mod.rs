@@ -1,7 +1,7 @@
-//! Follows a publisher's feeds of new filings: asks them in turn, tells what is new from what is
-//! known, and writes it to the event log. Every filing is logged once, what becomes known of it
-//! later as updates; the index of each day shows what the feeds missed. Builds nothing, publishes
-//! nothing, and runs beside `run` and `serve`.
+//! Follows a publisher's feeds of new filings: polls them in turn, detects new filings, and writes
+//! them to the event log. Each filing is logged once, and later details follow as updates. The
+//! index of each day reveals what the feeds missed. Builds and publishes nothing, and runs beside
+//! `run` and `serve`.
 
 mod follower;
 mod known_filings;
@@ -23,60 +23,60 @@ use pubdata_core::pipeline::Declarations;
 use pubdata_fetch::FetchSettings;
 use pubdata_store::{Feed, Home, SharedLog, SharedStore};
 
-/// After failures a feed is left alone for longer and longer, but not longer than this.
+/// Longest pause before a failed feed is polled again.
 const LONGEST_REST: Duration = Duration::from_secs(600);
 
-/// What a follower works with.
+/// Settings of a follower.
 pub struct FollowSettings {
     pub home: Home,
-    /// Where servers of other machines find what the follower logs; the home itself, where no other
-    /// is named.
+    /// Store in which servers on other machines find the follower's log; the home itself if none is
+    /// configured.
     pub store: SharedStore,
     pub declarations: Declarations,
     pub fetch: FetchSettings,
-    /// Days whose index is read whether or not it is due.
+    /// Days whose index is read even if it is not due.
     pub days: Vec<Date>,
 }
 
-/// What became of asking one feed, or one day's index.
+/// Result of polling one feed, or the index of one day.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct PollReport {
-    /// The feed that was asked.
+    /// The feed that was polled.
     pub feed: Feed,
     /// The day of an index, `YYYY-MM-DD`; null for a feed.
     #[schemars(extend("format" = "date"))]
     pub day: Option<String>,
-    /// What came of it.
+    /// Outcome of the poll.
     #[schemars(extend("enum" = ["read", "unchanged", "absent", "failed"]))]
     pub outcome: &'static str,
-    /// Why it failed, or is not all that was wanted; null otherwise.
+    /// Why it failed or is incomplete; null otherwise.
     pub detail: Option<String>,
-    /// Entries or rows that were read.
+    /// Number of entries or rows that were read.
     pub entries: usize,
-    /// Filings among them.
+    /// Number of filings among them.
     pub filings: usize,
     /// Filings that were not known.
     pub new_filings: usize,
-    /// Known filings of which more is known now.
+    /// Known filings with new details.
     pub updates: usize,
-    /// Entries that cannot be read and were not known as such.
+    /// Unreadable entries that were not known before.
     pub findings: usize,
 }
 
-/// What one round over all feeds did: `pubdata follow --once`; without `--once` nothing is printed.
+/// Result of polling all feeds once: `pubdata follow --once`. Without `--once`, nothing is printed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct FollowReport {
-    /// Every feed and index that was asked.
+    /// Every feed and index that was polled.
     pub polls: Vec<PollReport>,
     /// Number of the log's last event; 0 if it has none.
     pub last_seq: u64,
 }
 
-/// Asks every feed once.
+/// Polls every feed once.
 ///
 /// # Errors
-/// `Busy`, when another follower is at work; `Config`, when the feeds are not declared as they must
-/// be; `Store`, when the log fails. A feed that fails is told in the report.
+/// `Busy` if another follower is running; `Config` if the declaration of the feeds is invalid;
+/// `Store` if the log fails. A failed feed is described in the report.
 pub async fn once(settings: FollowSettings) -> Result<FollowReport> {
     let days = settings.days.clone();
     let mut shared =
@@ -103,11 +103,11 @@ pub async fn once(settings: FollowSettings) -> Result<FollowReport> {
     })
 }
 
-/// Asks each feed again and again until `stop` ends. Between two events nothing is lost by being
-/// killed.
+/// Polls each feed repeatedly until `stop` completes. The process may be killed between two events
+/// without data loss.
 ///
 /// # Errors
-/// As [`once`]. A feed that fails is asked again, less and less often.
+/// As [`once`]. A failed feed is polled again at growing intervals.
 pub async fn follow(settings: FollowSettings, stop: impl Future<Output = ()>) -> Result<()> {
     let clock = settings.fetch.clock.clone();
     let days = settings.days.clone();
@@ -133,7 +133,7 @@ pub async fn follow(settings: FollowSettings, stop: impl Future<Output = ()>) ->
             if feed == Feed::DailyIndex {
                 for day in follower.days_due() {
                     let report = follower.reconcile(day).await?;
-                    // The index of a holiday never comes, and is asked for again for some days.
+                    // The index of a holiday never appears, and is requested again for some days.
                     if report.outcome == "read" || missing.insert(day) {
                         tell(&report);
                     }
@@ -154,8 +154,8 @@ pub async fn follow(settings: FollowSettings, stop: impl Future<Output = ()>) ->
             if let Some(shared) = &mut shared
                 && let Err(error) = shared.push().await
             {
-                // One follower too many is a mistake; a store that is away is asked again with the
-                // next feed.
+                // A second follower is a mistake; an unavailable store is tried again with the next
+                // feed.
                 if error.kind() == ErrorKind::Busy {
                     return Err(error);
                 }
@@ -175,7 +175,7 @@ pub async fn follow(settings: FollowSettings, stop: impl Future<Output = ()>) ->
     }
 }
 
-/// How long a feed is left alone after so many failures in a row.
+/// Returns the pause after a number of consecutive failures.
 fn rest(interval: Duration, failures: u32) -> Duration {
     if failures == 0 {
         return interval;
@@ -185,7 +185,7 @@ fn rest(interval: Duration, failures: u32) -> Duration {
         .min(LONGEST_REST.max(interval))
 }
 
-/// Logs what is worth a line.
+/// Logs results worth a line.
 fn tell(report: &PollReport) {
     let PollReport {
         outcome,
@@ -224,7 +224,7 @@ fn tell(report: &PollReport) {
     }
 }
 
-/// Whether a failure is the publisher's, or of what came, rather than ours.
+/// Returns true if a failure was caused by the publisher or its file rather than by this machine.
 fn is_of_feed(kind: ErrorKind) -> bool {
     matches!(kind, ErrorKind::Fetch | ErrorKind::Format)
 }

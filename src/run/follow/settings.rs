@@ -1,5 +1,5 @@
-//! The feeds as declared: which sources they are, how often each is asked, and from when on the
-//! index of a day is there.
+//! Reads the declaration of the feeds: their sources, their intervals, and the hour from which the
+//! index of a day exists.
 
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use pubdata_build::normalise::Zone;
 use pubdata_core::error::{Error, Result};
 use pubdata_core::pipeline::{Declaration, Declarations, Source, expand};
 
-/// The declaration that holds the feeds.
+/// The declaration of the feeds.
 const PIPELINE: &str = "sec.current_filings";
 
 /// The declaration's `[settings]`.
@@ -52,13 +52,13 @@ struct RawIndex {
 #[derive(Debug, Clone)]
 pub(super) struct Feeds {
     pub(super) zone: Zone,
-    /// Newest first, in pages of so many entries.
+    /// Newest first, in pages of a fixed number of entries.
     pub(super) current: Paged,
     pub(super) xbrl: Asked,
     pub(super) index: Index,
 }
 
-/// A source and how often it is asked.
+/// A source and its polling interval.
 #[derive(Debug, Clone)]
 pub(super) struct Asked {
     pub(super) source: Source,
@@ -77,7 +77,7 @@ pub(super) struct Index {
     pub(super) asked: Asked,
     /// Template of the file's name by `year`, `quarter`, `month` and `day`.
     pub(super) file: String,
-    /// The hour of the next day, by the publisher's clock, from which on the index is there.
+    /// The hour of the next day, in the publisher's time zone, from which the index exists.
     pub(super) from_hour: i8,
     pub(super) look_back_days: u16,
 }
@@ -165,10 +165,10 @@ impl Feeds {
 }
 
 impl Index {
-    /// The name of a day's file.
+    /// Returns the name of a day's file.
     ///
     /// # Errors
-    /// `Config`, when the template has an unknown variable.
+    /// `Config` if the template has an unknown variable.
     pub(super) fn file_of(&self, day: jiff::civil::Date) -> Result<String> {
         let (year, quarter) = (day.year().to_string(), ((day.month() + 2) / 3).to_string());
         let (month, day) = (format!("{:02}", day.month()), format!("{:02}", day.day()));
@@ -188,7 +188,8 @@ impl Index {
     }
 }
 
-/// Checks the declaration of the feeds without asking anyone; who has none of his own follows none.
+/// Checks the declaration of the feeds without sending any request. Declarations without feeds are
+/// valid.
 ///
 /// # Errors
 /// `Config`, naming what is missing or wrong.

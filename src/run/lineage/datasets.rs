@@ -1,4 +1,4 @@
-//! Publishers' files as inputs and datasets of a release as outputs.
+//! Describes publishers' files as inputs and datasets of a release as outputs.
 
 use std::collections::BTreeMap;
 
@@ -12,20 +12,20 @@ use pubdata_core::pipeline::Declaration;
 use pubdata_core::provenance::{Snapshot, SourceRows};
 use pubdata_store::{Manifest, Part, Releases};
 
-/// Files of one source that a column is said to come from. They have the same columns, and a list
-/// that comes in pages has hundreds of them.
+/// Maximum number of files of one source listed as the origin of a column. They have the same
+/// columns, and a paged list has hundreds of them.
 const FILES_OF_A_SOURCE: usize = 20;
 
-/// How much is said of a dataset.
+/// Level of detail for a dataset.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Extent {
-    /// All that is known.
+    /// All known facts.
     Full,
-    /// Its name and version, where nothing about it is new.
+    /// Name and version only, if nothing is new.
     Named,
 }
 
-/// A publisher's file: its address is its name, its digest its version.
+/// Describes a publisher's file, with its address as name and its digest as version.
 pub(super) fn input(snapshot: &Snapshot, rows: Option<&SourceRows>, extent: Extent) -> Dataset {
     let (namespace, name) = named_by_address(&snapshot.url);
     let mut facets =
@@ -51,8 +51,8 @@ pub(super) fn input(snapshot: &Snapshot, rows: Option<&SourceRows>, extent: Exte
     }
 }
 
-/// All files that a build read. Rows are counted by source: they are those of a file where the
-/// source has one.
+/// Describes all files that a build read. Rows are counted by source, so only a source with a
+/// single file has them.
 pub(super) fn inputs(
     snapshots: &[Snapshot],
     rows: &BTreeMap<String, SourceRows>,
@@ -74,7 +74,7 @@ pub(super) fn inputs(
         .collect()
 }
 
-/// A release, and how its datasets are called.
+/// A release, and the naming of its datasets.
 pub(super) struct Outputs<'a> {
     pub(super) releases: &'a Releases,
     pub(super) manifest: &'a Manifest,
@@ -83,7 +83,7 @@ pub(super) struct Outputs<'a> {
 }
 
 impl Outputs<'_> {
-    /// The datasets that have parts of a task, with what these parts are.
+    /// Describes the datasets that have parts of a task, with these parts.
     pub(super) async fn of_task(
         &self,
         task_id: &str,
@@ -131,7 +131,7 @@ impl Outputs<'_> {
                 let columns = match self.null_counts(contract, &parts).await {
                     Ok(counts) => counts,
                     Err(error) => {
-                        tracing::warn!(%error, dataset.id = dataset_id, "how many cells are null is not told");
+                        tracing::warn!(%error, dataset.id = dataset_id, "null counts are omitted");
                         Map::new()
                     }
                 };
@@ -152,8 +152,8 @@ impl Outputs<'_> {
         outputs
     }
 
-    /// How many cells of each column are null, from what the files say of themselves. Lists are
-    /// told by their members there, and left out.
+    /// Counts the null cells of each column, from the files' own statistics. Lists have statistics
+    /// of their members only and are omitted.
     async fn null_counts(
         &self,
         contract: &Contract,
@@ -183,9 +183,9 @@ fn field(column: &pubdata_core::contract::Column) -> Value {
     json!({ "name": column.name, "type": type_name(&column.column_type), "description": column.description })
 }
 
-/// Which columns of the publisher a column comes from: those that are mapped under its name where
-/// the builder says that it reads them so, and the declaration has one column for it that all files
-/// have. Of what the code joins, derives or puts together from several columns nothing is said.
+/// Returns the publisher's columns from which a column comes. Includes columns that are mapped
+/// under the same name, if the builder reads them unchanged and the declaration names one column
+/// that all files have. Omits columns that the code joins, derives or composes.
 fn column_lineage(
     declaration: &Declaration,
     contract: &Contract,
@@ -229,8 +229,8 @@ fn column_lineage(
     (!fields.is_empty()).then(|| json!({ "fields": fields }))
 }
 
-/// An address as the specification names datasets: scheme and host, and what follows. A file that
-/// comes with the program has no host.
+/// Splits an address as the specification names datasets: scheme and host, and the rest. A bundled
+/// file has no host.
 fn named_by_address(url: &str) -> (String, String) {
     let Some((scheme, rest)) = url.split_once("://") else {
         let (scheme, name) = url.split_once(':').unwrap_or(("file", url));
@@ -246,8 +246,8 @@ fn named_by_address(url: &str) -> (String, String) {
     }
 }
 
-/// A text as an address that every reader takes: what no address has is percent-encoded, and what
-/// is encoded stays so.
+/// Encodes a text as a URI that every reader accepts. Invalid characters are percent-encoded, and
+/// encoded ones stay.
 fn uri(text: &str) -> String {
     let is_of_address =
         |byte: u8| byte.is_ascii_alphanumeric() || b"-._~:/?#@!$&'()*+,;=%".contains(&byte);

@@ -1,5 +1,5 @@
-//! Hears how a run goes on and tells it: to the run's file in the home, and to an address where one
-//! is set.
+//! Observes a run and reports it as lineage events: to the run's file in the home, and to an
+//! address if one is set.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -17,10 +17,10 @@ use pubdata_core::provenance::Snapshot;
 use pubdata_fetch::FetchProgress;
 use pubdata_store::{self as store, Manifest, without_folders};
 
-/// Name of the job that the tasks' jobs are part of.
+/// Name of the job to which the tasks' jobs belong.
 const RUN: &str = "run";
 
-/// Tells a run as it goes on, and whoever listened before.
+/// Reports a run while it is under way, and forwards to another observer.
 pub struct Emitter {
     shown: SharedObserver,
     settings: RunSettings,
@@ -28,19 +28,19 @@ pub struct Emitter {
     told: Mutex<Told>,
 }
 
-/// What has been told so far.
+/// Progress of the reports so far.
 #[derive(Default)]
 struct Told {
-    /// None before a run has begun.
+    /// None before a run has started.
     run: Option<BegunRun>,
     sender: Option<Sender>,
-    /// Files of the tasks that are not as they were.
+    /// Files of the tasks that changed.
     files: BTreeMap<String, Vec<Snapshot>>,
     begun: BTreeSet<String>,
-    /// When the build of a task was done, well or not.
+    /// When the build of a task ended, with or without success.
     built: BTreeMap<String, Timestamp>,
     ended: BTreeSet<String>,
-    /// Whether the file has failed: that is said once.
+    /// True if the file has failed, which is logged once.
     is_unwritten: bool,
 }
 
@@ -52,8 +52,8 @@ struct BegunRun {
 }
 
 impl Emitter {
-    /// Tells the runs of these settings, under a name of the installation, to an address where
-    /// there is one. Needs the runtime.
+    /// Creates an emitter for runs with these settings, under the installation's name, and for an
+    /// address if one is given. Needs the runtime.
     pub fn new(
         shown: SharedObserver,
         settings: RunSettings,
@@ -78,11 +78,11 @@ impl Emitter {
         self.told.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Tells how the run ended, waits for the address, and returns what the address has not taken.
-    /// Where no run has begun there is nothing to tell.
+    /// Reports the end of a run, waits for the address, and returns an error if events were not
+    /// delivered. Does nothing if no run has started.
     ///
     /// # Errors
-    /// As of [`pubdata_fetch::Address`], `Fetch` too when it took longer than a minute.
+    /// As for [`pubdata_fetch::Address`], and `Fetch` if delivery took longer than a minute.
     pub async fn ended(&self, result: std::result::Result<&RunReport, &Error>) -> Result<()> {
         let Some(run) = self.told().run.clone() else {
             return Ok(());
@@ -91,7 +91,7 @@ impl Emitter {
             Ok(report) => {
                 self.tell_tasks(&run, report).await;
                 report.release_id.is_none().then(|| {
-                    "nothing could be published: no task has a build, now or from before".to_owned()
+                    "nothing could be published: no task has a build, new or from an earlier run".to_owned()
                 })
             }
             Err(error) => {
@@ -151,7 +151,7 @@ impl Emitter {
         }
     }
 
-    /// Tells of the tasks of a run that came to its end what is not told yet.
+    /// Reports the tasks of a completed run that were not reported yet.
     async fn tell_tasks(&self, run: &BegunRun, report: &RunReport) {
         let manifest = match &report.release_id {
             Some(release_id) => self.settings.releases.manifest(release_id).await.inspect_err(|error| {
@@ -169,7 +169,7 @@ impl Emitter {
         }
     }
 
-    /// Tells of a task whose build stands, new or as before; it has failed all the same where an
+    /// Reports a task whose build is valid, new or reused. The task still counts as failed if an
     /// edition is late.
     async fn tell_task(&self, run: &BegunRun, task: &TaskReport, manifest: Option<&Manifest>) {
         let is_built = matches!(task.outcome, "built" | "resumed");
@@ -204,7 +204,7 @@ impl Emitter {
             facets.add(
                 "errorMessage",
                 error_message(&format!(
-                    "late since {late_since}: no newer edition of its sources has come"
+                    "late since {late_since}: no newer edition of its sources has arrived"
                 )),
             );
         }
@@ -240,7 +240,7 @@ impl Emitter {
         self.told().ended.insert(task.task_id.clone());
     }
 
-    /// Tells that a task begins, once.
+    /// Reports that a task starts, once.
     fn begin(&self, run: &BegunRun, task_id: &str) {
         if !self.told().begun.insert(task_id.to_owned()) {
             return;
@@ -262,7 +262,7 @@ impl Emitter {
         });
     }
 
-    /// Tells that a task failed: nothing new of it is in the release.
+    /// Reports that a task failed and has nothing new in the release.
     fn fail(&self, run: &BegunRun, task_id: &str, text: &str, read: Vec<Dataset>) {
         self.begin(run, task_id);
         self.emit(&Event {
@@ -277,7 +277,7 @@ impl Emitter {
         self.told().ended.insert(task_id.to_owned());
     }
 
-    /// Writes an event down and gives it to the address.
+    /// Writes an event to the file and sends it to the address.
     fn emit(&self, event: &Event) {
         let event = event.to_json();
         let mut told = self.told();
@@ -285,7 +285,7 @@ impl Emitter {
         if !told.is_unwritten {
             let path = self.settings.home.lineage_file(&run.run_id);
             if let Err(error) = store::append_lines(&path, &[&event]) {
-                tracing::warn!(%error, "lineage is not written down");
+                tracing::warn!(%error, "lineage events are not written");
                 told.is_unwritten = true;
             }
         }
@@ -323,7 +323,7 @@ impl Emitter {
             .get(task_id.split('/').next().unwrap_or(task_id))
     }
 
-    /// The file of a declaration, as it was written.
+    /// Returns the text of a declaration's file.
     fn declared_text(&self, declaration: &Declaration) -> Option<String> {
         let path = format!(
             "pipelines/{}.toml",
@@ -369,7 +369,7 @@ impl Observer for Emitter {
             job: job.clone(),
         };
         self.told().run = Some(run.clone());
-        // What an earlier commit of the same plan has told stays: it was another run of the job.
+        // Events of an earlier commit of the same plan stay: that was another run of the job.
         self.emit(&Event {
             event_type: EventType::Start,
             at,
@@ -440,7 +440,7 @@ impl Observer for Emitter {
     }
 }
 
-/// An event that nothing happened in: an operator sees whether events arrive.
+/// Returns a test event, which lets an operator check delivery.
 pub fn test_event(namespace: &str, channel: &str) -> Vec<u8> {
     let at = Timestamp::now();
     let of = JobRun {
@@ -463,7 +463,7 @@ pub fn test_event(namespace: &str, channel: &str) -> Vec<u8> {
     .into_bytes()
 }
 
-/// A job is known by its installation and channel, and its name in these.
+/// Returns the namespace of jobs: the installation and channel.
 fn namespace_of(namespace: &str, channel: &str) -> String {
     format!("{namespace}/{channel}")
 }
@@ -475,7 +475,7 @@ fn run_facets() -> Facets {
     )
 }
 
-/// By whom a task runs is said of its parent.
+/// Returns the facets of a task's run; only the parent names the processing engine.
 fn facets_of_task(run: &BegunRun) -> Facets {
     Facets::default().with("parent", run.job.as_parent())
 }

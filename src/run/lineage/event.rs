@@ -1,5 +1,5 @@
-//! Events and facets in the form of the specification: OpenLineage 2-0-2, and of each facet the
-//! version that was the newest in 2026-11.
+//! Serialises events and facets as specified by OpenLineage 2-0-2, with the version of each facet
+//! that was the newest in 2026-11.
 
 use jiff::Timestamp;
 use serde::Serialize;
@@ -7,7 +7,8 @@ use serde_json::{Map, Value, json};
 
 use pubdata_core::ids::Digest;
 
-/// Begin of the names of the specification's schemas. Names, not addresses that anybody asks.
+/// Prefix of the names of the specification's schemas. These are names only; no request is sent to
+/// them.
 const SPECIFICATION: &str = "openlineage.io/spec";
 
 /// Version of the events.
@@ -43,14 +44,14 @@ const FACETS: [(&str, &str, &str); 14] = [
     ("version", "1-0-1", "DatasetVersionDatasetFacet"),
 ];
 
-/// What happens to a run.
+/// Type of an event in a run's life cycle.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "UPPERCASE")]
 pub(super) enum EventType {
     Start,
     Complete,
     Fail,
-    /// None of these: a test.
+    /// Neither of these: a test.
     Other,
 }
 
@@ -60,13 +61,13 @@ pub(super) enum EventType {
 pub(super) struct Facets(Map<String, Value>);
 
 impl Facets {
-    /// Adds a facet, an object of the fields that its schema has.
+    /// Adds a facet, an object with the fields of its schema, and returns the facets.
     pub(super) fn with(mut self, key: &str, fields: Value) -> Self {
         self.add(key, fields);
         self
     }
 
-    /// The same in place.
+    /// Adds a facet in place.
     pub(super) fn add(&mut self, key: &str, mut fields: Value) {
         let (_, version, name) = FACETS
             .iter()
@@ -83,7 +84,7 @@ impl Facets {
     }
 }
 
-/// A job and the run of it that an event is of.
+/// A job and one run of it.
 #[derive(Debug, Clone)]
 pub(super) struct JobRun {
     pub(super) namespace: String,
@@ -92,7 +93,7 @@ pub(super) struct JobRun {
 }
 
 impl JobRun {
-    /// The facet of runs that are part of this one.
+    /// Returns the facet of runs that are part of this one.
     pub(super) fn as_parent(&self) -> Value {
         json!({ "run": { "runId": self.run_id }, "job": { "namespace": self.namespace, "name": self.name } })
     }
@@ -111,7 +112,7 @@ pub(super) struct Dataset {
     pub(super) output_facets: Facets,
 }
 
-/// What is told at once.
+/// One event.
 #[derive(Debug, Clone)]
 pub(super) struct Event {
     pub(super) event_type: EventType,
@@ -138,18 +139,18 @@ impl Event {
     }
 }
 
-/// Who says so: a package URL of this version of the program.
+/// Returns the producer: a package URL of this version of the program.
 fn producer() -> String {
     format!("pkg:generic/pubdata@{}", env!("CARGO_PKG_VERSION"))
 }
 
-/// To the millisecond, which all readers of such times take.
+/// Formats an instant to the millisecond, which all readers accept.
 fn instant(at: Timestamp) -> String {
     at.strftime("%Y-%m-%dT%H:%M:%S%.3fZ").to_string()
 }
 
-/// The id of a run of a job: a UUID of version 7, as the specification advises, of when the run
-/// began and the hash of what names it.
+/// Returns the id of a job's run: a version 7 UUID, as the specification advises. It is made of the
+/// start of the run and the hash of its names.
 pub(super) fn uuid(began_at: Timestamp, names: &[&str]) -> String {
     let instant = u64::try_from(began_at.as_millisecond())
         .unwrap_or(0)
@@ -177,7 +178,7 @@ mod tests {
 
     #[test]
     fn a_run_id_is_a_uuid_of_its_instant_and_of_all_that_names_it() {
-        // RFC 9562, appendix A.6: the instant of the example of version 7.
+        // The example of version 7 in RFC 9562, appendix A.6.
         let instant: Timestamp = "2022-02-22T14:22:22-05:00".parse().unwrap();
         let id = uuid(instant, &["run", "task"]);
         assert!(id.starts_with("017f22e2-79b0-7"), "{id}");

@@ -1,14 +1,14 @@
-//! What a run makes of what, told as OpenLineage events while it goes on: a job for each task with
-//! the run as its parent, publishers' files as inputs, datasets of the release as outputs.
+//! Reports a run as OpenLineage events while it is under way: a job for each task with the run as
+//! its parent, publishers' files as inputs, datasets of the release as outputs.
 //!
-//! | file | what it has |
+//! | file | content |
 //! |---|---|
-//! | `emitter` | hears how a run goes on, and says which event of which job follows |
-//! | `event` | events and facets in the form of the specification, OpenLineage 2-0-2 |
-//! | `datasets` | inputs and outputs: from manifest, contracts and declarations, and no guess where these say nothing |
-//! | `sender` | brings events to an address, beside the run |
+//! | `emitter` | observes a run, and decides which event of which job follows |
+//! | `event` | events and facets as specified by OpenLineage 2-0-2 |
+//! | `datasets` | inputs and outputs, from manifest, contracts and declarations only, without guesses |
+//! | `sender` | sends events to an address in parallel with the run |
 //!
-//! Decides nothing, and nothing of it gets into a release: what goes wrong here is a warning.
+//! Has no influence on a run or its release: failures here are warnings.
 
 mod datasets;
 mod emitter;

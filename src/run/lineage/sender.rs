@@ -1,5 +1,5 @@
-//! Brings events to an address one after the other, beside the run: it waits for nobody while it
-//! builds, and only so long when it has ended.
+//! Sends events to an address one after another, in parallel with the run. It never delays the
+//! builds, and the end of a run only for a bounded time.
 
 use std::time::Duration;
 
@@ -9,21 +9,21 @@ use tokio::task::JoinHandle;
 use pubdata_core::error::{Error, Result};
 use pubdata_fetch::{Address, FetchSettings};
 
-/// How long a run that has ended waits for its events to be taken.
+/// How long a completed run waits for the delivery of its events.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// Events that are refused before no other is sent: one may be at fault itself, several are the
-/// address.
+/// Number of rejected events after which sending stops. One event may itself be invalid; after
+/// several, the address is at fault.
 const MOST_REFUSED: usize = 3;
 
 pub(super) struct Sender {
-    /// Two for each task and for the run: their number has a bound, and what is told of each, too.
+    /// Unbounded, but limited by two events of bounded size for each task and for the run.
     events: UnboundedSender<Vec<u8>>,
     sending: JoinHandle<Result<()>>,
 }
 
 impl Sender {
-    /// Begins. Needs the runtime.
+    /// Starts sending. Needs the runtime.
     pub(super) fn start(settings: FetchSettings, address: String) -> Self {
         let (events, waiting) = unbounded_channel();
         Self {
@@ -32,17 +32,17 @@ impl Sender {
         }
     }
 
-    /// Gives it one more.
+    /// Queues an event.
     pub(super) fn send(&self, event: Vec<u8>) {
-        // Who no longer listens says at the end why.
+        // If the receiver has stopped, `finish` returns the reason.
         let _ = self.events.send(event);
     }
 
-    /// Waits until all are taken.
+    /// Waits until all events are delivered.
     ///
     /// # Errors
-    /// `Fetch`, when some were not, or not in time; `Config`, when the address is none that is told
-    /// anything.
+    /// `Fetch` if some were not delivered, or not in time; `Config` for an address that cannot
+    /// receive events.
     pub(super) async fn finish(self) -> Result<()> {
         let Self {
             events,

@@ -1,4 +1,4 @@
-//! The address of a list, which may have pages.
+//! Parses the address of a list, which may have pages.
 
 use std::collections::BTreeMap;
 
@@ -6,7 +6,7 @@ use super::place::Place;
 use pubdata_core::error::{Error, Result};
 use pubdata_fetch::Request;
 
-/// The address as a template, and the records of a page where it has pages.
+/// Returns the address as a template, with the number of records of a page if it has pages.
 pub(super) fn address(url: &str) -> Result<(String, Option<u64>)> {
     if !["https://", "sftp://"]
         .iter()
@@ -22,7 +22,7 @@ pub(super) fn address(url: &str) -> Result<(String, Option<u64>)> {
         return Err(Error::config(format!(
             "--url {url}: only `{{offset}}` can be left open here"
         ))
-        .hint("declare other variables by hand: docs/DECLARATIONS.md"));
+        .hint("declare other variables manually: docs/DECLARATIONS.md"));
     }
     if without == url {
         return Ok((url.to_owned(), None));
@@ -47,7 +47,7 @@ fn is_page_size(name: &str) -> bool {
         .any(|word| name.ends_with(word))
 }
 
-/// Asks for the file, or for its first page.
+/// Creates the request for the file, or for its first page.
 pub(super) fn request(url: &str, place: &Place) -> Request {
     Request {
         source_id: place.pipeline_id(),

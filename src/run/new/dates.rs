@@ -1,35 +1,36 @@
-//! Which forms of dates the columns of a file have. A form that could be two is none: `03/04/2025`
-//! may be the fourth of March.
+//! Detects the date formats of a file's columns. Ambiguous formats are not guessed: `03/04/2025`
+//! may be 3 April or 4 March.
 
 use super::sample::Column;
 use pubdata_build::normalise::{Day, day_from_epoch, day_from_pattern, us_date, without_time};
 
-/// Shares of a hundred of a column's cells that have to be days of one form.
+/// Percentage of a column's cells that must be dates of one format.
 const MOST: usize = 95;
 
-/// A number of seconds that no day of a permit has.
+/// Larger numbers are milliseconds rather than seconds: no permit has a date this many seconds
+/// after 1970.
 const MOST_SECONDS: i64 = 100_000_000_000;
 
-/// What the cells of a column are.
+/// Content of a column's cells.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Form {
-    /// Days in the form of that name.
+    /// Dates in the format of that name.
     Days(&'static str),
-    /// Numbers with slashes, of which nothing says whether month or day is first; with one of them.
+    /// Numbers with slashes that do not show if the month or the day comes first, with an example.
     Ambiguous(String),
-    /// The day is first; with a cell that shows it.
+    /// The day comes first, with a cell that shows it.
     DayFirst(String),
-    /// No days, or in a form that is not read.
+    /// No dates, or an unsupported format.
     Other,
     Empty,
 }
 
-/// Texts that stand for no day in whatever form.
+/// Returns true for placeholders without a date, in whatever format.
 fn is_none(text: &str) -> bool {
     text.bytes().all(|byte| matches!(byte, b'0' | b'-' | b'/'))
 }
 
-/// Finds the form of the days of a column, by the column alone.
+/// Detects the date format of a column from its own cells.
 pub(super) fn form_of(column: &Column) -> Form {
     let texts: Vec<&str> = column.texts().filter(|text| !is_none(text)).collect();
     let Some(first) = texts.first() else {
@@ -38,10 +39,10 @@ pub(super) fn form_of(column: &Column) -> Form {
     let are = |is_such: &dyn Fn(&str) -> bool| {
         texts.iter().filter(|text| is_such(text)).count() * 100 >= texts.len() * MOST
     };
-    // Years that a permit can be of: numbers of another kind are hardly all of them days of these.
+    // Plausible dates of a permit: other numbers hardly ever all fall into this range.
     let is_likely = |day: Day| ("1950-01-01".."2060-01-01").contains(&day.to_string().as_str());
-    // Seconds and milliseconds are told apart by their size: below this number they are seconds,
-    // the first of which that is meant is of 1973.
+    // Size distinguishes seconds from milliseconds: smaller numbers are seconds, so milliseconds
+    // are read from 1973 on.
     let is_below = |text: &str| {
         text.parse::<i64>()
             .is_ok_and(|units| units.abs() < MOST_SECONDS)
@@ -87,7 +88,7 @@ pub(super) fn form_of(column: &Column) -> Form {
     }
 }
 
-/// The first two numbers of `3/4/2025`.
+/// Returns the first two numbers of `3/4/2025`.
 fn slashes(text: &str) -> Option<(u32, u32, &str)> {
     let day = without_time(text);
     let mut parts = day.split('/');
@@ -103,8 +104,9 @@ fn slashes(text: &str) -> Option<(u32, u32, &str)> {
     .then_some((one, two, day))
 }
 
-/// The form of each column, where the columns with slashes speak for each other: a publisher writes
-/// all its days in one way. With the column that says how.
+/// Detects the format of each column, with the column that proves it if another one does. A
+/// publisher writes all its dates in one way, so one column with slashes may prove the format of
+/// the others.
 pub(super) fn forms(columns: &[Column]) -> Vec<(Form, Option<String>)> {
     let alone: Vec<Form> = columns.iter().map(form_of).collect();
     let proven = alone

@@ -1,5 +1,5 @@
-//! Writes a declaration out of what was guessed: each guess with its reason behind it, and at each
-//! place where a person must decide a comment that says so.
+//! Writes a declaration from guesses. A comment after each guess gives its reason, and a comment
+//! marks each place where the operator must decide.
 
 use super::draft::{Decision, Draft, Writer, one_line, rounded_down, rounded_up, rows};
 use super::fit::counted;
@@ -12,13 +12,13 @@ use super::vocabulary::GuessedWord;
 use crate::toml_text::quoted;
 use pubdata_core::pipeline::{EvidenceKind, Format};
 
-/// Rows of a bucket that fit into memory, and more than which a build is split.
+/// Number of rows of a bucket that fit into memory; builds with more rows are split.
 const ROWS_OF_A_BUCKET: u64 = 200_000;
 
-/// Words that a comment is written for in each table; the others are in the probe's list.
+/// Maximum number of words per table that get a comment; the probe lists the others.
 const MOST_WORDS: usize = 80;
 
-/// Writes the declaration, and lists what is open in it.
+/// Writes the declaration and lists its open decisions.
 pub(super) fn write(draft: &Draft<'_>) -> (String, Vec<Decision>) {
     let mut writer = Writer::default();
     head(&mut writer, draft);
@@ -37,7 +37,7 @@ fn head(writer: &mut Writer, draft: &Draft<'_>) {
     } else {
         format!("the first {} records", sample.records)
     };
-    writer.line(&format!("# Permits of {}. Written by `pubdata new` from {seen} of the file; `decide` marks what a person must say.", place.name));
+    writer.line(&format!("# Permits of {}. Written by `pubdata new` from {seen} of the file; `decide` marks open decisions.", place.name));
     writer.value("pipeline_id", &place.pipeline_id());
     writer.value("builder", "permit");
     writer.value("title", &format!("Building permits of {}", place.name));
@@ -47,7 +47,7 @@ fn head(writer: &mut Writer, draft: &Draft<'_>) {
             writer.decide(
                 "",
                 "publisher",
-                "who publishes the list, as the publisher writes its name",
+                "the publisher's name, as the publisher writes it",
             );
             writer.value("publisher", &place.name);
         }
@@ -74,13 +74,13 @@ fn head(writer: &mut Writer, draft: &Draft<'_>) {
     writer.decide(
         "",
         "cadence",
-        "how often the publisher renews the file: daily, weekly, monthly, quarterly or yearly",
+        "how often the publisher updates the file: daily, weekly, monthly, quarterly or yearly",
     );
     writer.value("cadence", "daily");
     writer.decide(
         "",
         "covers",
-        "covers = [\"…\"], the FIPS code of the area: a place's seven digits, a county's five; without it nobody is counted as reached",
+        "covers = [\"…\"], the FIPS code of the area: a place's seven digits, a county's five; without it no population is counted as reached",
     );
     if !draft.others.is_empty() {
         let others = draft.others.join("`, `");
@@ -159,7 +159,7 @@ fn source(writer: &mut Writer, draft: &Draft<'_>) {
     writer.line(&format!("min_bytes = {least}\nmax_bytes = {most}"));
 }
 
-/// What an address says that may be a part of the list only.
+/// Returns a question if the address may return only a part of the list.
 fn doubt_about_the_url(draft: &Draft<'_>) -> Option<String> {
     let records = draft.sample.records;
     let is_round = draft.sample.is_whole && records >= 1_000 && records.is_multiple_of(1_000);
@@ -233,7 +233,7 @@ fn columns(writer: &mut Writer, draft: &Draft<'_>) {
     for (ours, what) in [
         (
             "type",
-            "no column was found that says what kind of permit it is: map one, or set `only_type` under `[settings]`",
+            "no column with the kind of permit was found: map one, or set `only_type` under `[settings]`",
         ),
         ("status", "no column was found for the status"),
         ("issued_date", "no column was found for the day of issue"),
@@ -245,7 +245,7 @@ fn columns(writer: &mut Writer, draft: &Draft<'_>) {
     for mapped in &draft.guesses.mapped {
         let column = &draft.sample.columns[mapped.column];
         if mapped.ours == "permit_number" && column.counts().len() < column.filled() {
-            writer.decide("", "settings.keys", "some numbers stand on several rows: rows of one number that differ in more than dates and type are quarantined; `keys` or `merge` can say how they differ");
+            writer.decide("", "settings.keys", "some numbers occur in several rows: rows of one number that differ in more than dates and type are quarantined; `keys` or `merge` can say how they differ");
         }
         writer.line(&format!(
             "{} = [{}]  # {}",
@@ -286,8 +286,7 @@ fn expectations(writer: &mut Writer, draft: &Draft<'_>) {
         Some(&doubt),
     );
     if draft.has_contractor() {
-        // A person's name gives no party where the role is not known, and a part of the list may
-        // have none at all.
+        // A contact needs a known role, and a part of the list may have none at all.
         expectation(writer, "permit.contact", contacts / 2, None);
     }
 }
@@ -309,8 +308,8 @@ fn expectation(writer: &mut Writer, dataset_id: &str, rows: u64, doubt: Option<&
     writer.line("max_shrink_percent = 5.0\nmax_growth_percent = 20.0\nwarn_quarantined_percent = 0.1\nmax_quarantined_percent = 1.0");
 }
 
-/// Rows below which a build is not believed: four fifths of those that were seen, rounded down to a
-/// figure of one digit.
+/// Returns the minimum number of rows of a build: four fifths of the rows seen, rounded down to one
+/// digit.
 fn floor(rows: u64) -> u64 {
     rounded_down(rows * 4 / 5)
 }
@@ -357,12 +356,12 @@ fn settings(writer: &mut Writer, draft: &Draft<'_>) {
         writer.decide(
             "",
             "settings.parcel",
-            "what the number of the parcel is called: `pin`, `apn`, `folio`",
+            "the name of the parcel number: `pin`, `apn`, `folio`",
         );
         writer.line("parcel = { scheme = \"parcel\", columns = [\"parcel\"] }");
     }
     if draft.has_contractor() {
-        writer.line("\n# A company or a person, who may be the owner: only names that are surely not a person's are published.\n[[settings.contact]]");
+        writer.line("\n# A company or a person, possibly the owner: only names that are certainly not a person's are published.\n[[settings.contact]]");
         writer.line("prefix = \"contractor\"\nrole = \"contractor\"\nnames = \"organizations\"\nperson_role = \"unknown\"");
         if has("contractor_license_number") {
             writer.decide(
@@ -420,7 +419,7 @@ fn tables(writer: &mut Writer, draft: &Draft<'_>) {
     }
 }
 
-/// Whether the street line holds city, state and ZIP code too, where no column does.
+/// Returns true if the street line also contains city, state and ZIP code, and no column has them.
 pub(super) fn has_whole_addresses(sample: &Sample, guesses: &Guesses) -> bool {
     let is_whole = |text: &str| {
         let last = text.rsplit([',', ' ']).next().unwrap_or_default();

@@ -1,5 +1,5 @@
-//! What a declaration is written from, and the text that grows line by line, with the comments
-//! where a person must decide.
+//! Holds the input of a new declaration, and the text written line by line, with comments where the
+//! operator must decide.
 
 use std::fmt::Write;
 
@@ -13,16 +13,16 @@ use super::vocabulary::GuessedWord;
 use crate::toml_text::quoted;
 use pubdata_core::pipeline::EvidenceKind;
 
-/// Something that only a person can say.
+/// A decision that only the operator can make.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Decision {
     /// Key of the declaration, such as `source.columns.issued_date` or `settings.status`.
     pub key: String,
-    /// What is to be decided.
+    /// The question to decide.
     pub text: String,
 }
 
-/// Everything that a declaration is written from.
+/// All inputs of a new declaration.
 pub(super) struct Draft<'d> {
     pub(super) place: &'d Place,
     pub(super) sample: &'d Sample,
@@ -33,7 +33,7 @@ pub(super) struct Draft<'d> {
     /// `2026-11`.
     pub(super) month: &'d str,
     pub(super) url: &'d str,
-    /// Records of a page, where the list comes in pages.
+    /// Records of a page, if the list has pages.
     pub(super) page: Option<u64>,
     pub(super) publisher: Option<&'d str>,
     pub(super) licence: Option<&'d str>,
@@ -42,7 +42,7 @@ pub(super) struct Draft<'d> {
     pub(super) others: &'d [String],
 }
 
-/// A declaration being written, with what was left open in it.
+/// A declaration being written, with its open decisions.
 #[derive(Default)]
 pub(super) struct Writer {
     pub(super) text: String,
@@ -59,7 +59,7 @@ impl Writer {
         let _ = writeln!(self.text, "{key} = {}", quoted(value));
     }
 
-    /// A comment at the place where a person must decide.
+    /// Writes a comment where the operator must decide.
     pub(super) fn decide(&mut self, indent: &str, key: &str, text: &str) {
         let text = one_line(text);
         let _ = writeln!(self.text, "{indent}# decide: {text}");
@@ -71,7 +71,7 @@ impl Writer {
 }
 
 impl Draft<'_> {
-    /// Whether the list has parties whose names are read.
+    /// Returns true if the list has contractors whose names are read.
     pub(super) fn has_contractor(&self) -> bool {
         ["contractor_name", "contractor_business_name"]
             .iter()
@@ -79,7 +79,7 @@ impl Draft<'_> {
     }
 }
 
-/// Rows of the whole file, by its size where not all were seen.
+/// Returns the number of rows of the whole file, estimated from its size if not all were seen.
 pub(super) fn rows(sample: &Sample) -> u64 {
     match sample.total_bytes {
         Some(total) if !sample.is_whole => u64::try_from(
@@ -91,7 +91,7 @@ pub(super) fn rows(sample: &Sample) -> u64 {
     }
 }
 
-/// A number with one digit that is no zero.
+/// Rounds a number down to one significant digit.
 pub(super) fn rounded_down(number: u64) -> u64 {
     let unit = 10_u64.pow(number.checked_ilog10().unwrap_or(0));
     number / unit * unit
@@ -102,7 +102,7 @@ pub(super) fn rounded_up(number: u64) -> u64 {
     number.div_ceil(unit) * unit
 }
 
-/// A text as it can stand in a comment.
+/// Replaces characters of a text that a comment cannot contain.
 pub(super) fn one_line(text: &str) -> String {
     text.chars()
         .map(|character| {

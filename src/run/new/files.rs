@@ -1,5 +1,5 @@
-//! The files of a new list in a folder of declarations. Nothing that is there is written over
-//! unless a person says so.
+//! Writes the files of a new list to a folder of declarations. Existing files are overwritten only
+//! if forced.
 
 use std::path::{Path, PathBuf};
 
@@ -7,22 +7,22 @@ use super::place::Place;
 use pubdata_core::declared::DeclarationFiles;
 use pubdata_core::error::{Error, IoExt, Result};
 
-/// A folder that a new list is written to.
+/// A folder for a new list.
 pub(super) struct NewFiles {
     folder: PathBuf,
     declaration: String,
     case: String,
     title: String,
-    /// What is declared there already; what is built in where the folder is new.
+    /// The declarations in the folder; for a new folder, the built-in ones.
     pub(super) declared: DeclarationFiles,
     pub(super) is_new: bool,
 }
 
 impl NewFiles {
-    /// Looks at the folder, and refuses where the list's files are there.
+    /// Examines the folder, and refuses it if it has the list's files.
     ///
     /// # Errors
-    /// `Config`, for a folder that is none of declarations, or that has the list.
+    /// `Config` if the folder has no declarations, or already has the list.
     pub(super) fn prepare(folder: &Path, place: &Place, is_forced: bool) -> Result<Self> {
         let is_empty =
             || std::fs::read_dir(folder).is_ok_and(|mut entries| entries.next().is_none());
@@ -45,11 +45,11 @@ impl NewFiles {
             };
             let built_in = if is_new { " (it is built in)" } else { "" };
             return Err(Error::config(format!(
-                "{} is there already: {place_of}{built_in}",
+                "{} already exists: {place_of}{built_in}",
                 place.pipeline_id()
             ))
             .hint(format!(
-                "--name gives another list of {} a name of its own; --force writes over it",
+                "--name gives another list of {} its own name; --force overwrites this one",
                 place.jurisdiction
             )));
         }
@@ -63,8 +63,8 @@ impl NewFiles {
         })
     }
 
-    /// Writes declaration and fixture, and in a new folder everything that is built in. With the
-    /// names of the list's own files.
+    /// Writes declaration and fixture, and everything built in to a new folder. Returns the names
+    /// of the list's own files.
     ///
     /// # Errors
     /// `Store`, naming the file that cannot be written.

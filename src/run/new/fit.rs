@@ -1,14 +1,14 @@
-//! Whether the cells of a column can be what its name says. A name alone is not believed: a column
-//! that is read as something else gives wrong figures.
+//! Checks that the cells of a column agree with the meaning of its name. A name alone is not
+//! enough: a misread column gives wrong figures.
 
 use super::dates::Form;
 use super::sample::Column;
 use pubdata_build::normalise::{degrees, unscaled};
 
-/// Whether a cell is of a kind.
+/// Returns true if a cell is of a kind.
 type IsSuch<'c> = &'c dyn Fn(&str) -> bool;
 
-/// Our columns of days.
+/// Our columns of dates.
 pub(super) const DAYS: &[&str] = &[
     "applied_date",
     "issued_date",
@@ -17,7 +17,7 @@ pub(super) const DAYS: &[&str] = &[
     "status_date",
 ];
 
-/// Our columns of words that tables look up, or that are published as they are.
+/// Our columns of words that are looked up in tables or published unchanged.
 const CODES: &[&str] = &[
     "type",
     "type_raw",
@@ -31,10 +31,10 @@ const CODES: &[&str] = &[
     "property_class_raw",
 ];
 
-/// More different words than this are no codes.
+/// A column with more distinct words than this has no codes.
 const MOST_WORDS: usize = 500;
 
-/// Whether the guesser can tell what such a column must look like.
+/// Returns true if the cells of a column can be checked.
 pub(super) fn is_checked(ours: &str) -> bool {
     const OTHERS: &[&str] = &[
         "permit_number",
@@ -63,7 +63,7 @@ pub(super) fn is_checked(ours: &str) -> bool {
         || super::known::PIECES.contains(&ours)
 }
 
-/// What the cells say for it, or why they cannot be that.
+/// Returns the evidence of the cells for a column, or why they contradict it.
 pub(super) fn fit(
     ours: &str,
     column: &Column,
@@ -128,7 +128,7 @@ fn days(form: &Form) -> Result<String, String> {
     match form {
         Form::Days(form) => Ok(format!("days as {form}")),
         Form::Ambiguous(text) => Err(format!(
-            "nothing in it says whether `{text}` has the month or the day first; if it is the month, map it and add `month_day_year` to `dates`"
+            "its cells do not show if `{text}` has the month or the day first; if it is the month, map it and add `month_day_year` to `dates`"
         )),
         Form::DayFirst(text) => Err(format!("`{text}` has the day first, which is not read")),
         Form::Other | Form::Empty => Err("its cells are no days in a form that is read".to_owned()),
@@ -172,12 +172,12 @@ fn has_letter(text: &str) -> bool {
     text.chars().any(char::is_alphabetic)
 }
 
-/// Whether a column of ours has codes, which name nobody.
+/// Returns true if our column contains codes, which name no persons.
 pub(super) fn is_code(ours: &str) -> bool {
     CODES.contains(&ours)
 }
 
-/// `1 row`, `2 rows`.
+/// Formats a count: `1 row`, `2 rows`.
 pub(super) fn counted(number: usize, thing: &str) -> String {
     if number == 1 {
         format!("1 {thing}")

@@ -1,6 +1,6 @@
-//! A few rows in the publisher's layout for a fixture. Of the publisher's rows only words of codes,
-//! days, amounts, ZIP codes and the city's name are kept: numbers, addresses and coordinates are
-//! made up, persons are invented, and what is not read is empty.
+//! Writes a few rows in the publisher's layout for a fixture. It keeps only the publisher's codes,
+//! dates, amounts, ZIP codes and the city's name. Numbers, addresses, coordinates and persons are
+//! invented, and unread columns are empty.
 
 use super::fit::{DAYS, is_code};
 use super::guess::Guesses;
@@ -41,7 +41,7 @@ pub(super) fn rows(sample: &Sample, guesses: &Guesses, has_whole_addresses: bool
     }
 }
 
-/// Rows that show different statuses and types.
+/// Chooses rows with different statuses and types.
 fn chosen(sample: &Sample, guesses: &Guesses) -> Vec<usize> {
     let coded: Vec<usize> = ["status", "type"]
         .iter()
@@ -74,7 +74,7 @@ fn chosen(sample: &Sample, guesses: &Guesses) -> Vec<usize> {
     chosen
 }
 
-/// What stands in the place of a cell.
+/// Returns the replacement of a cell.
 fn invented(ours: &str, text: &str, place: usize, has_whole_addresses: bool) -> String {
     if text.is_empty() {
         return String::new();
@@ -100,7 +100,7 @@ fn invented(ours: &str, text: &str, place: usize, has_whole_addresses: bool) -> 
     }
 }
 
-/// A number of the same form that nobody has: zeros, and at their end the row.
+/// Invents a number of the same form: zeros, and the row number at the end.
 fn number(text: &str, place: usize) -> String {
     let digits = text.bytes().filter(u8::is_ascii_digit).count();
     let own = place.to_string();
@@ -118,7 +118,7 @@ fn number(text: &str, place: usize) -> String {
     text.chars().map(replaced).collect()
 }
 
-/// Coordinates with one decimal: a region, and no house.
+/// Reduces coordinates to one decimal, which identifies a region but no building.
 fn coarse(text: &str) -> String {
     let mut decimals: Option<usize> = None;
     let mut kept = String::new();
@@ -140,7 +140,7 @@ fn coarse(text: &str) -> String {
     kept
 }
 
-/// Whether a text has the form of an e-mail address or of a telephone number.
+/// Returns true if a text looks like an e-mail address or a telephone number.
 fn may_reach_a_person(text: &str) -> bool {
     text.contains('@') || text.bytes().filter(u8::is_ascii_digit).count() >= 7
 }
@@ -174,7 +174,7 @@ fn delimited(
         bytes.pop();
     }
     bytes.extend_from_slice(end.as_bytes());
-    // Columns without a usable name stand between the others.
+    // Columns without a usable name keep their position as empty cells.
     for row in rows {
         let cells: Vec<String> = sample
             .places
@@ -199,8 +199,8 @@ fn cell_of(text: &str, delimiter: char) -> String {
     }
 }
 
-/// A character that both encodings of one byte write alike stands as it is, any other as a question
-/// mark.
+/// Writes a character. In a one-byte encoding, characters that both encodings share are kept, and
+/// others become question marks.
 fn push(bytes: &mut Vec<u8>, character: char, encoding: Encoding) {
     if character.is_ascii() || matches!(encoding, Encoding::Utf8 | Encoding::Utf8OrWindows1252) {
         bytes.extend_from_slice(character.encode_utf8(&mut [0; 4]).as_bytes());
@@ -258,7 +258,7 @@ fn insert(
     }
 }
 
-/// Whether the publisher writes an attribute as a number.
+/// Returns true if the publisher writes an attribute as a number.
 fn is_number(sample: &Sample, published: &str) -> bool {
     let leaf = format!("\"{}\"", published.rsplit('.').next().unwrap_or(published));
     memchr::memmem::find_iter(&sample.bytes, leaf.as_bytes()).any(|start| {

@@ -1,6 +1,6 @@
-//! Guesses which of our columns a publisher's are, by what other lists do with a column of that
-//! name, by the name's words and by the cells. Where two could be meant, or the cells contradict,
-//! nothing is guessed and a person is asked.
+//! Guesses which publisher's columns are which of ours, from other lists' declarations, the words
+//! of the name, and the cells. If several columns qualify, or the cells contradict, the operator
+//! must decide.
 
 use std::collections::BTreeMap;
 
@@ -11,25 +11,25 @@ use super::names;
 use super::place::Place;
 use super::sample::{Column, Sample};
 
-/// A column that was guessed.
+/// A guessed column.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Mapped {
     pub(super) ours: String,
-    /// Place among the sample's columns.
+    /// Index among the sample's columns.
     pub(super) column: usize,
     pub(super) reason: String,
 }
 
-/// A column that a person must decide about.
+/// A column for the operator to decide.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Open {
     pub(super) column: usize,
-    /// What it could be.
+    /// The likely column of ours.
     pub(super) ours: Option<String>,
     pub(super) reason: String,
 }
 
-/// What the columns of a file are taken for.
+/// Guesses for the columns of a file.
 #[derive(Debug, Default)]
 pub(super) struct Guesses {
     pub(super) mapped: Vec<Mapped>,
@@ -45,20 +45,20 @@ impl Guesses {
     }
 }
 
-/// What speaks for a column being one of ours.
+/// Evidence for mapping a column to one of ours.
 struct Candidate {
     column: usize,
-    /// Lists that have it so, and whether its own words say so.
+    /// Number of lists that agree, and if the words of its name agree.
     lists: usize,
     is_by_words: bool,
-    /// Whether the publisher's own name says that its words are those of a standard, which it keeps
-    /// beside its own.
+    /// True if the publisher's name marks its words as those of a standard, kept beside the
+    /// original words.
     is_mapped: bool,
     reason: String,
 }
 
 impl Candidate {
-    /// How much speaks for it.
+    /// Returns the weight of the evidence.
     fn weight(&self) -> (bool, usize, bool) {
         (
             self.is_mapped && self.lists > 1,
@@ -68,7 +68,7 @@ impl Candidate {
     }
 }
 
-/// Guesses all columns of a sample. `given` are those that a person has named, by ours.
+/// Guesses all columns of a sample. `given` are the columns named by the operator, by our names.
 pub(super) fn guess(
     sample: &Sample,
     forms: &[(Form, Option<String>)],
@@ -137,7 +137,7 @@ pub(super) fn guess(
                 guesses.open.push(Open {
                     column: number,
                     ours: None,
-                    reason: "it has days, and nothing says which: one of ours, or none of them"
+                    reason: "it has dates of unknown meaning: one of our columns, or none of them"
                         .to_owned(),
                 });
             }
@@ -156,8 +156,8 @@ pub(super) fn guess(
     guesses
 }
 
-/// Whether cities and states are mostly those of the list: others are of owners' and contractors'
-/// addresses.
+/// Checks that most cities and states are those of the list. Others belong to addresses of owners
+/// and contractors.
 fn of_the_place(ours: &str, column: &Column, place: &Place) -> Result<(), String> {
     let (percent, own) = match ours {
         "city" if !place.is_county => (50, &place.name),
@@ -172,7 +172,8 @@ fn of_the_place(ours: &str, column: &Column, place: &Place) -> Result<(), String
     }
 }
 
-/// Whether a column surely has days: numbers are days only where the name says so.
+/// Returns true if a column certainly has dates; numbers count only if the name has the word
+/// `date`.
 fn holds_days(column: &Column, form: &Form) -> bool {
     let is_called_so = || {
         names::words(&column.published)
@@ -188,7 +189,7 @@ fn holds_days(column: &Column, form: &Form) -> bool {
     }
 }
 
-/// What a column's name says.
+/// Meaning of a column's name.
 enum Named {
     As {
         ours: String,
@@ -196,7 +197,7 @@ enum Named {
         is_by_words: bool,
         reason: String,
     },
-    /// One list alone has it so, or lists do not agree.
+    /// Only one list has this mapping, or lists disagree.
     Perhaps {
         ours: String,
         reason: String,
@@ -208,13 +209,13 @@ fn named(column: &Column, known: &Known) -> Named {
     let words = names::words(&column.published);
     let by_words = names::meaning(&words);
     let uses = known.uses(&column.published);
-    // A list that has it as ours and says so plainly must not be passed over because others leave
-    // theirs out.
+    // If a name equals one of ours, suggest it even if other lists ignore their columns of that
+    // name.
     let otherwise =
         || match by_words.filter(|ours| names::key(&column.published) == names::key(ours)) {
             Some(ours) => Named::Perhaps {
                 ours: ours.to_owned(),
-                reason: "it is called as ours is, and other lists leave theirs out".to_owned(),
+                reason: "it has the name of our column, but other lists ignore theirs".to_owned(),
             },
             None => Named::Nothing,
         };
@@ -225,7 +226,7 @@ fn named(column: &Column, known: &Known) -> Named {
             .filter(|(ours, _)| is_checked(ours))
             .collect();
         let most = ranked.first().map_or(0, |(_, lists)| lists.len());
-        // Of equals the one that the name's own words mean.
+        // Among equals, prefer the column that the words of the name mean.
         let best: Vec<_> = ranked
             .iter()
             .filter(|(_, lists)| lists.len() == most)
@@ -275,7 +276,7 @@ fn named(column: &Column, known: &Known) -> Named {
     }
 }
 
-/// Takes of several columns the one for which most speaks; none where two are equal.
+/// Chooses the column with the strongest evidence; none if two are equal.
 fn choose(sample: &Sample, ours: String, mut all: Vec<Candidate>, guesses: &mut Guesses) {
     let name = |candidate: &Candidate| sample.columns[candidate.column].name.clone();
     all.sort_by_key(|candidate| std::cmp::Reverse(candidate.weight()));
@@ -293,7 +294,7 @@ fn choose(sample: &Sample, ours: String, mut all: Vec<Candidate>, guesses: &mut 
             guesses.open.push(Open {
                 column: candidate.column,
                 ours: Some(ours.clone()),
-                reason: format!("{names} could each be it"),
+                reason: format!("{names} are equally likely"),
             });
         }
         return;
@@ -319,7 +320,7 @@ fn choose(sample: &Sample, ours: String, mut all: Vec<Candidate>, guesses: &mut 
             guesses.open.push(Open {
                 column: other.column,
                 ours: Some(ours.clone()),
-                reason: format!("`{taken}` was taken, for which more speaks"),
+                reason: format!("`{taken}` was chosen, which has stronger evidence"),
             });
         }
     }
@@ -330,7 +331,7 @@ fn choose(sample: &Sample, ours: String, mut all: Vec<Candidate>, guesses: &mut 
     });
 }
 
-/// Takes back what means nothing without another column, or beside it.
+/// Drops guesses that need another column or duplicate one.
 fn together(sample: &Sample, guesses: &mut Guesses) {
     let has = |guesses: &Guesses, ours: &str| guesses.of(ours).is_some();
     let is_half = has(guesses, "lat") != has(guesses, "lon");
@@ -367,15 +368,14 @@ fn together(sample: &Sample, guesses: &mut Guesses) {
         is_kept || mapped.reason.starts_with("given")
     });
     guesses.open.extend(open);
-    // A column that is taken for something else is no open question, and nor is one that many lists
-    // have as a party.
+    // A column mapped otherwise is no open question.
     let taken: Vec<usize> = guesses.mapped.iter().map(|mapped| mapped.column).collect();
     guesses
         .open
         .retain(|open| !taken.contains(&open.column) && open.column < sample.columns.len());
 }
 
-/// The forms of the days that are read, in the order in which they are tried.
+/// Returns the date formats of the mapped columns, in the order in which they are tried.
 pub(super) fn forms_read(guesses: &Guesses, forms: &[(Form, Option<String>)]) -> Vec<&'static str> {
     let read = guesses
         .mapped

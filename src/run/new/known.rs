@@ -1,13 +1,12 @@
-//! What the declarations of a kind say of other publishers' lists: which of our columns a name was
-//! mapped to, and which of our words a word. A guess is as good as the number of lists that agree
-//! with it.
+//! Collects the mappings of other publishers' lists of a kind: from column names to our columns,
+//! and from words to our words. The more lists agree, the better a guess is.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::names;
 use pubdata_core::pipeline::Declaration;
 
-/// Part of a street line that stands in columns of its own.
+/// Columns that hold parts of a street line.
 pub(super) const PIECES: &[&str] = &[
     "house_number",
     "predir",
@@ -16,18 +15,18 @@ pub(super) const PIECES: &[&str] = &[
     "postdir",
 ];
 
-/// The tables of settings in which words are looked up, which are columns of ours, too.
+/// The tables of settings in which words are looked up; they are columns of ours, too.
 pub(super) const TABLES: &[&str] = &["type", "status", "work_class", "property_class"];
 
-/// What the lists of a kind have taught.
+/// The mappings of all lists of a kind.
 #[derive(Debug, Default)]
 pub(super) struct Known {
     columns: BTreeMap<String, Uses>,
-    /// By table and word in lower case, which of our words which lists have for it.
+    /// Lists by our word, by table and publisher's word in lower case.
     words: BTreeMap<(&'static str, String), BTreeMap<String, BTreeSet<String>>>,
 }
 
-/// What lists do with a column of one name.
+/// Uses of a column name in other lists.
 #[derive(Debug, Default)]
 pub(super) struct Uses {
     /// The lists by our column.
@@ -37,7 +36,8 @@ pub(super) struct Uses {
 }
 
 impl Uses {
-    /// Our columns that a name was mapped to, the most frequent first, each with its lists.
+    /// Returns our columns to which a name was mapped, the most frequent first, each with its
+    /// lists.
     pub(super) fn ranked(&self) -> Vec<(&str, &BTreeSet<String>)> {
         let mut ranked: Vec<_> = self
             .by_column
@@ -54,7 +54,7 @@ impl Uses {
 }
 
 impl Known {
-    /// Learns from the declarations of a builder.
+    /// Collects the mappings of a builder's declarations.
     pub(super) fn of<'d>(
         declarations: impl Iterator<Item = &'d Declaration>,
         builder: &str,
@@ -114,13 +114,13 @@ impl Known {
         }
     }
 
-    /// What lists do with a column of that name.
+    /// Returns the uses of a column name in other lists.
     pub(super) fn uses(&self, published: &str) -> Option<&Uses> {
         self.columns.get(&names::key(published))
     }
 
-    /// Our word for a publisher's, where all lists that have it agree, with their number and one of
-    /// them.
+    /// Returns our word for a publisher's word if all lists with it agree, with the number of lists
+    /// and one of them.
     pub(super) fn word(&self, table: &'static str, word: &str) -> Option<(&str, usize, &str)> {
         let ours = self.words.get(&(table, compared(word)))?;
         let mut all = ours.iter();
@@ -131,8 +131,8 @@ impl Known {
             .then_some((value.as_str(), lists.len(), one.as_str()))
     }
 
-    /// The words that lists have for a publisher's word, where they do not agree: `active (3
-    /// lists), in_review (permit.x)`.
+    /// Describes the mappings of a publisher's word if lists disagree: `active (3 lists), in_review
+    /// (permit.x)`.
     pub(super) fn disagreement(&self, table: &'static str, word: &str) -> Option<String> {
         let ours = self
             .words
@@ -149,7 +149,7 @@ impl Known {
     }
 }
 
-/// `permit.boise`, or `4 lists such as permit.boise`.
+/// Formats lists: `permit.boise`, or `4 lists such as permit.boise`.
 pub(super) fn lists_of(lists: &BTreeSet<String>) -> String {
     match (lists.len(), lists.first()) {
         (1, Some(one)) => one.clone(),
@@ -158,7 +158,7 @@ pub(super) fn lists_of(lists: &BTreeSet<String>) -> String {
     }
 }
 
-/// A word as the builder compares it: lower case, with single blanks.
+/// Normalises a word as the builder does: lower case, with single blanks.
 pub(super) fn compared(word: &str) -> String {
     word.split_whitespace()
         .collect::<Vec<_>>()
@@ -166,8 +166,8 @@ pub(super) fn compared(word: &str) -> String {
         .to_lowercase()
 }
 
-/// What a list's own name for a column stands for: a part of the street line, the value of the
-/// work, a party's name. None where it serves that list only.
+/// Returns the common meaning of a list's own column name: a part of the street line, the value of
+/// the work, a contractor's name. Returns none if the name has meaning in that list only.
 pub(super) fn role(declaration: &Declaration, ours: &str) -> Option<String> {
     let settings = &declaration.settings;
     let list = |key: &str| {
@@ -221,7 +221,7 @@ pub(super) fn role(declaration: &Declaration, ours: &str) -> Option<String> {
     (!PIECES.contains(&ours)).then(|| ours.to_owned())
 }
 
-/// Which part of the street line a column is, by its name and by where it stands.
+/// Returns the part of the street line that a column holds, by its name and position.
 fn piece(pieces: &[&str], place: usize) -> &'static str {
     let is_name = |piece: &&str| {
         piece.starts_with("street")

@@ -1,5 +1,5 @@
-//! Finds the layout of a file from its beginning: delimited text or JSON records, the delimiter,
-//! the encoding, where the records stand.
+//! Detects the layout of a file from its beginning: delimited text or JSON records, the delimiter,
+//! the encoding, and the location of the records.
 
 use crate::toml_text::quoted;
 use pubdata_build::decode;
@@ -9,7 +9,7 @@ use pubdata_fetch as fetch;
 
 const DELIMITERS: [u8; 4] = *b",;\t|";
 
-/// Where services put the records of a document.
+/// Paths at which services put the records of a document.
 const PATHS: [&str; 7] = [
     "features",
     "result.records",
@@ -20,14 +20,14 @@ const PATHS: [&str; 7] = [
     "value",
 ];
 
-/// Finds how a file is to be read, with names as the publisher writes them.
+/// Detects the format of a file, with names as the publisher writes them.
 ///
 /// # Errors
-/// `Format`, when it is no table of a kind that can be declared without looking further.
+/// `Format` if the file is no table, or its format must be declared manually.
 pub(super) fn layout(bytes: &[u8], is_whole: bool) -> Result<Format> {
     let not_a_table =
         |what: &str, hint: &str| Err(Error::format(format!("the file is {what}")).hint(hint));
-    let by_hand = "docs/DECLARATIONS.md says how such a file is declared by hand";
+    let by_hand = "docs/DECLARATIONS.md describes how to declare such a file manually";
     let text = bytes
         .strip_prefix(b"\xef\xbb\xbf")
         .unwrap_or(bytes)
@@ -40,11 +40,11 @@ pub(super) fn layout(bytes: &[u8], is_whole: bool) -> Result<Format> {
         ),
         [0x1f, 0x8b, ..] => not_a_table(
             "packed with gzip",
-            "unpack it and give it as --file; what a run reads is not packed so",
+            "unpack it and give it as --file; runs read unpacked files only",
         ),
         [0xff, 0xfe, ..] | [0xfe, 0xff, ..] => not_a_table(
             "UTF-16 text",
-            "no such encoding is read: the publisher may have the list in another form",
+            "this encoding is not supported: the publisher may have the list in another form",
         ),
         _ if fetch::is_html(text) => not_a_table(
             "a web page",
@@ -63,7 +63,7 @@ fn json(text: &[u8], is_whole: bool) -> Result<Format> {
     };
     let has_objects = |format: &Format| {
         let first = decode::excerpt(format, text, is_whole, 1).filter(|(_, records)| *records > 0);
-        // Arrays of arrays begin so, too.
+        // Arrays of arrays begin with the same characters.
         first.is_some_and(|(bytes, _)| {
             let inner = bytes
                 .iter()
@@ -78,8 +78,8 @@ fn json(text: &[u8], is_whole: bool) -> Result<Format> {
         PATHS.iter().map(|path| of(Some(path))).collect()
     };
     candidates.into_iter().find(has_objects).ok_or_else(|| {
-        Error::format("the file is JSON without a list of records where services put one").hint(format!(
-            "a list of objects is read at the top or under `{}`; a list elsewhere is declared by hand (`records` in docs/DECLARATIONS.md)",
+        Error::format("the file is JSON without a list of records in a known place").hint(format!(
+            "a list of objects is read at the top or under `{}`; declare a list elsewhere manually (`records` in docs/DECLARATIONS.md)",
             PATHS.join("`, `")
         ))
     })
@@ -95,7 +95,7 @@ fn delimited(text: &[u8], is_whole: bool) -> Result<Format> {
         .unwrap_or((0, b','));
     if count == 0 {
         return Err(Error::format("the first line of the file has one column, or names columns in a way that is not known")
-            .hint("a file with a preamble or of fixed width is declared by hand: `header_start` and `fixed_width` in docs/DECLARATIONS.md"));
+            .hint("declare a file with a preamble or of fixed width manually: `header_start` and `fixed_width` in docs/DECLARATIONS.md"));
     }
     let cells = header
         .split(|byte| *byte == delimiter)
@@ -105,7 +105,7 @@ fn delimited(text: &[u8], is_whole: bool) -> Result<Format> {
     };
     if cells.filter(is_datum).count() * 4 > count + 1 {
         return Err(Error::format("the first line of the file looks like a record and not like names of columns")
-            .hint("name the columns of a file without a header line by hand: `header` in docs/DECLARATIONS.md"));
+            .hint("if the file has no header line, declare the column names manually: `header` in docs/DECLARATIONS.md"));
     }
     Ok(Format::Delimited {
         delimiters: vec![char::from(delimiter)],
@@ -131,11 +131,11 @@ fn outside_quotes(line: &[u8], delimiter: u8) -> usize {
     count
 }
 
-/// UTF-8 where all lines are, windows-1252 where no line that is not ASCII is, and the mixture
-/// where some are.
+/// Returns UTF-8 if all non-ASCII lines are valid UTF-8, windows-1252 if none is, and the mixed
+/// encoding otherwise.
 fn encoding(text: &[u8], is_whole: bool) -> Encoding {
     let mut lines: Vec<&[u8]> = text.split(|byte| *byte == b'\n').collect();
-    // The last line of a part may end inside a character.
+    // The last line of an excerpt may end inside a character.
     if !is_whole {
         lines.pop();
     }
@@ -150,7 +150,7 @@ fn encoding(text: &[u8], is_whole: bool) -> Encoding {
     }
 }
 
-/// The same with names in the form in which declarations write them.
+/// Returns the format with normalised names, as declarations write them.
 pub(super) fn with_normalized_names(format: &Format) -> Format {
     let mut format = format.clone();
     if let Format::Delimited {
@@ -165,7 +165,7 @@ pub(super) fn with_normalized_names(format: &Format) -> Format {
     format
 }
 
-/// The format as a declaration has it.
+/// Formats the format as TOML for a declaration.
 pub(super) fn as_toml(format: &Format) -> String {
     let named = |is_normalized: &bool| {
         if *is_normalized {

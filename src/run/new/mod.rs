@@ -1,7 +1,7 @@
-//! Writes the declaration of a list that is new: takes the first records of its file, guesses
-//! columns, days and words by what other lists of the kind do and by the cells, tries the
-//! declaration on those records as a probe does, and lists what a person must decide. What is not
-//! sure is not guessed.
+//! Writes the declaration of a new list. Reads the first records of its file and guesses columns,
+//! dates and words from other lists of the kind and from the cells. Tries the declaration on those
+//! records, as a probe does, and lists what the operator must decide. Uncertain values are not
+//! guessed.
 
 mod address;
 mod dates;
@@ -49,64 +49,64 @@ use pubdata_core::pipeline::{Declaration, Declarations, EvidenceKind, normalized
 use pubdata_fetch::{FetchSettings, Fetcher, mirror_path};
 use pubdata_store::{Snapshots, TemporaryHome};
 
-/// The kinds of lists that can be begun so, by the name of their builder.
+/// Supported kinds of lists, by the name of their builder.
 const KINDS: [&str; 1] = ["permit"];
 
-/// What a person says of a list that is new.
+/// Options for a new list.
 pub struct NewSettings {
     /// `permit`.
     pub kind: String,
     /// `us-co-denver`.
     pub jurisdiction: String,
-    /// Name of the list where it is not the jurisdiction's.
+    /// Name of the list, if it differs from the jurisdiction's.
     pub name: Option<String>,
-    /// Where the publisher has the file.
+    /// Address of the publisher's file.
     pub url: String,
-    /// A file of this machine, which is looked at in place of the publisher's.
+    /// A local file to use in place of the publisher's.
     pub file: Option<PathBuf>,
-    /// Columns that the person knows: ours, and the publisher's name.
+    /// Columns given by the operator: our name, and the publisher's name.
     pub columns: BTreeMap<String, String>,
-    /// Whether dates with slashes have the month first where nothing in the file says so.
+    /// True if dates with slashes have the month first unless the file proves otherwise.
     pub is_month_first: bool,
     pub publisher: Option<String>,
     pub licence: Option<String>,
     pub homepage: Option<String>,
-    /// The folder of declarations. One that is not there is filled with those that are built in.
+    /// The folder of declarations. A missing folder is created with all built-in declarations.
     pub folder: PathBuf,
-    /// Whether files that are there are written over.
+    /// True if existing files are overwritten.
     pub is_forced: bool,
     pub fetch: FetchSettings,
 }
 
-/// A column that was guessed, for people and machines.
+/// A guessed column.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct GuessedColumn {
     /// Our name.
     pub ours: String,
     /// As the publisher writes it.
     pub published: String,
-    /// Why.
+    /// Reason for the guess.
     pub reason: String,
 }
 
-/// What was found in a list's file and written: `pubdata new`.
+/// Findings about a list's file, and the files written for it: `pubdata new`.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct NewReport {
-    /// The pipeline that was declared.
+    /// The declared pipeline.
     pub pipeline_id: String,
     /// Folder for --declarations.
     pub folder: PathBuf,
-    /// Files that were written, below the folder; the declaration first.
+    /// Written files, below the folder; the declaration first.
     pub files: Vec<String>,
-    /// Whether the folder was made, with all declarations that are built in.
+    /// True if the folder was created, with all built-in declarations.
     pub is_new_folder: bool,
     /// A mirror of the fixture's rows.
     pub fixture: PathBuf,
-    /// Records that were looked at.
+    /// Number of records examined.
     pub records: u64,
-    /// Whether all records of the file were seen.
+    /// True if these are all records of the file.
     pub is_whole: bool,
-    /// What the layout is known from.
+    /// Evidence of the layout.
     pub evidence: EvidenceKind,
     /// Columns that were guessed or given.
     pub columns: Vec<GuessedColumn>,
@@ -114,18 +114,18 @@ pub struct NewReport {
     pub ignored: usize,
     /// The publisher's words in coded columns.
     pub words: Vec<GuessedWord>,
-    /// What a person must decide.
+    /// Open decisions for the operator.
     pub decisions: Vec<Decision>,
-    /// What a run would make of these records.
+    /// Predicted result of a run on these records.
     pub trial: Trial,
 }
 
-/// Begins a list: looks at its file and writes declaration and fixture.
+/// Creates a list: examines its file and writes declaration and fixture.
 ///
 /// # Errors
-/// `Config`, for a kind or a jurisdiction that is none, for files that are there already, and where
-/// the number or the address of a permit is in no column; `Fetch`, when the file is not to be had;
-/// `Format`, when it is no table; `Store`, when the files cannot be written.
+/// `Config` for an unknown kind or invalid jurisdiction, for existing files, and if no column has
+/// the number or the address of a permit. `Fetch` if the file is unavailable; `Format` if it is no
+/// table; `Store` if files cannot be written.
 pub async fn new_list(settings: &NewSettings, observer: &SharedObserver) -> Result<NewReport> {
     check_kind(&settings.kind)?;
     let place = Place::of(&settings.jurisdiction, settings.name.as_deref())?;
@@ -218,8 +218,8 @@ pub async fn new_list(settings: &NewSettings, observer: &SharedObserver) -> Resu
     })
 }
 
-/// The declarations that guesses are learned from: those of the folder and those that are built in,
-/// without the list's own.
+/// Returns the declarations from which guesses are learned: those of the folder and the built-in
+/// ones, without the list's own.
 fn teachers<'d>(
     folder: &'d Declarations,
     built_in: &'d Declarations,
@@ -254,7 +254,7 @@ fn check_kind(kind: &str) -> Result<()> {
     Err(Error::config(message).hint(hint))
 }
 
-/// The forms of all columns' days, with what the person says of those that could be two.
+/// Returns the date formats of all columns; the operator's choice decides ambiguous ones.
 fn forms(sample: &Sample, is_month_first: bool) -> Vec<(Form, Option<String>)> {
     let told = |(form, proof): (Form, Option<String>)| match form {
         Form::Ambiguous(_) if is_month_first => (Form::Days("month_day_year"), None),
@@ -266,7 +266,7 @@ fn forms(sample: &Sample, is_month_first: bool) -> Vec<(Form, Option<String>)> {
         .collect()
 }
 
-/// The columns that the person has named.
+/// Returns the columns named by the operator.
 fn given(sample: &Sample, columns: &BTreeMap<String, String>) -> Result<BTreeMap<String, usize>> {
     let mut given = BTreeMap::new();
     for (ours, theirs) in columns {
@@ -297,7 +297,7 @@ fn given(sample: &Sample, columns: &BTreeMap<String, String>) -> Result<BTreeMap
     Ok(given)
 }
 
-/// A permit has a number and a place; a declaration without them is none.
+/// Refuses a file without a permit number or an address, which a declaration requires.
 fn refuse_without_what_is_needed(sample: &Sample, guesses: &Guesses) -> Result<()> {
     let names: Vec<&str> = sample
         .columns
@@ -342,7 +342,7 @@ fn refuse_without_what_is_needed(sample: &Sample, guesses: &Guesses) -> Result<(
     Ok(())
 }
 
-/// Other lists of the same jurisdiction.
+/// Returns other lists of the same jurisdiction.
 fn others(declarations: &Declarations, place: &Place) -> Vec<String> {
     let is_of_it = |settings: &toml::Table| {
         let id = settings

@@ -1,9 +1,9 @@
-//! What a column's name says by its words alone: `PermitNum` and `permit_no` are one name, and a
-//! name all of whose words are known has a meaning.
+//! Derives the meaning of a column's name from its words. `PermitNum` and `permit_no` are one name,
+//! and a name has a meaning if all of its words are known.
 
 use pubdata_core::pipeline::normalized_name;
 
-/// Words of names with their shorter forms, of which the first stands for all.
+/// Words in names with their variants; the first represents all of them.
 const WORDS: &[&[&str]] = &[
     &["number", "num", "no", "nbr", "nr", "numb"],
     &["date", "dt", "day", "datetime"],
@@ -36,7 +36,7 @@ const WORDS: &[&[&str]] = &[
     &["street", "st"],
 ];
 
-/// Other words of which names are put together, for finding where one ends and the next begins.
+/// Other words used in names, needed to split compound names.
 #[rustfmt::skip]
 const OTHERS: &[&str] = &[
     "permit", "record", "case", "class", "mapped", "work", "job", "project", "cost", "total", "city", "state", "county", "site", "property", "location", "filed",
@@ -44,8 +44,8 @@ const OTHERS: &[&str] = &[
     "dwelling", "housing", "paid", "full", "building", "floor", "area", "of", "the", "in", "raw", "pin", "apn", "id",
 ];
 
-/// A column's name in its words: `AppliedDate`, `applied_date` and `application dt` are `applied`,
-/// `date`. Names of objects that only hold the attributes of a record are left out.
+/// Splits a column's name into words: `AppliedDate`, `applied_date` and `application dt` are
+/// `applied`, `date`. Omits the names of objects that only contain a record's attributes.
 pub(super) fn words(published: &str) -> Vec<String> {
     let mut spaced = String::with_capacity(published.len() + 8);
     let mut before = ' ';
@@ -75,7 +75,7 @@ pub(super) fn words(published: &str) -> Vec<String> {
         .collect()
 }
 
-/// A column's name as it is compared with others.
+/// Returns a column's name in the form used for comparisons.
 pub(super) fn key(published: &str) -> String {
     words(published).concat()
 }
@@ -91,14 +91,15 @@ fn is_known(word: &str) -> bool {
     OTHERS.contains(&word) || WORDS.iter().any(|forms| forms.contains(&word))
 }
 
-/// The fewest known words that a text is put together from; the text itself where it is not.
+/// Splits a text into the smallest number of known words; returns the text itself if this is
+/// impossible.
 fn split(text: &str) -> Vec<String> {
-    // The fewest words of each beginning of the text, by its length.
+    // Best split of each prefix of the text, by its length.
     let mut best: Vec<Option<Vec<String>>> = vec![None; text.len() + 1];
     best[0] = Some(Vec::new());
     for end in (1..=text.len()).filter(|end| text.is_char_boundary(*end)) {
         for start in (0..end).filter(|start| text.is_char_boundary(*start)) {
-            // Two letters mean something only by themselves.
+            // Two letters are a word only if they are the whole text.
             let is_word =
                 (end - start > 2 || end - start == text.len()) && is_known(&text[start..end]);
             let Some(known) = best[start].as_ref().filter(|_| is_word) else {
@@ -119,8 +120,8 @@ fn split(text: &str) -> Vec<String> {
         .unwrap_or_else(|| vec![text.to_owned()])
 }
 
-/// What makes a name that of one of our columns: of each group one word, and no word beside them
-/// and those that add nothing.
+/// Rule that maps a name to one of our columns: one word of each group, and no other words except
+/// those of `beside`.
 struct Meaning {
     ours: &'static str,
     groups: &'static [&'static [&'static str]],
@@ -174,7 +175,7 @@ impl Meaning {
     }
 }
 
-/// Our column that a name means by its words; none where they mean none, or several.
+/// Returns our column that the words of a name mean; none if they mean none or several.
 pub(super) fn meaning(words: &[String]) -> Option<&'static str> {
     let mut found = MEANINGS
         .iter()
@@ -185,7 +186,7 @@ pub(super) fn meaning(words: &[String]) -> Option<&'static str> {
         .filter(|first| found.all(|other| other == *first))
 }
 
-/// Our columns whose own names mean them.
+/// Returns our columns whose own names mean them.
 #[cfg(test)]
 pub(super) fn called_as_ours() -> Vec<&'static str> {
     let mut names: Vec<&'static str> = MEANINGS
@@ -197,7 +198,7 @@ pub(super) fn called_as_ours() -> Vec<&'static str> {
     names
 }
 
-/// Whether a name has one of the words by which our column is known.
+/// Returns true if a name has one of the words that characterise our column.
 pub(super) fn is_akin(words: &[String], ours: &str) -> bool {
     let of_ours = MEANINGS.iter().filter(|meaning| meaning.ours == ours);
     of_ours.flat_map(|meaning| meaning.groups).any(|group| {
@@ -207,7 +208,7 @@ pub(super) fn is_akin(words: &[String], ours: &str) -> bool {
     })
 }
 
-/// Whether a name says that the column may name a person, or how to reach one.
+/// Returns true if a name suggests that the column contains names or contact details of persons.
 pub(super) fn may_be_of_a_person(words: &[String]) -> bool {
     const OF_PERSONS: &[&str] = &[
         "name",

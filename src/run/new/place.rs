@@ -1,4 +1,4 @@
-//! Whose list it is: `us-co-denver` is Denver in Colorado, and its list `permit.denver`.
+//! Parses jurisdictions: `us-co-denver` is Denver in Colorado, and its list is `permit.denver`.
 
 use pubdata_core::error::{Error, Result};
 
@@ -16,10 +16,10 @@ pub(super) struct Place {
 }
 
 impl Place {
-    /// Reads a jurisdiction; `list` is the name of the list where it is not the jurisdiction's.
+    /// Parses a jurisdiction; `list` is the name of the list if it differs from the jurisdiction's.
     ///
     /// # Errors
-    /// `Config`, when it is not of the form.
+    /// `Config` if the form is invalid.
     pub(super) fn of(jurisdiction: &str, list: Option<&str>) -> Result<Self> {
         let is_word = |text: &str| {
             !text.is_empty()
@@ -60,12 +60,12 @@ impl Place {
         format!("permit.{}", self.list)
     }
 
-    /// The declaration's file, below the folder of declarations.
+    /// Returns the path of the declaration, below the folder of declarations.
     pub(super) fn declaration_file(&self) -> String {
         format!("pipelines/permit/{}.toml", self.list)
     }
 
-    /// The folder of the fixture's case.
+    /// Returns the folder of the fixture's case.
     pub(super) fn case(&self) -> String {
         format!("fixtures/permit/{}/basic", self.list)
     }

@@ -1,4 +1,5 @@
-//! The first whole records of a file, with every column as text and what can be said of its cells.
+//! Reads the first whole records of a file, with every column as text, and answers questions about
+//! its cells.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -10,25 +11,25 @@ use pubdata_core::pipeline::Format;
 use pubdata_fetch::{Fetcher, Head, Piece, Request, mirror_path};
 use pubdata_store::TemporaryHome;
 
-/// Bytes that are asked for of a file.
+/// Number of bytes requested of a file.
 const HEAD_BYTES: u64 = 4 << 20;
 
-/// Records that are looked at, at most.
+/// Maximum number of records examined.
 const MOST_RECORDS: usize = 20_000;
 
 /// Beginning of a file.
 pub(super) struct Sample {
     pub(super) format: Format,
-    /// The whole records at the file's beginning, as a file of their own.
+    /// The whole records at the beginning of the file, as a separate file.
     pub(super) bytes: Vec<u8>,
     pub(super) records: u64,
-    /// Size of the whole file, where it is known.
+    /// Size of the whole file, if it is known.
     pub(super) total_bytes: Option<u64>,
     pub(super) is_whole: bool,
     pub(super) columns: Vec<Column>,
-    /// Names that several columns have, or that are empty: nothing can be read under them.
+    /// Names that are empty or shared by several columns: these columns cannot be read.
     pub(super) unusable: Vec<String>,
-    /// The columns in the file's order, unusable ones among them.
+    /// The columns in the file's order, including unusable ones.
     pub(super) places: Vec<Option<usize>>,
 }
 
@@ -42,7 +43,7 @@ pub(super) struct Column {
 }
 
 impl Column {
-    /// The cells that are not empty.
+    /// Returns the cells that are not empty.
     pub(super) fn texts(&self) -> impl Iterator<Item = &str> {
         self.cells
             .iter()
@@ -55,7 +56,7 @@ impl Column {
         self.texts().count()
     }
 
-    /// The distinct texts with the number of rows that have them, the most frequent first.
+    /// Returns the distinct texts with their numbers of rows, the most frequent first.
     pub(super) fn counts(&self) -> Vec<(&str, usize)> {
         let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
         self.texts()
@@ -65,24 +66,24 @@ impl Column {
         counts
     }
 
-    /// Whether of the cells that are not empty at least so many of a hundred are such.
+    /// Returns true if at least this percentage of the cells that are not empty match.
     pub(super) fn is_mostly(&self, percent: usize, is_such: impl Fn(&str) -> bool) -> bool {
         let such = self.texts().filter(|text| is_such(text)).count();
         such > 0 && such * 100 >= self.filled() * percent
     }
 }
 
-/// Beginning of a file as it came.
+/// Beginning of a file as received.
 pub(super) struct Beginning {
     bytes: Vec<u8>,
     total_bytes: Option<u64>,
     is_whole: bool,
 }
 
-/// Reads the beginning of a file of this machine.
+/// Reads the beginning of a local file.
 ///
 /// # Errors
-/// `Config`, when there is no such file; `Store`, when it cannot be read.
+/// `Config` if the file does not exist; `Store` if it cannot be read.
 pub(super) fn of_file(path: &Path) -> Result<Beginning> {
     use std::io::Read;
     if !path.is_file() {
@@ -104,17 +105,17 @@ pub(super) fn of_file(path: &Path) -> Result<Beginning> {
     })
 }
 
-/// Asks a publisher, or who stands in for it, for the beginning of a file.
+/// Fetches the beginning of a file from a publisher or its mirror.
 ///
 /// # Errors
-/// `Fetch`, when it is not to be had; `Config`, for an address that cannot be asked.
+/// `Fetch` if it is unavailable; `Config` for an address that cannot be requested.
 pub(super) async fn of_publisher(fetcher: &Fetcher, request: &Request) -> Result<Beginning> {
     let url = pubdata_fetch::recorded_url(&request.url)?;
     let head = fetcher.head(request, Piece::Start(HEAD_BYTES)).await?;
     let is_whole = head.is_whole();
     let refused = |message: &str, hint: Option<String>| {
         let hint = hint.unwrap_or_else(|| {
-            "open it in a browser; what it gives to a person, give as --file FILE".to_owned()
+            "open it in a browser, download the file, and give it as --file FILE".to_owned()
         });
         Err(Error::fetch(format!("{url}: {message}")).hint(hint))
     };
@@ -148,11 +149,11 @@ pub(super) async fn of_publisher(fetcher: &Fetcher, request: &Request) -> Result
     }
 }
 
-/// Takes the whole records of a beginning apart. They are put on the mirror at a place, from which
-/// they are read.
+/// Splits a beginning into whole records. They are written to the mirror at `place` and read from
+/// there.
 ///
 /// # Errors
-/// `Format`, when it is no table, or has not one whole record.
+/// `Format` if it is no table or has no whole record.
 pub(super) fn taken_apart(
     beginning: Beginning,
     temporary: &TemporaryHome,
@@ -193,7 +194,7 @@ pub(super) fn taken_apart(
         .iter()
         .map(|name| pubdata_core::pipeline::normalized_name(name))
         .collect();
-    // Two names that are one in normalized form are told apart as they are written.
+    // If two names have the same normalised form, keeps the names as written.
     let format = if has_repeats(&normalized) {
         published.clone()
     } else {

@@ -1,5 +1,5 @@
-//! The guesses against what persons have declared: each city's own rows, guessed by what all the
-//! others teach.
+//! Compares the guesses with reviewed declarations: the rows of each city, guessed from the
+//! declarations of all others.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -12,14 +12,14 @@ use pubdata_core::declared::DeclarationFiles;
 use pubdata_core::pipeline::{Declaration, Declarations, Format, normalized_name};
 use pubdata_store::TemporaryHome;
 
-/// How the guesses of one list compare with its declaration, by column of the file.
+/// Agreement of one list's guesses with its declaration, by column of the file.
 #[derive(Debug, Default, Clone, Copy)]
 struct Agreement {
-    /// Read as declared, or as nothing where that is declared.
+    /// Read as declared, or ignored as declared.
     same: usize,
-    /// Declared, and left to a person.
+    /// Declared, but left to the operator.
     left_open: usize,
-    /// Read as something else than declared, or although it is not.
+    /// Read otherwise than declared, or although it is not declared.
     other: usize,
 }
 
@@ -67,7 +67,7 @@ fn guessed(
         .values()
         .filter(|other| jurisdiction(other) != jurisdiction(declaration));
     let forms = dates::forms(&sample.columns);
-    // A state's list has no city of its own.
+    // A state's list has no single city.
     let place = Place::of(jurisdiction(declaration).unwrap_or_default(), None)
         .or_else(|_| Place::of("us-nj-every_county", None))
         .unwrap();
@@ -81,7 +81,7 @@ fn guessed(
     (sample, guesses)
 }
 
-/// Compares column by column. `told` gets a line for each that is another.
+/// Compares column by column. `told` gets a line for each difference.
 fn compared(
     declaration: &Declaration,
     sample: &sample::Sample,
@@ -167,7 +167,7 @@ fn guesses_agree_with_what_persons_have_declared() {
 #[test]
 fn a_column_called_as_ours_is_never_passed_over() {
     let all = Declarations::load(DeclarationFiles::built_in()).unwrap();
-    // A piece of an address means nothing without the others.
+    // A part of an address means nothing without the others.
     let ours: Vec<_> = super::names::called_as_ours()
         .into_iter()
         .filter(|ours| !known::PIECES.contains(ours))

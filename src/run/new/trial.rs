@@ -1,4 +1,4 @@
-//! Tries a declaration on the records that were seen: checked as `pubdata check` does, and run as a
+//! Tries a declaration on the sampled records: checks it as `pubdata check` does and runs it as a
 //! probe does.
 
 use std::collections::BTreeMap;
@@ -18,19 +18,19 @@ use pubdata_core::pipeline::Declarations;
 use pubdata_fetch::FetchSettings;
 use pubdata_store::TemporaryHome;
 
-/// What the declaration gives on the records that were seen.
+/// Result of the declaration on the sampled records.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct Trial {
-    /// How a run would report it.
+    /// Outcome that a run would report.
     #[schemars(with = "End")]
     pub outcome: &'static str,
-    /// Why.
+    /// Reasons for the outcome.
     pub reasons: Vec<String>,
     /// Rows of each dataset.
     pub rows: BTreeMap<String, u64>,
 }
 
-/// Runs the declaration on the records that were seen, as a probe does.
+/// Runs the declaration on the sampled records, as a probe does.
 pub(super) async fn try_out(
     files: &DeclarationFiles,
     place: &Place,
@@ -50,7 +50,7 @@ pub(super) async fn try_out(
         return Err(Error::config(format!(
             "the declaration that was written is not valid: {fault}"
         ))
-        .hint("name the columns with --column, or declare the list by hand"));
+        .hint("name the columns with --column, or declare the list manually"));
     }
     let on_samples = FetchSettings {
         mirrors: vec![temporary.mirror().display().to_string()],

@@ -1,5 +1,5 @@
-//! Our words for a publisher's words, where other lists agree about them. A word that one list
-//! alone has, or about which lists differ, is for a person.
+//! Maps a publisher's words to ours if other lists agree about them. The operator decides words
+//! that only one list has, or about which lists differ.
 
 use std::collections::BTreeMap;
 
@@ -10,10 +10,10 @@ use super::guess::Guesses;
 use super::known::{Known, TABLES, compared};
 use super::sample::Sample;
 
-/// So many lists have to agree about a word.
+/// Number of lists that must agree about a word.
 const ENOUGH_LISTS: usize = 2;
 
-/// A word of the publisher's.
+/// A publisher's word.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct GuessedWord {
     /// The table of the settings that it belongs to: `status` for `[settings.status]`.
@@ -22,20 +22,20 @@ pub struct GuessedWord {
     pub word: String,
     /// Rows of the sample that have it.
     pub rows: usize,
-    /// Ours; an empty text stands for null. Null if a person must decide.
+    /// Our word; an empty text represents null. Null if the operator must decide.
     pub ours: Option<String>,
-    /// Why.
+    /// Reason for the guess.
     pub reason: String,
 }
 
-/// Looks up the words of all columns that a table is for, the most frequent first.
+/// Looks up the words of all columns that have a table, the most frequent first.
 pub(super) fn look_up(sample: &Sample, guesses: &Guesses, known: &Known) -> Vec<GuessedWord> {
     let mut found = Vec::new();
     for table in TABLES {
         let Some(column) = guesses.of(table) else {
             continue;
         };
-        // Words that differ in case or blanks only are one.
+        // Words that differ only in case or blanks are one word.
         let mut counts: BTreeMap<String, (String, usize)> = BTreeMap::new();
         for (text, rows) in sample.columns[column].counts() {
             counts
@@ -87,7 +87,7 @@ fn shown(ours: &str) -> &str {
     if ours.is_empty() { "null" } else { ours }
 }
 
-/// Whether a text is a word, and no code that means something else in every city.
+/// Returns true for a word, as opposed to a code that differs between cities.
 fn is_word(text: &str) -> bool {
     text.split(|character: char| !character.is_alphabetic())
         .any(|part| part.chars().count() >= 3)

@@ -1,5 +1,5 @@
-//! Makes a release of what other processes have built: judges the totals of each task as a run in
-//! one process does, composes and publishes.
+//! Makes a release from units built by other processes. Judges the totals of each task as a run in
+//! one process does, then composes and publishes.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Mutex, MutexGuard};
@@ -25,16 +25,16 @@ use pubdata_core::error::{Error, ErrorKind, Result};
 use pubdata_core::pipeline::Declaration;
 use pubdata_store::{BUCKET, Manifest, PlacedWork, TaskEntry, staged_part_key};
 
-/// Units that are named in a message.
+/// Maximum number of units named in a message.
 const UNITS_SHOWN: usize = 8;
 
-/// Publishes what has been built of a plan, with the settings that it was made with
+/// Publishes the units built for a plan, with the settings of the plan
 /// ([`super::settings_of_plan`]). A second commit of the same plan finds the release and changes
 /// nothing.
 ///
 /// # Errors
-/// `Unfinished`, naming them, when units are not done: nothing is published then. `Busy`, when the
-/// channel has moved since the plan was made. Others as of `run`.
+/// `Unfinished`, naming the units that are not done; nothing is published then. `Busy` if the
+/// channel has moved since the plan was made. Otherwise as for `run`.
 pub async fn commit(
     settings: &RunSettings,
     address: &PlanAddress,
@@ -47,19 +47,19 @@ pub async fn commit(
     let home = settings.home.root().display().to_string();
     if home != file.home {
         tracing::warn!(
-            "the plan was made with the home {}, and is committed with {home}: ledger and acceptances of the first learn nothing of it",
+            "the plan was made with the home {}, and is committed with {home}: ledger and acceptances of the first are not updated",
             file.home
         );
     }
     refuse_unfinished(settings, &file, address).await?;
     observer.begun(&run_id, started_at);
-    // What an earlier commit of the plan wrote is written again.
+    // Issues written by an earlier commit of the plan are replaced.
     let issues = issues_file(&settings.home, &run_id);
     if issues.exists() {
         pubdata_store::write_file(&issues, b"")?;
     }
     let mut result = attempt(settings, &file, &run_id, started_at, observer).await;
-    // Two commits of one plan make the same release: the one that lost finds it published.
+    // Two commits of one plan make the same release; the one that lost the race finds it published.
     if result
         .as_ref()
         .is_err_and(|error| error.kind() == ErrorKind::Busy)
@@ -70,7 +70,7 @@ pub async fn commit(
     written_down(settings, &run_id, started_at, result).await
 }
 
-/// Whether the channel points at what this plan made.
+/// Returns true if the channel points at the release of this plan.
 async fn is_own(settings: &RunSettings, run_id: &str) -> Result<bool> {
     let entry = settings.releases.channel(&settings.channel).await?;
     Ok(entry.is_some_and(|entry| entry.run_id.as_deref() == Some(run_id)))
@@ -99,17 +99,17 @@ async fn attempt(
             ),
         )
         .hint(
-            "plan again: `pubdata plan --write`; what the release has by then is not built again",
+            "plan again: `pubdata plan --write`; builds that are in the release by then are reused",
         ));
     }
-    // Where the channel has moved, it was this plan's own commit that moved it.
+    // If the channel has moved, this plan's own commit moved it.
     let plan = Plan {
         generation: entry.map(|entry| entry.generation),
         ..file.plan(file.base(settings).await?)
     };
     let build = |planned: &PlannedTask, entry: &TaskEntry| {
         let (current, runtime) = (plan.current.as_ref(), Handle::current());
-        // A thread of its own: one that drives the runtime must not wait for it.
+        // Uses a separate thread: a thread that drives the runtime must not wait for it.
         let gathered = std::thread::scope(|scope| {
             let gather = || {
                 let _entered = runtime.enter();
@@ -138,7 +138,7 @@ async fn attempt(
     carry_out(settings, &plan, &build, run_id, started_at, observer).await
 }
 
-/// Names what is not done yet.
+/// Refuses a plan with unfinished units and names them.
 async fn refuse_unfinished(
     settings: &RunSettings,
     file: &PlanFile,
@@ -180,7 +180,7 @@ async fn refuse_unfinished(
         .hint("do them (all shares of `pubdata task split` and of `pubdata task build`, or by --task, --input and --unit) and commit again"))
 }
 
-/// Whether a file cannot be split: no unit of the task can be built then.
+/// Returns true if a file cannot be split: no unit of the task can be built then.
 async fn is_failed_for_good(placed: PlacedWork<'_>, task: &TaskToBuild<'_>) -> Result<bool> {
     let Shape::Buckets { to_split } = &task.work.shape else {
         return Ok(false);
@@ -194,14 +194,14 @@ async fn is_failed_for_good(placed: PlacedWork<'_>, task: &TaskToBuild<'_>) -> R
     Ok(false)
 }
 
-/// Puts a task together from its receipts.
+/// Assembles a task from its unit results.
 struct Gathering<'a> {
     settings: &'a RunSettings,
     file: &'a PlanFile,
     task: TaskToBuild<'a>,
     base: Option<&'a Manifest>,
     runtime: &'a Handle,
-    /// By the parts that were taken so far.
+    /// Facts derived from the parts added so far.
     facts: Mutex<TaskFacts>,
 }
 
@@ -257,7 +257,7 @@ impl Gathering<'_> {
             Shape::Unreadable(failure) => Err(failure.error()),
             Shape::Whole => {
                 let (unit, read, parts) = self.built(&units[0].key)?;
-                // It was compared where it was built.
+                // The unit was compared where it was built.
                 self.take(
                     &stage,
                     &units[0],
@@ -354,7 +354,7 @@ impl Gathering<'_> {
         PlacedWork::of(self.settings.releases.store())
     }
 
-    /// What became of a unit.
+    /// Returns the result of a unit.
     fn built(&self, unit: &str) -> Result<(WorkUnit, BTreeMap<String, u64>, Vec<StagedPart>)> {
         let receipt = self
             .runtime
@@ -363,7 +363,7 @@ impl Gathering<'_> {
             Some(Outcome::Built { unit, read, parts }) => Ok((unit, read, parts)),
             Some(Outcome::Failed(failure)) => Err(failure.error()),
             Some(Outcome::Split(_)) => Err(Error::store(format!(
-                "the receipt of unit {unit} is of another unit"
+                "the result of unit {unit} belongs to another unit"
             ))),
             None => Err(Error::new(
                 ErrorKind::Unfinished,
@@ -372,8 +372,8 @@ impl Gathering<'_> {
         }
     }
 
-    /// Adds a unit's parts, and what their rows look like where they are compared with the last
-    /// release. A part of which the receipt says what its bytes do not show is refused.
+    /// Adds a unit's parts, with the statistics of their rows if they are compared with the last
+    /// release. Refuses parts whose bytes contradict the unit result.
     fn take(
         &self,
         stage: &Stage<'_>,
@@ -418,7 +418,8 @@ impl Gathering<'_> {
         Ok(())
     }
 
-    /// The contract of a part's dataset, where the task may have such a part of a unit.
+    /// Returns the contract of a part's dataset after checking that the task may have such a part
+    /// in this unit.
     fn contract_of(&self, staged: &StagedPart, unit: &Unit) -> Result<&Contract> {
         let StagedPart {
             dataset_id,
@@ -449,7 +450,7 @@ impl Gathering<'_> {
         let of_base = self.base.and_then(|base| base.datasets.get(dataset_id));
         if *is_carried && !of_base.is_some_and(|dataset| dataset.parts.contains(part)) {
             return Err(refused(
-                "is said to be taken over from the last release, which has no such part",
+                "is marked as reused from the last release, which has no such part",
             ));
         }
         let is_sharded = matches!(self.task.work.shape, Shape::Shards { .. });
@@ -471,10 +472,10 @@ impl Gathering<'_> {
         self.facts.lock().expect("nothing panics while holding it")
     }
 
-    /// A receipt that says what the parts do not show.
+    /// Returns the error for a unit result that contradicts its parts.
     fn not_believed(&self, unit: &str, what: &str) -> Error {
         let (task_id, work) = (&self.task.planned.task_id, self.task.work.hash);
-        Error::store(format!("the receipt of {task_id} unit {unit} says what its parts do not show: {what}")).hint(format!(
+        Error::store(format!("the result of {task_id} unit {unit} contradicts its parts: {what}")).hint(format!(
             "nothing is published; find out who wrote to staging/ in the store, delete staging/{work}/{unit}/unit.json, and build the unit again"
         ))
     }

@@ -1,15 +1,15 @@
-//! A run whose work other processes do, on this machine or on others: the plan is a file of the
-//! store, each unit of it leaves its parts and a receipt there, and a commit makes of all receipts
-//! the release that `run` would have made.
+//! Distributes the work of a run over other processes, on this machine or on others. The plan is a
+//! file of the store, and each unit leaves its parts and a unit result there. A commit turns all
+//! unit results into the release that `run` would have made.
 //!
 //! ```text
-//! plan --write    asks the publishers, puts snapshots and the plan into the store
-//! task split      of lists that are built in buckets: the rows of a file, in the order of their buckets
-//! task build      units: parts, then a receipt, created once
-//! commit          all receipts there? judges the totals, composes the release, moves the channel
+//! plan --write    fetches the sources, puts snapshots and the plan into the store
+//! task split      for tasks built in buckets: writes the rows of a file in the order of their buckets
+//! task build      builds units: parts, then a unit result, created once
+//! commit          checks that all unit results exist, judges totals, publishes, moves the channel
 //! ```
-//! Everything is named by what decides it: a unit that is built twice, by a process that was tried
-//! again or thought dead, is the same bytes under the same name.
+//! Every name derives from what decides the content. A unit that is built twice, by a process that
+//! was retried or considered dead, has the same bytes under the same name.
 
 mod commit;
 mod plan_file;
@@ -47,7 +47,7 @@ use pubdata_store::{Manifest, PlacedWork, Snapshots, TaskEntry};
 /// Key of the only unit of a task that is built at once.
 const WHOLE: &str = "0";
 
-/// A plan that stands in the store, and the work it asks for.
+/// A plan in the store, and its work.
 #[derive(Debug, Clone)]
 pub struct WrittenPlan {
     /// Its address.
@@ -55,7 +55,7 @@ pub struct WrittenPlan {
     pub work: Vec<WorkOfTask>,
 }
 
-/// What is to be done for a task.
+/// Work for a task.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct WorkOfTask {
     /// The task.
@@ -63,7 +63,7 @@ pub struct WorkOfTask {
     /// Files that are split (`task split --input NUMBER`) before any unit of the task is built;
     /// empty if none are.
     pub inputs: Vec<Input>,
-    /// Units that are built (`task build --unit KEY`); empty if all is reused.
+    /// Units that are built (`task build --unit KEY`); empty if everything is reused.
     pub units: Vec<WrittenUnit>,
 }
 
@@ -72,7 +72,7 @@ pub struct WorkOfTask {
 pub struct Input {
     /// Its number, from 0.
     pub number: usize,
-    /// What it costs, in bytes of the file.
+    /// Its cost, in bytes of the file.
     pub cost_bytes: u64,
 }
 
@@ -83,15 +83,15 @@ pub struct WrittenUnit {
     pub key: String,
     /// Hash of what decides its rows, as far as the plan knows it.
     pub fingerprint: Digest,
-    /// What it costs, in bytes of the sources.
+    /// Its cost, in bytes of the sources.
     pub cost_bytes: u64,
 }
 
-/// Puts a plan into the store, with the snapshots that its work reads. Nothing is built.
+/// Puts a plan into the store, with the snapshots that its work reads, without building anything.
 ///
 /// # Errors
-/// `Store`, when the store cannot be written; `Config`, when it ignores conditions. A task whose
-/// sources cannot be read is in the plan and blocks at the commit.
+/// `Store` if the store cannot be written; `Config` if it ignores conditional writes. A task whose
+/// sources cannot be read is part of the plan and blocks at the commit.
 pub async fn write_plan(settings: &RunSettings, plan: &Plan) -> Result<WrittenPlan> {
     let (store, snapshots) = (settings.releases.store(), Snapshots::open(&settings.home)?);
     if plan.generation.is_none() && settings.releases.folder().is_none() {
@@ -151,11 +151,10 @@ pub async fn write_plan(settings: &RunSettings, plan: &Plan) -> Result<WrittenPl
     })
 }
 
-/// The settings of the run that a plan is of.
+/// Returns the settings of the run for which a plan was made.
 ///
 /// # Errors
-/// `Config`, when there is no such plan, or it is another program's; `Store`, when it cannot be
-/// read.
+/// `Config` if the plan does not exist or belongs to another program; `Store` if it cannot be read.
 pub async fn settings_of_plan(
     settings: &RunSettings,
     address: &PlanAddress,
@@ -196,7 +195,7 @@ fn told(task: &PlacedTask) -> Option<WorkOfTask> {
     })
 }
 
-/// Divides a task.
+/// Divides a task into units.
 fn work(
     settings: &RunSettings,
     plan: &Plan,
@@ -212,8 +211,8 @@ fn work(
     )?
     .is_none();
     let base = plan.current.as_ref().map(|current| &current.release_id);
-    // The entry has the time of the plan: what an earlier plan has left, failed and half gone, is
-    // nothing to this one.
+    // The entry includes the time of the plan, so failed or partial results of an earlier plan are
+    // ignored.
     let decides = serde_json::json!([
         planned.task_id,
         entry,
@@ -345,11 +344,11 @@ fn to_split(
     )
 }
 
-/// What the last release is to a build.
+/// How a build uses the last release.
 struct Judged {
-    /// Whether it is a measure at all.
+    /// True if the last release is a baseline for the build.
     is_believed: bool,
-    /// Of shards some may be carried over.
+    /// Only a build in shards may reuse parts.
     division: Division,
 }
 
@@ -367,7 +366,7 @@ impl Judged {
     }
 }
 
-/// What the units of a task are built, or put together, with.
+/// Returns the context in which the units of a task are built or assembled.
 fn in_units<'a>(
     settings: &'a RunSettings,
     planned: &'a PlannedTask,

@@ -1,5 +1,4 @@
-//! The plan of work that is placed on several machines: all that decides it, in one file of the
-//! store.
+//! Defines the plan of a distributed run: all its inputs, in one file of the store.
 
 use std::io::Read;
 
@@ -14,22 +13,22 @@ use pubdata_core::issue::SourceFinding;
 use pubdata_core::provenance::Snapshot;
 use pubdata_store::{Manifest, PlacedWork, TaskEntry};
 
-/// Format of plans in the store; another one is refused.
+/// Format of plans in the store; other formats are refused.
 pub const PLAN_FORMAT_VERSION: u32 = 1;
 
-/// A plan, as it stands in the store.
+/// A plan in the store.
 #[derive(Serialize, Deserialize)]
 pub(super) struct PlanFile {
     pub(super) format_version: u32,
-    /// Of the program that wrote it, which alone may carry it out.
+    /// Digest of the program that wrote it, the only one that may execute it.
     pub(super) program: Digest,
-    /// Of the files it declares by.
+    /// Digest of the files with its declarations.
     pub(super) declarations: Digest,
-    /// The home that planned, which has the ledger and what was accepted.
+    /// The home that planned, with the ledger and the acceptances.
     pub(super) home: String,
     pub(super) channel: String,
-    /// The channel's generation, and the release it points at, from which what has not changed is
-    /// carried over.
+    /// The channel's generation, and the release it points at, from which unchanged parts are
+    /// reused.
     pub(super) generation: Option<u64>,
     pub(super) base: Option<ReleaseId>,
     pub(super) is_sample: bool,
@@ -44,16 +43,16 @@ pub(super) struct PlanFile {
 #[derive(Serialize, Deserialize)]
 pub(super) struct PlacedTask {
     pub(super) planned: PlannedTask,
-    /// None where nothing is built.
+    /// None if nothing is built.
     pub(super) work: Option<Work>,
 }
 
-/// What is to be built of a task, in units that know nothing of each other.
+/// Work of a task, in independent units.
 #[derive(Serialize, Deserialize)]
 pub(super) struct Work {
-    /// Of everything that decides what the units come to.
+    /// Hash of everything that decides the results of the units.
     pub(super) hash: Digest,
-    /// Whether the last release is a measure for this build.
+    /// True if the last release is a baseline for this build.
     pub(super) is_believed: bool,
     pub(super) shape: Shape,
     pub(super) units: Vec<Unit>,
@@ -65,16 +64,16 @@ pub(super) struct Work {
 pub(super) enum Shape {
     Whole,
     Shards {
-        /// About the lists that decide the shards.
+        /// Findings about the lists that decide the shards.
         findings: Vec<SourceFinding>,
         /// The archives of which a unit reads a few members.
         archives: Vec<PlacedArchive>,
     },
-    /// After a first wave, which splits the sources.
+    /// Built after a first wave, which splits the sources.
     Buckets {
         to_split: ToSplit,
     },
-    /// Not at all: its sources cannot be read.
+    /// Cannot be divided: its sources cannot be read.
     Unreadable(Failure),
 }
 
@@ -82,8 +81,8 @@ pub(super) enum Shape {
 #[derive(Serialize, Deserialize)]
 pub(super) struct PlacedArchive {
     pub(super) sha256: Digest,
-    /// Where the directory of its members begins: whoever has the rest from there finds each of
-    /// them.
+    /// Offset of the directory of its members: the bytes from there on are enough to find each
+    /// member.
     pub(super) directory_start: u64,
 }
 
@@ -91,16 +90,16 @@ pub(super) struct PlacedArchive {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Unit {
     pub(super) key: String,
-    /// Of what decides its rows, as far as the plan knows it.
+    /// Hash of what decides its rows, as far as the plan knows it.
     pub(super) fingerprint: Digest,
-    /// What it costs to build, in bytes of its sources.
+    /// Its cost, in bytes of its sources.
     pub(super) cost_bytes: u64,
     pub(super) subjects: usize,
-    /// Taken over as it is: nobody has to build it.
+    /// True if it is reused unchanged and need not be built.
     pub(super) is_carried: bool,
 }
 
-/// Why something could not be built.
+/// Reason why something could not be built.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) struct Failure {
     pub(super) kind: ErrorKind,
@@ -125,17 +124,17 @@ impl Failure {
         }
     }
 
-    /// Whether another try would end alike: the sources are what they are.
+    /// Returns true if a retry would fail too, because the sources themselves are at fault.
     pub(super) fn is_final(error: &Error) -> bool {
         matches!(error.kind(), ErrorKind::Format | ErrorKind::Contract)
     }
 }
 
-/// Names a plan: by its address, or by its hash where the store is known.
+/// Names a plan: by its address, or by its hash if the store is known.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PlanAddress {
     pub hash: Digest,
-    /// The store that the address names.
+    /// The store in the address.
     pub store: Option<String>,
 }
 
@@ -157,7 +156,7 @@ impl std::str::FromStr for PlanAddress {
 }
 
 impl PlanFile {
-    /// Reads a plan that this program has made, with these declarations.
+    /// Reads a plan that this program made with these declarations.
     pub(super) async fn read(settings: &RunSettings, address: &PlanAddress) -> Result<Self> {
         let bytes = PlacedWork::of(settings.releases.store())
             .plan(&address.hash)
@@ -179,7 +178,7 @@ impl PlanFile {
             serde_json::from_value(value).map_err(|error| other(&error.to_string()))?;
         if plan.program != program()? {
             return Err(other(
-                "it was made by another program than this one, whose parts could be others",
+                "it was made by another program than this one, whose parts could differ",
             ));
         }
         if plan.declarations != settings.declarations.files.digest() {
@@ -189,7 +188,7 @@ impl PlanFile {
         Ok(plan)
     }
 
-    /// The settings of the run that planned.
+    /// Returns the settings of the run that planned.
     pub(super) fn settings(&self, settings: &RunSettings) -> RunSettings {
         RunSettings {
             channel: self.channel.clone(),
@@ -200,7 +199,7 @@ impl PlanFile {
         }
     }
 
-    /// The release that the plan was made against.
+    /// Returns the release on which the plan is based.
     pub(super) async fn base(&self, settings: &RunSettings) -> Result<Option<Manifest>> {
         match &self.base {
             Some(base) => settings.releases.manifest(base).await.map(Some),
@@ -208,7 +207,7 @@ impl PlanFile {
         }
     }
 
-    /// As a run in one process would have planned.
+    /// Returns the plan as a run in one process would have made it.
     pub(super) fn plan(&self, current: Option<Manifest>) -> Plan {
         Plan {
             tasks: self.tasks.iter().map(|task| task.planned.clone()).collect(),
@@ -220,7 +219,7 @@ impl PlanFile {
         }
     }
 
-    /// A task of which something is built.
+    /// Returns a task with units to build.
     pub(super) fn task(&self, task_id: &str) -> Result<TaskToBuild<'_>> {
         let task = self
             .tasks
@@ -250,14 +249,14 @@ impl PlanFile {
             .map(|task| task.planned.task_id.as_str())
             .collect();
         if ids.is_empty() {
-            "the plan builds nothing: `pubdata commit` is all there is to do".to_owned()
+            "the plan builds nothing: only `pubdata commit` is left to do".to_owned()
         } else {
             format!("to be built: {}", ids.join(", "))
         }
     }
 }
 
-/// A task of a plan, of which something is built.
+/// A task of a plan with units to build.
 #[derive(Clone, Copy)]
 pub(super) struct TaskToBuild<'a> {
     pub(super) planned: &'a PlannedTask,
@@ -266,7 +265,7 @@ pub(super) struct TaskToBuild<'a> {
 }
 
 impl TaskToBuild<'_> {
-    /// Snapshots that a unit reads itself: what is split, others have read.
+    /// Returns the snapshots that a unit reads itself; files to split are read by other units.
     pub(super) fn snapshots_of_units(&self) -> Vec<&Snapshot> {
         let is_read = |snapshot: &&Snapshot| match &self.work.shape {
             Shape::Buckets { to_split } => !to_split.has(&snapshot.source_id),
@@ -276,7 +275,8 @@ impl TaskToBuild<'_> {
     }
 }
 
-/// The digest of this program's own file: machines that are to make the same bytes run the same.
+/// Returns the digest of this program's own file: machines that must make the same bytes run the
+/// same program.
 pub(super) fn program() -> Result<Digest> {
     let path = std::env::current_exe().map_err(|error| {
         Error::store(format!("the program does not find its own file: {error}"))

@@ -1,5 +1,4 @@
-//! What a process leaves of a unit that it has done: all that the commit has to know of it besides
-//! its parts.
+//! Defines the unit result: everything that the commit needs to know of a unit besides its parts.
 
 use std::collections::BTreeMap;
 
@@ -12,10 +11,10 @@ use pubdata_build::publish::StagedPart;
 use pubdata_core::error::{Error, Result};
 use pubdata_store::PlacedWork;
 
-/// Format of receipts; the plan's program is the only one that reads them.
+/// Format of unit results; only the plan's program reads them.
 pub const RECEIPT_FORMAT_VERSION: u32 = 1;
 
-/// A receipt, as it stands in the store.
+/// A unit result in the store.
 #[derive(Serialize, Deserialize)]
 pub(super) struct Receipt {
     format_version: u32,
@@ -30,21 +29,21 @@ pub(super) struct Receipt {
 pub(super) enum Outcome {
     Built {
         unit: WorkUnit,
-        /// Rows by source, of a task that is built at once.
+        /// Rows by source, for a task that is built at once.
         read: BTreeMap<String, u64>,
         parts: Vec<StagedPart>,
     },
     Split(SplitInput),
-    /// For good: the sources are what they are.
+    /// Failed permanently, because the sources themselves are at fault.
     Failed(Failure),
 }
 
-/// A file of which the rows stand in the order of their buckets.
+/// A file with its rows in the order of their buckets.
 #[derive(Serialize, Deserialize)]
 pub(super) struct SplitInput {
     pub(super) part: SplitPart,
     pub(super) read: RowsRead,
-    /// First byte and end of each bucket's rows.
+    /// Start and end offset of each bucket's rows.
     pub(super) places: BTreeMap<u32, (u64, u64)>,
 }
 
@@ -65,7 +64,7 @@ impl Receipt {
             .await
     }
 
-    /// Reads a receipt; none while the unit is not done.
+    /// Reads a unit result; none while the unit is not done.
     pub(super) async fn read(
         placed: PlacedWork<'_>,
         task: &TaskToBuild<'_>,
@@ -76,7 +75,7 @@ impl Receipt {
         };
         let damaged = |what: &str| {
             Error::store(format!(
-                "the receipt of {} unit {unit} is damaged: {what}",
+                "the result of {} unit {unit} is damaged: {what}",
                 task.planned.task_id
             ))
             .hint("delete its unit.json below staging/ in the store, and build the unit again")
@@ -100,7 +99,7 @@ impl Receipt {
 pub mod fuzzing {
     use super::Receipt;
 
-    /// A receipt as it is written after it was read; none of what is no receipt.
+    /// Parses and serialises a unit result; none if the bytes are not one.
     pub fn receipt_again(bytes: &[u8]) -> Option<Vec<u8>> {
         let receipt: Receipt = serde_json::from_slice(bytes).ok()?;
         Some(serde_json::to_vec(&receipt).expect("a receipt is plain data"))

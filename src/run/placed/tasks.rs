@@ -1,5 +1,5 @@
-//! Does units of a plan: splits the file of a list, or builds a bucket, a shard or a whole task,
-//! and leaves parts and receipt in the store.
+//! Performs units of a plan: splits the file of a list, or builds a bucket, a shard or a whole
+//! task. Writes parts and unit result to the store.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -20,7 +20,7 @@ use crate::building::units::WorkUnit;
 use crate::fetching::remote::{REQUEST_BYTES, RemoteSnapshot};
 use crate::settings::RunSettings;
 use pubdata_build::datasets::{RowsRead, Sharded, Split, Subject, ToSplit};
-use pubdata_build::decode::{Archive, ReadAt};
+use pubdata_build::decode::{Archive, KeptRows, ReadAt};
 use pubdata_build::publish::{IsCompared, Stage, fault};
 use pubdata_core::error::{Error, ErrorKind, IoExt, Result};
 use pubdata_core::ids::Digest;
@@ -28,20 +28,20 @@ use pubdata_core::pipeline::Buckets;
 use pubdata_core::provenance::Snapshot;
 use pubdata_store::{Home, PlacedWork, Scratch, Snapshots};
 
-/// What became of a unit.
+/// Result of performing a unit.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct UnitReport {
     /// The task that it belongs to.
     pub task_id: String,
     /// Its key in the plan; `split-` and a number for a file that is split.
     pub unit: String,
-    /// What became of it. `blocked`: done for good, and the commit will say why its task is not
-    /// renewed; `failed`: a disk or the store failed, and another try may end otherwise.
+    /// Outcome of the unit. `blocked`: failed permanently, and the commit reports why its task is
+    /// stale; `failed`: a disk or the store failed, and a retry may succeed.
     #[schemars(extend("enum" = ["done", "blocked", "failed"]))]
     pub outcome: &'static str,
-    /// Whether it had been done before.
+    /// True if it was already done.
     pub is_known: bool,
-    /// Rows that were written.
+    /// Number of rows that were written.
     pub rows: u64,
     /// Why it is blocked or failed; null otherwise.
     pub reason: Option<String>,
@@ -103,16 +103,17 @@ impl UnitReport {
     }
 }
 
-/// What of a plan is done first, and what then.
+/// Phase of a plan's work.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Wave {
-    /// Files are split.
+    /// Splits files.
     Split,
-    /// Units are built.
+    /// Builds units.
     Build,
 }
 
-/// One of several equal shares of the work, counted from 0.
+/// One of several equal shares of the work: a worker index, counted from 0, and the number of
+/// workers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Share {
     pub number: usize,
@@ -136,8 +137,8 @@ impl std::str::FromStr for Share {
     }
 }
 
-/// What of a wave falls to a share, by task: the most expensive first, each to the share that has
-/// the least so far. All shares together have all of it, each once.
+/// Returns a worker's units of a wave, by task. Units are assigned in order of falling cost, each
+/// to the worker with the lowest total so far. All workers together have every unit exactly once.
 ///
 /// # Errors
 /// As for [`settings_of_plan`](super::settings_of_plan).
@@ -174,7 +175,7 @@ pub async fn work_of_share(
         let least = (0..share.of)
             .min_by_key(|number| costs[*number])
             .unwrap_or(0);
-        // Pieces without a cost are dealt out too.
+        // The counter distributes units without a cost evenly, too.
         costs[least] = (costs[least].0 + cost, costs[least].1 + 1);
         if least == share.number {
             own.entry(task_id).or_default().push(name);
@@ -186,7 +187,7 @@ pub async fn work_of_share(
 /// Splits files of a task's lists, by number.
 ///
 /// # Errors
-/// `Config`, when the plan is another program's, or has no such task or file; `Store`, when the
+/// `Config` if the plan belongs to another program or has no such task or file; `Store` if the
 /// store cannot be read.
 pub async fn split_inputs(
     settings: &RunSettings,
@@ -219,7 +220,7 @@ pub async fn split_inputs(
     let buckets = declaration
         .buckets
         .as_ref()
-        .ok_or_else(|| Error::config(format!("`{task_id}` has no buckets any more")))?;
+        .ok_or_else(|| Error::config(format!("`{task_id}` no longer has buckets")))?;
     let here = Here::of(&settings, task);
     let names: Vec<String> = units.iter().map(|(name, _)| name.clone()).collect();
     let known = here.known(&names).await?;
@@ -243,8 +244,8 @@ pub async fn split_inputs(
 /// Builds units of a task, by key.
 ///
 /// # Errors
-/// `Config`, when the plan is another program's, or has no such task or unit; `Unfinished`, when a
-/// file is not split yet; `Store`, when the store cannot be read.
+/// `Config` if the plan belongs to another program or has no such task or unit; `Unfinished` if a
+/// file is not split yet; `Store` if the store cannot be read.
 pub async fn build_units(
     settings: &RunSettings,
     address: &PlanAddress,
@@ -305,7 +306,7 @@ pub async fn build_units(
                 )?
                 else {
                     return Err(Error::config(format!(
-                        "`{task_id}` is not built at once any more"
+                        "`{task_id}` is no longer built at once"
                     )));
                 };
                 Ok((
@@ -370,7 +371,7 @@ pub async fn build_units(
             )?
             else {
                 return Err(Error::config(format!(
-                    "`{task_id}` is not built in buckets any more"
+                    "`{task_id}` is no longer built in buckets"
                 )));
             };
             let scratch = here.scratch("rows")?;
@@ -416,11 +417,11 @@ pub async fn build_units(
     }
 }
 
-/// Adds the tables of a unit to a stage; says what became of it, and the rows by source of a task
-/// that is built at once.
+/// Adds the tables of a unit to a stage. Returns the unit, with the rows by source for a task that
+/// is built at once.
 type AddTables<'a> = &'a dyn Fn(&Stage<'_>) -> Result<(WorkUnit, BTreeMap<String, u64>)>;
 
-/// This process, and the task it does units of.
+/// This process, and the task whose units it performs.
 struct Here<'a> {
     settings: &'a RunSettings,
     task: TaskToBuild<'a>,
@@ -438,7 +439,7 @@ impl<'a> Here<'a> {
         }
     }
 
-    /// The receipts that are there already.
+    /// Returns the unit results that exist already.
     async fn known(&self, units: &[String]) -> Result<BTreeMap<String, Receipt>> {
         let mut known = BTreeMap::new();
         for unit in units {
@@ -451,7 +452,7 @@ impl<'a> Here<'a> {
         Ok(known)
     }
 
-    /// Takes snapshots from the store; one that is here and was damaged since is taken again.
+    /// Copies snapshots from the store. A local copy that was damaged is refused.
     async fn bring<'s>(&self, needed: impl Iterator<Item = &'s Snapshot>) -> Result<()> {
         let snapshots = Snapshots::open(&self.settings.home)?;
         for snapshot in needed {
@@ -466,8 +467,8 @@ impl<'a> Here<'a> {
         Ok(())
     }
 
-    /// The archives that are not on this machine, each with its directory; `folder` keeps what
-    /// comes of them.
+    /// Opens the archives that are not on this machine, each with its directory; `folder` keeps
+    /// their fetched bytes.
     async fn remote(
         &self,
         archives: &[PlacedArchive],
@@ -499,8 +500,8 @@ impl<'a> Here<'a> {
         Ok(remote)
     }
 
-    /// Takes files that are split: of an archive only the members that are wanted, where they are
-    /// less than half of it.
+    /// Copies files to split. Copies only the selected members of an archive if they are smaller
+    /// than half of it.
     async fn bring_members<'s>(
         &self,
         wanted: impl Iterator<Item = (&'s Snapshot, Option<&'s str>)>,
@@ -522,7 +523,7 @@ impl<'a> Here<'a> {
                         folder,
                     )?),
                 };
-                // An archive that cannot be read so is told of by who reads it whole.
+                // The reader of the whole archive reports an archive that cannot be read this way.
                 let archive =
                     tokio::task::block_in_place(|| Archive::of(at_store.clone(), "*", u64::MAX))
                         .ok();
@@ -546,8 +547,8 @@ impl<'a> Here<'a> {
         Ok(remote)
     }
 
-    /// Takes an archive whole after all, where asking for the members of some units costs more than
-    /// half of it.
+    /// Copies a whole archive if requests for the members of some units would cost more than half
+    /// of it.
     async fn bring_where_most_is_read(
         &self,
         sharded: &dyn Sharded,
@@ -584,8 +585,8 @@ impl<'a> Here<'a> {
             .scratch_of_process(&format!("{}-{unit}", self.task.work.hash.short(16)))
     }
 
-    /// Does what is not known yet, side by side. A unit that ends for good leaves a receipt that
-    /// says why; a disk or store that fails leaves none.
+    /// Performs the remaining units in parallel. A unit that fails permanently leaves a unit result
+    /// with the reason; a failure of the disk or store leaves none.
     fn all(
         &self,
         units: &[String],
@@ -611,7 +612,7 @@ impl<'a> Here<'a> {
         let reports = Mutex::new(Vec::new());
         side_by_side(to_do.len(), &|number| {
             let unit = to_do[number].as_str();
-            // Who reads the last release asks for the runtime of his thread.
+            // Code that reads the last release needs the runtime in its own thread.
             let _entered = self.runtime.enter();
             let outcome = match caught(|| work(unit)) {
                 Err(error) if Failure::is_final(&error) => Ok(Outcome::Failed(Failure::of(&error))),
@@ -643,7 +644,7 @@ impl<'a> Here<'a> {
         Ok(done.into_values().collect())
     }
 
-    /// Has a unit's tables written aside, and puts its parts into the store.
+    /// Builds a unit's tables in a scratch folder and copies its parts into the store.
     fn stage(&self, unit: &str, is_compared: IsCompared, add: AddTables<'_>) -> Result<Outcome> {
         let home = self.scratch(unit)?;
         let stage = Stage::begin(
@@ -677,7 +678,7 @@ impl<'a> Here<'a> {
         })
     }
 
-    /// Splits a file, and puts its rows into the store in the order of their buckets.
+    /// Splits a file, and writes its rows to the store in the order of their buckets.
     fn split(
         &self,
         to_split: &ToSplit,
@@ -701,7 +702,7 @@ impl<'a> Here<'a> {
         let declaration = &self.settings.declarations.pipelines[&self.task.planned.pipeline_id];
         let context = context(self.settings, declaration, self.task.entry, &locate)
             .numbered(to_split.inputs().clone());
-        let part = to_split.split(input, &context, buckets, None, &path_of)?;
+        let part = to_split.split(input, &context, buckets, KeptRows::All, &path_of)?;
         let (rows, mut end, mut places) = (home.root().join("rows"), 0, BTreeMap::new());
         let mut file = std::fs::File::create(&rows).at("create", &rows)?;
         for (bucket, path) in part.files(&path_of) {
@@ -723,7 +724,7 @@ impl<'a> Here<'a> {
         }))
     }
 
-    /// Takes the rows of a bucket from the store.
+    /// Copies the rows of a bucket from the store.
     fn take_rows(&self, scratch: &Scratch, places: &[PlacesOfInput], bucket: u32) -> Result<()> {
         for (input, ((snapshot, member), of_buckets)) in places.iter().enumerate() {
             let Some((begin, end)) = of_buckets.get(&bucket) else {
@@ -741,18 +742,18 @@ impl<'a> Here<'a> {
     }
 }
 
-/// Numbers of a file that was split and of its member, and where the rows of each bucket are.
+/// Numbers of a split file and of its member, with the offsets of each bucket's rows.
 type PlacesOfInput = ((u64, u64), BTreeMap<u32, (u64, u64)>);
 
-/// The unit that splits a file.
+/// Returns the key of the unit that splits a file.
 pub(super) fn split_unit(input: usize) -> String {
     format!("split-{input:05}")
 }
 
-/// What came of the files of a task that were split, in their order.
+/// Returns the results of a task's split files, in their order.
 ///
 /// # Errors
-/// `Unfinished`, when one is not split yet; what failed it, when it cannot be.
+/// `Unfinished` if a file is not split yet; the cause if a split failed.
 pub(super) async fn split_inputs_of(
     placed: PlacedWork<'_>,
     task: &TaskToBuild<'_>,
@@ -768,7 +769,7 @@ pub(super) async fn split_inputs_of(
             Some(Outcome::Failed(failure)) => return Err(failure.error()),
             Some(Outcome::Built { .. }) => {
                 return Err(Error::store(format!(
-                    "the receipt of input {number} is of another unit"
+                    "the result of input {number} belongs to another unit"
                 )));
             }
             None => {

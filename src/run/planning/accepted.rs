@@ -1,5 +1,5 @@
-//! What a person accepts with `pubdata accept`: checks it before it is written, and tells runs and
-//! fetches what of it counts today.
+//! Checks the acceptances of `pubdata accept` before they are written, and provides those in force
+//! to runs and fetches.
 
 use jiff::Timestamp;
 use jiff::civil::Date;
@@ -14,27 +14,26 @@ use pubdata_store::{
     Snapshots, accepted,
 };
 
-/// Rules about totals, which a person may take as they are.
+/// Rules about totals that an operator may override.
 const RULES: [&str; 6] = [SHRINK, FLOOR, QUARANTINED, WARNED, DRIFT, MEANING];
 
-/// What a person says on the command line.
+/// An acceptance as given on the command line.
 pub struct Word<'a> {
     /// `ID`, `ID:RULE` or `ID:host_key=SHA256:…`.
     pub what: &'a str,
-    /// The last day on which it counts.
+    /// The last day on which it is in force.
     pub until: Option<Date>,
     pub by: &'a str,
-    /// Whether the rule blocked the last run of the task: findings that block have names of their
-    /// own.
+    /// True if the rule blocked the last run of the task: blocking issues have their own names.
     pub is_known_rule: bool,
     pub is_withdrawn: bool,
 }
 
-/// Makes an acceptance of what a person says; nothing is written.
+/// Creates an acceptance without writing anything.
 ///
 /// # Errors
-/// `Config`, when there is no such source, pipeline or dataset, or nothing of the kind to accept of
-/// it.
+/// `Config` if no source, pipeline or dataset has that id, or it has nothing of that kind to
+/// accept.
 pub fn acceptance(
     declarations: &Declarations,
     word: &Word<'_>,
@@ -50,7 +49,7 @@ pub fn acceptance(
     if pipeline.is_none() && !is_dataset {
         return Err(
             Error::config(format!("`{id}` is no task, pipeline, source or dataset"))
-                .hint("`pubdata status` names the tasks that wait for a person"),
+                .hint("`pubdata status` names the tasks that need attention"),
         );
     }
     let what = match what.split_once('=').unwrap_or((what, "")) {
@@ -75,7 +74,7 @@ pub fn acceptance(
     let until = word.until;
     if let Some(past) = until.filter(|until| *until < today) {
         return Err(Error::config(format!(
-            "{past} is over: nothing would be accepted"
+            "--until {past} is in the past: nothing would be accepted"
         )));
     }
     Ok(Acceptance {
@@ -91,8 +90,8 @@ pub fn acceptance(
     })
 }
 
-/// What became of a task in the newest run that tried it, where the rule named in `TASK:RULE`
-/// blocked it. `runs` are newest first.
+/// Returns the task in the newest run that tried it, if the rule named in `TASK:RULE` blocked it.
+/// `runs` are newest first.
 pub fn blocked_by<'r>(what: &str, runs: &'r [LedgerEntry]) -> Option<&'r LedgerTask> {
     let (task_id, _) = what.split_once(':')?;
     let last = runs.iter().find_map(|run| run.tasks.get(task_id))?;
@@ -101,11 +100,11 @@ pub fn blocked_by<'r>(what: &str, runs: &'r [LedgerEntry]) -> Option<&'r LedgerT
         .filter(|last| last.outcome == "blocked" && last.next_step.as_ref().is_some_and(names_it))
 }
 
-/// Checks what one run takes as it is: ids, and rules that there are or that blocked the last run.
-/// `runs` are newest first.
+/// Checks what is accepted for a single run: the ids, and that each rule is known or blocked the
+/// last run. `runs` are newest first.
 ///
 /// # Errors
-/// `Config`, naming one that no declaration or contract has, or the rule.
+/// `Config`, naming the unknown id or rule.
 pub fn check_accepted(
     declarations: &Declarations,
     ids: &[String],
@@ -135,11 +134,11 @@ pub fn check_accepted(
         Some(id) => Err(Error::config(format!(
             "--accept {id}: there is no such task, pipeline, source or dataset"
         ))
-        .hint("`pubdata status` names the tasks that wait for a person")),
+        .hint("`pubdata status` names the tasks that need attention")),
     }
 }
 
-/// The declaration of a task of a partition, such as `census.acs5/vintage=2023`.
+/// Returns the declaration of a partition's task, such as `census.acs5/vintage=2023`.
 fn pipeline_of_task<'d>(
     declarations: &'d Declarations,
     task_id: &str,
@@ -156,7 +155,7 @@ fn layout(id: &str, pipeline: Option<&Declaration>) -> Result<Accepted> {
         return Ok(Accepted::Layout);
     }
     Err(Error::config(format!(
-        "`{id}`: its layout is known from files already, and is not waiting for anyone"
+        "`{id}`: its layout is already known from files and needs no confirmation"
     ))
     .hint(format!(
         "losses against the last release are accepted with `{id}:shrink`"
@@ -186,11 +185,11 @@ fn host_key(
     })
 }
 
-/// Checks an acceptance against what the home has; none is a home that is not there yet.
+/// Checks an acceptance against the home, if one exists.
 ///
 /// # Errors
-/// `Config`, when it confirms a layout of which no file was ever seen, or takes back what does not
-/// count; `Store`, when the home cannot be read.
+/// `Config` if the acceptance confirms a layout of which no file was ever seen, or withdraws an
+/// acceptance that is not in force. `Store` if the home cannot be read.
 pub fn check_acceptance(
     home: Option<&Home>,
     declarations: &Declarations,
@@ -216,7 +215,7 @@ pub fn check_acceptance(
                 "no {} of `{id}` is accepted: there is nothing to withdraw",
                 what.name()
             ))
-            .hint("`pubdata accept --list` shows what counts today")),
+            .hint("`pubdata accept --list` shows the acceptances in force")),
         };
     }
     if *what != Accepted::Layout {
@@ -246,19 +245,20 @@ pub fn check_acceptance(
     )))
 }
 
-/// Of what a person has accepted something, by what it is.
+/// The ids for which an operator has accepted something, by kind.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct AcceptedIds {
-    /// `TASK:RULE`; sources and datasets alone of every loss.
+    /// `TASK:RULE`; a source or dataset alone stands for every loss.
     pub losses: Vec<String>,
     /// Sources and pipelines.
     pub layouts: Vec<String>,
 }
 
-/// What a person has accepted and still counts: until its day, or until a run has used it.
+/// Returns the acceptances in force. An acceptance stays in force until its last day, or until a
+/// run has used it.
 ///
 /// # Errors
-/// `Store`, when the home's file of it cannot be read.
+/// `Store` if the home's file of acceptances cannot be read.
 pub fn counting(home: &Home, runs: &[LedgerEntry], now: Timestamp) -> Result<Vec<Acceptance>> {
     let is_for_one_run = |acceptance: &Acceptance| {
         acceptance.until.is_none() && matches!(acceptance.what, Accepted::Rule { .. })
@@ -269,10 +269,10 @@ pub fn counting(home: &Home, runs: &[LedgerEntry], now: Timestamp) -> Result<Vec
     Ok(counting)
 }
 
-/// What counts today of what a person has accepted for all runs.
+/// Returns the ids of the acceptances in force for all runs.
 ///
 /// # Errors
-/// `Store`, when the home's file of it cannot be read.
+/// `Store` if the home's file of acceptances cannot be read.
 pub fn accepted_ids(home: &Home, now: Timestamp) -> Result<AcceptedIds> {
     let mut ids = AcceptedIds::default();
     for acceptance in counting(home, &store::read_ledger(home)?, now)? {
@@ -286,8 +286,8 @@ pub fn accepted_ids(home: &Home, now: Timestamp) -> Result<AcceptedIds> {
     Ok(ids)
 }
 
-/// Whether a run has tried what the word is about since it was said; one to which its files did not
-/// come has not.
+/// Returns true if a run has tried the accepted task since. A run whose files were missing does not
+/// count.
 fn is_used_up(runs: &[LedgerEntry], acceptance: &Acceptance, now: Timestamp) -> bool {
     let is_about = |task_id: &String| {
         *task_id == acceptance.id || task_id.split('/').next() == Some(&acceptance.id)
@@ -300,8 +300,8 @@ fn is_used_up(runs: &[LedgerEntry], acceptance: &Acceptance, now: Timestamp) -> 
     };
     let said_at = acceptance.at.parse::<Timestamp>().ok();
     let word = format!("{}:{}", acceptance.id, acceptance.what.name());
-    // A run of a day to come was made by a clock that went wrong: whether it was later shows in
-    // what it had accepted.
+    // A start in the future comes from a wrong clock. Such a run counts as later only if it lists
+    // the acceptance.
     let is_later = |run: &&LedgerEntry| {
         let started_at = run.started_at.parse::<Timestamp>().ok();
         started_at > said_at && (started_at <= Some(now) || run.accepted.contains(&word))

@@ -1,5 +1,5 @@
-//! What publishers' calendars say: the days from which a build's sources are late, and what is to
-//! be expected of a partition before its files are looked at.
+//! Applies publishers' calendars: the days from which a build's sources are late, and what to
+//! expect of a partition before its files are fetched.
 
 use std::collections::BTreeMap;
 
@@ -12,9 +12,9 @@ use pubdata_core::error::Result;
 use pubdata_core::pipeline::{Declaration, Editions, Schedule, Source, Variable, are_labels};
 use pubdata_core::provenance::{Snapshot, is_future_date};
 
-/// The day from which each source of a build is late unless a newer edition has come. Files that
-/// someone names one by one, that are bundled or fetched on demand, and sources whose own pipeline
-/// tells of them have none.
+/// Returns the day from which each source of a build is late unless a newer edition arrives.
+/// Excludes files listed one by one, bundled or fetched on demand, and sources whose own pipeline
+/// reports them.
 pub(crate) fn due(
     settings: &RunSettings,
     declaration: &Declaration,
@@ -57,7 +57,7 @@ pub(crate) fn due(
     Ok(due)
 }
 
-/// Whether other files are to be expected than those that are there.
+/// Returns true if a source is expected to have other files later.
 fn is_renewed(source: &Source) -> bool {
     let is_typed = source
         .variables
@@ -66,7 +66,7 @@ fn is_renewed(source: &Source) -> bool {
     source.on_demand.is_none() && !source.url.starts_with("bundled:") && !is_typed
 }
 
-/// Whether a template has a variable.
+/// Returns true if a template has a variable.
 fn names(template: &str, variable: &str) -> bool {
     template.split('{').skip(1).any(|rest| {
         rest.strip_prefix(variable)
@@ -74,8 +74,8 @@ fn names(template: &str, variable: &str) -> bool {
     })
 }
 
-/// The earliest day, over the combinations of the other variables, from which the label after the
-/// newest is late.
+/// Returns the earliest day, over the combinations of the other variables, from which the label
+/// after the newest is late.
 fn due_of_labels(editions: &Editions, variable: &str, files: &[&Snapshot]) -> Option<Date> {
     let mut newest: BTreeMap<Vec<(&String, &String)>, &str> = BTreeMap::new();
     for file in files {
@@ -98,8 +98,9 @@ fn due_of_labels(editions: &Editions, variable: &str, files: &[&Snapshot]) -> Op
         .min()
 }
 
-/// A file that was put out again with the same bytes keeps its first date as a source; its server
-/// knows the later one. What states a list's date itself knows better than the server.
+/// Returns the day from which the next file is late. A file published again with the same bytes
+/// keeps its first date as a source, but its server has the later one. A date stated for the list
+/// itself takes precedence over the server's.
 fn due_of_files(
     schedule: &Schedule,
     source: &Source,
@@ -123,24 +124,26 @@ fn day_of_header(last_modified: &str) -> Option<Date> {
     Some(at.timestamp().to_zoned(TimeZone::UTC).date())
 }
 
-/// First and last partition of which any file is there.
+/// First and last partition with at least one existing file.
 pub(super) type PublishedRange = (i32, i32);
 
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Expected {
-    /// Whether its files should be there: it was built before, or lies between others that are
-    /// there, or has no number.
+    /// True if its files should exist: it was built before, lies between existing partitions, or
+    /// has no number.
     pub(super) is_expected: bool,
-    /// Whether some of its files may still be to come: it is the newest that is there, was never
+    /// True if some of its files may still follow: it is the newest existing partition, was never
     /// built, and is not late.
     pub(super) may_be_incomplete: bool,
-    /// Since when it is late by the calendar, where nothing newer is there.
+    /// The day since which it is late by the calendar, if nothing newer exists.
     pub(crate) late_since: Option<Date>,
 }
 
 impl Expected {
+    /// Returns what to expect of a partition.
+    ///
     /// # Errors
-    /// `Config`, when the calendar cannot be read.
+    /// `Config` if the calendar cannot be read.
     pub(crate) fn of(
         declaration: &Declaration,
         partition: Option<&str>,

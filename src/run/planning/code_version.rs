@@ -1,5 +1,5 @@
-//! Which code made a build: the program, the builders, the form of the parts. A program of other
-//! code is not held to what comes of it.
+//! Identifies the code that made a build: the program, the builders, and the format of the parts. A
+//! program with other code does not have to reproduce the build.
 
 use std::fmt::{Display, Formatter};
 
@@ -7,25 +7,25 @@ use pubdata_build::datasets;
 use pubdata_core::pipeline::{Declaration, Declarations};
 use pubdata_store::PART_FORMAT_VERSION;
 
-/// Programs of before the second form of parts did not say which they wrote.
+/// Programs older than the second format of parts did not record the format.
 const FIRST_PART_FORMAT: &str = "1";
 
-/// What of a build's input hash the program is: `0.1.0+3.2-1`.
+/// The program's part of a build's input hash: `0.1.0+3.2-1`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct CodeVersion {
     program: String,
-    /// Code version of the pipeline's builder; 0 where there is none.
+    /// Code version of the pipeline's builder; 0 if it has none.
     builder: u32,
     part_format: u32,
-    /// Code versions of the builders of what the pipeline builds on.
+    /// Code versions of the builders of the pipelines on which it builds.
     others: Vec<u32>,
 }
 
 impl CodeVersion {
-    /// That of this program.
+    /// Returns the code version of this program.
     pub(super) fn todays(declarations: &Declarations, declaration: &Declaration) -> Self {
-        // Of a declaration without a builder nothing is built: its task is refused with the reason,
-        // and no other.
+        // A declaration without a builder builds nothing. Its task is refused with the reason,
+        // without affecting others.
         let version = |declaration: &Declaration| {
             datasets::builder(declaration).map_or(0, |builder| builder.code_version)
         };
@@ -58,8 +58,8 @@ impl CodeVersion {
         })
     }
 
-    /// Why this program is not held to what a build of that code version came to, and which one is;
-    /// none where the code is the same.
+    /// Explains why this program need not reproduce a build of that code version, and which program
+    /// can; none if the code is the same.
     pub(super) fn differs_from(&self, made_by: &str, declaration: &Declaration) -> Option<String> {
         if self.to_string() == made_by {
             return None;
@@ -68,8 +68,8 @@ impl CodeVersion {
         let Some(then) = Self::parsed(made_by) else {
             return Some(format!("made by code {made_by}, this program has {self}"));
         };
-        // A release keeps its declarations with their lists in order, and the build wrote the
-        // versions in the order of the declaration itself.
+        // A release keeps its declarations with sorted lists. The build recorded the versions in
+        // the order of the declaration itself.
         let in_order = |version: &Self| {
             let mut version = version.clone();
             version.others.sort_unstable();

@@ -1,5 +1,5 @@
-//! The entry of a build in the manifest: its inputs, the hash of everything that decides its bytes,
-//! and why that is another one than before.
+//! Creates a build's entry in the manifest: its inputs, the hash of everything that decides its
+//! bytes, and the reasons why that hash changed.
 
 use std::collections::BTreeMap;
 
@@ -19,7 +19,8 @@ use pubdata_core::pipeline::{Declaration, LayoutEvidence};
 use pubdata_core::provenance::{Obtained, Snapshot};
 use pubdata_store::{Manifest, TaskEntry};
 
-/// Why a build is not the one of the current release; nothing when it is.
+/// Returns the reasons why a build differs from the one in the current release; empty if it does
+/// not.
 pub(crate) fn reasons(
     entry: &TaskEntry,
     previous: Option<&TaskEntry>,
@@ -81,7 +82,7 @@ pub(crate) fn reasons(
         && entry.declaration_hash == previous.declaration_hash
     {
         reasons.push(
-            "what is known of the layout changed: a person confirmed it, or took that back"
+            "the evidence of the layout changed: an operator confirmed it or withdrew the confirmation"
                 .to_owned(),
         );
     }
@@ -90,7 +91,7 @@ pub(crate) fn reasons(
         reasons.push(
             match inputs.any(|input| input.obtained == Obtained::ByHand) {
                 true => {
-                    "what is known of a file by hand changed, or whether the sources are samples"
+                    "the stated date of an imported file changed, or the sources became or ceased to be samples"
                         .to_owned()
                 }
                 false => "the sources are no longer samples, or have become samples".to_owned(),
@@ -106,7 +107,7 @@ pub(crate) fn reasons(
     reasons
 }
 
-/// The task of an entry.
+/// Returns the task of an entry.
 pub(crate) fn task_id_of(entry: &TaskEntry) -> String {
     entry
         .partition
@@ -116,7 +117,7 @@ pub(crate) fn task_id_of(entry: &TaskEntry) -> String {
         })
 }
 
-/// What a build is known by: its inputs and the hash of everything that decides its bytes.
+/// Creates the entry of a build: its inputs and the hash of everything that decides its bytes.
 pub(crate) fn entry(
     settings: &RunSettings,
     task: &Selected<'_>,
@@ -127,14 +128,14 @@ pub(crate) fn entry(
     let declaration = task.declaration;
     let layout_evidence = layout_evidence(settings, declaration);
     if !is_sample {
-        // A sample is no file of the publisher's: it can confirm nothing.
+        // A sample is not the publisher's file and cannot confirm a layout.
         findings.extend(unconfirmed_layout(declaration, layout_evidence));
     }
     let inputs = pubdata_core::provenance::Inputs::new(snapshots)
         .snapshots()
         .to_vec();
     let (declaration_hash, contracts_hash, code_version) = fingerprint(settings, declaration)?;
-    // Address and version too: the release names them, and rows may.
+    // Includes the address and version, because the release and possibly rows contain them.
     let files: Vec<_> = inputs
         .iter()
         .map(|input| {
@@ -155,11 +156,11 @@ pub(crate) fn entry(
         code_version,
         is_sample
     ])];
-    // What nobody has seen is not judged by its totals until it is confirmed.
+    // An unseen layout is not judged by its totals until it is confirmed.
     decides.extend(
         (layout_evidence != LayoutEvidence::File).then(|| serde_json::json!(layout_evidence)),
     );
-    // A date that a person stated is part of what the release says.
+    // A date stated by an operator appears in the release.
     decides.extend(stated_dates(&inputs));
     let text = decides
         .iter()
@@ -207,7 +208,7 @@ pub(crate) fn entry(
     })
 }
 
-/// What a layout is known from, once it is counted what people have looked at.
+/// Returns the evidence for a layout, including an operator's confirmation.
 fn layout_evidence(settings: &RunSettings, declaration: &Declaration) -> LayoutEvidence {
     let mut names = declaration
         .sources

@@ -1,5 +1,5 @@
-//! What a build was made with: the texts of its declaration and contracts, which its hashes are of
-//! and its release keeps, and the settings of a program that makes it again with them.
+//! Restores what a build was made with. Its hashes are of the texts of its declaration and
+//! contracts, which its release keeps. Rebuilds use program settings with these texts.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,16 +14,16 @@ use pubdata_core::ids::Digest;
 use pubdata_core::pipeline::{Declaration, Declarations, canonical_json};
 use pubdata_store::{Manifest, TaskEntry};
 
-/// The declarations and contracts that a pipeline's output depends on, as they are hashed.
+/// The declarations and contracts on which a pipeline's output depends, in the form that is hashed.
 pub(crate) struct Texts {
     /// Its declaration and those whose sources it reads, one per line.
     pub(crate) declared: String,
-    /// Its contracts and those of the tables that it builds on, as one list.
+    /// Its contracts and those of the tables on which it builds, as one list.
     pub(crate) contracts: String,
 }
 
 impl Texts {
-    /// Those of today.
+    /// Returns the texts of the current declarations.
     pub(crate) fn of(settings: &RunSettings, declaration: &Declaration) -> Result<Self> {
         let mut declared = vec![canonical_json(declaration)];
         for (owner, source) in sources_of(settings, declaration)? {
@@ -36,7 +36,7 @@ impl Texts {
             }
         }
         declared.sort();
-        // Tables of others are read with the rows that keep their contracts.
+        // Tables of other pipelines are read with the rows that satisfy their contracts.
         let others = declaration
             .builds_on
             .iter()
@@ -59,7 +59,7 @@ impl Texts {
         })
     }
 
-    /// Reads them.
+    /// Parses the declarations and contracts.
     fn read(
         &self,
         entry: &TaskEntry,
@@ -70,7 +70,7 @@ impl Texts {
             add_evidence(&mut value, entry);
             let declaration: Declaration = serde_json::from_value(value)?;
             match pipelines.get_mut(&declaration.pipeline_id) {
-                // Of others each line has one source.
+                // Other declarations have one source per line.
                 Some(known) => known.sources.extend(declaration.sources),
                 None => drop(pipelines.insert(declaration.pipeline_id.clone(), declaration)),
             }
@@ -86,8 +86,9 @@ impl Texts {
     }
 }
 
-/// What a layout is known from decides no record and is not hashed with the rest: the build's entry
-/// has it of its own sources, and nobody asks for that of others.
+/// Restores the evidence of each source's layout. It decides no record and is therefore not hashed;
+/// the build's entry has it for the build's own sources. Evidence of other sources is not used, so
+/// a placeholder is enough.
 fn add_evidence(declaration: &mut Value, entry: &TaskEntry) {
     for source in declaration["source"].as_array_mut().into_iter().flatten() {
         let known = source["source_id"]
@@ -100,8 +101,8 @@ fn add_evidence(declaration: &mut Value, entry: &TaskEntry) {
     }
 }
 
-/// Hashes of the declarations and contracts a pipeline's output depends on, and the version of its
-/// code.
+/// Returns the hashes of the declarations and contracts on which a pipeline's output depends, and
+/// the version of its code.
 pub(crate) fn fingerprint(
     settings: &RunSettings,
     declaration: &Declaration,
@@ -115,7 +116,7 @@ pub(crate) fn fingerprint(
     ))
 }
 
-/// The texts of what is declared today for the pipelines of a release, by digest.
+/// Returns the texts of the current declarations for the pipelines of a release, by digest.
 pub(crate) fn declared_texts(
     settings: &RunSettings,
     manifest: &Manifest,
@@ -139,15 +140,15 @@ pub(crate) fn declared_texts(
     Ok(texts)
 }
 
-/// How a build of a release is made again.
+/// How to rebuild a build of a release.
 pub(crate) struct MadeWith {
-    /// Those of the program, with the build's own declarations and contracts where its release
-    /// keeps them.
+    /// The program's settings, with the build's own declarations and contracts if its release keeps
+    /// them.
     pub(crate) settings: RunSettings,
-    /// Why another outcome would say nothing of the release; none where the same code makes it
-    /// again from the same.
+    /// Why a different result would not count against the release; none if the same code rebuilds
+    /// it from the same inputs.
     pub(crate) not_held: Option<String>,
-    /// What the reader should know.
+    /// Remarks for the reader.
     pub(crate) notes: Vec<String>,
 }
 
@@ -155,7 +156,7 @@ impl MadeWith {
     /// Reads what a build of a release was made with.
     ///
     /// # Errors
-    /// `Store`, when the release has lost it.
+    /// `Store` if the release has lost it.
     pub(crate) async fn of(
         settings: &RunSettings,
         manifest: &Manifest,
@@ -204,11 +205,11 @@ impl MadeWith {
         })
     }
 
-    /// The settings of a program that builds with the declarations of one release's build and the
-    /// contracts of another's.
+    /// Returns settings that build with the declarations of one release's build and the contracts
+    /// of another's.
     ///
     /// # Errors
-    /// `Store`, when a release has not kept them; `Config`, when this program cannot read them.
+    /// `Store` if a release has not kept them; `Config` if this program cannot read them.
     pub(crate) async fn mixed(
         settings: &RunSettings,
         declared: (&Manifest, &TaskEntry),
@@ -241,8 +242,7 @@ impl MadeWith {
         Ok(settings.making_again(own))
     }
 
-    /// With what is declared today, because the release is of an earlier version, which kept
-    /// nothing.
+    /// Uses the current declarations, because the release is of an earlier version that kept none.
     fn todays(settings: &RunSettings, entry: &TaskEntry) -> Result<Self> {
         let mut notes = vec!["the release does not carry its declarations and contracts; made again with those of this program".to_owned()];
         let Some(declaration) = settings.declarations.pipelines.get(&entry.pipeline_id) else {
@@ -276,7 +276,7 @@ impl MadeWith {
         })
     }
 
-    /// The declaration of the build; none where it is not known any more.
+    /// Returns the declaration of the build; none if it is no longer known.
     pub(crate) fn declaration(&self, entry: &TaskEntry) -> Option<&Declaration> {
         self.settings.declarations.pipelines.get(&entry.pipeline_id)
     }
@@ -291,8 +291,8 @@ fn who_can(entry: &TaskEntry) -> String {
     format!("pubdata {} can", entry.program())
 }
 
-/// The contracts of a release's datasets, as its builds were made with them; today's where it does
-/// not keep them, or has lost them.
+/// Returns the contracts with which the datasets of a release were built. Uses the current
+/// contracts if the release does not keep them or has lost them.
 pub(crate) async fn contracts_of(settings: &RunSettings, manifest: &Manifest) -> Contracts {
     let mut contracts = settings.declarations.contracts.clone();
     for entry in manifest.tasks.values() {

@@ -1,5 +1,5 @@
-//! Says of each task what is to be done, and why: what selectors name, what a build is known by,
-//! what the files of others and persons' words change of it. Nothing is built here.
+//! Decides for each task what to do, and why. Resolves selectors, identifies builds, and applies
+//! the effects of upstream tasks and acceptances. Builds nothing.
 
 pub mod accepted;
 pub mod calendar;

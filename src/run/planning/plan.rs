@@ -1,5 +1,4 @@
-//! Fetches what the selected tasks read and says what is to be done for each, and why. Nothing is
-//! built here.
+//! Fetches what the selected tasks read and decides what to do for each, and why. Builds nothing.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -32,33 +31,33 @@ use pubdata_store::{Manifest, Snapshots, TaskEntry};
 
 struct Candidate<'a> {
     task: Selected<'a>,
-    /// The files and whether the build needs each.
+    /// The files, each with a flag that says if the build requires it.
     files: Vec<(Wanted, bool)>,
-    /// Sources whose files stand on a page, and the problems of those that could not be found
+    /// Sources whose files are listed on a page, and the problems of files that could not be found
     /// there.
     listed: Vec<&'a Source>,
     not_listed: Vec<String>,
-    /// Files of the last release that a page names no more and that stay in use, with what is to be
-    /// told of them.
+    /// Files of the last release that a page no longer lists and that stay in use, with the finding
+    /// about each.
     no_longer_listed: Vec<(Snapshot, SourceFinding)>,
-    /// What needs attention about pages.
+    /// Findings about pages.
     findings: Vec<SourceFinding>,
     /// Files whose names are labels of periods.
     series: Vec<Series>,
     /// Sources that are fetched on demand, each with the other sources of its declaration.
     on_demand: Vec<(&'a Source, Vec<&'a str>)>,
     /// Tasks of this run or of the last release whose files the build reads. Their own candidates
-    /// ask for the files.
+    /// fetch the files.
     upstream: Upstream<'a>,
     /// The files that the upstream tasks accepted.
     of_upstream: Vec<Snapshot>,
-    /// Upstream tasks without a build that was accepted.
+    /// Upstream tasks without an accepted build.
     not_accepted: Vec<Problem>,
 }
 
 impl Candidate<'_> {
-    /// Takes the files that upstream tasks accepted. Does without those pipelines that the build
-    /// can be made without.
+    /// Takes the files that upstream tasks accepted, and drops pipelines that the build does not
+    /// require.
     fn take_upstream(
         &mut self,
         others: &OtherTasks<'_>,
@@ -102,10 +101,10 @@ impl Candidate<'_> {
     }
 }
 
-/// Fetches the selected sources and says what would be built from them, and why.
+/// Fetches the selected sources and plans what to build from them, and why.
 ///
 /// # Errors
-/// `Config`, when a selector matches nothing; `Store`, when our own files cannot be read.
+/// `Config` if a selector matches nothing; `Store` if local files cannot be read.
 pub async fn plan(settings: &RunSettings, observer: &SharedObserver) -> Result<Plan> {
     let (current, generation) = match settings.releases.channel(&settings.channel).await? {
         Some(entry) => (
@@ -240,7 +239,7 @@ pub async fn plan(settings: &RunSettings, observer: &SharedObserver) -> Result<P
     })
 }
 
-/// Fetches the candidates' files, and earlier ones where the newest are not there yet.
+/// Fetches the candidates' files, and earlier ones if the newest are absent.
 async fn fetch_files(
     settings: &RunSettings,
     fetcher: &Fetcher,
@@ -287,12 +286,11 @@ async fn fetch_files(
     }
 }
 
-/// Fetches files of sources that are read on demand: those of the selected pipelines, for the
-/// values given.
+/// Fetches on-demand files of the selected pipelines for the given values.
 ///
 /// # Errors
-/// `Config`, when the selected pipelines have no source with that variable; `Store`, when our own
-/// files cannot be read.
+/// `Config` if the selected pipelines have no source with that variable; `Store` if local files
+/// cannot be read.
 pub async fn fetch_on_demand(
     settings: &RunSettings,
     variable: &str,
@@ -330,9 +328,9 @@ pub async fn fetch_on_demand(
     Ok(fetch_all(settings, &fetcher, wanted, observer).await?.1)
 }
 
-/// Asks for the pages that list files, and puts the newest of these among the files of their tasks.
-/// A kind of file that the last release was made from and that a page does not name any more is
-/// missing: nothing of what it held is lost without a word.
+/// Fetches the pages that list files, and adds the newest listed files to their tasks. If a page no
+/// longer lists a kind of file that the last release used, that kind is missing: data never
+/// disappears without a message.
 async fn find_listed(
     settings: &RunSettings,
     fetcher: &Fetcher,
@@ -340,8 +338,8 @@ async fn find_listed(
     current: Option<&Manifest>,
     observer: &SharedObserver,
 ) -> Result<Vec<FetchedSource>> {
-    // By address: sources that share a page ask for it once. Two at once would write the same
-    // snapshot.
+    // Keyed by address: sources that share a page fetch it once. Two concurrent fetches would write
+    // the same snapshot.
     let pages: BTreeMap<&str, Wanted> = candidates
         .iter()
         .flat_map(|candidate| &candidate.listed)
@@ -370,12 +368,12 @@ async fn find_listed(
                 Err(problem) => {
                     let mut files = otherwise_requests(source, previous)?;
                     if files.is_empty() {
-                        // What a person downloaded from a page that shuts programs out.
+                        // Falls back to manually imported files if the page refuses programs.
                         files = listed_by_hand(settings, source)?.unwrap_or_default();
                     }
                     if !files.is_empty() {
                         let detail = format!(
-                            "{}: {problem}; asked for the addresses that the declaration, the last release or a person who imported a file has named",
+                            "{}: {problem}; used the addresses from the declaration, the last release or imported files instead",
                             source.url
                         );
                         candidate.findings.push(SourceFinding::new(
@@ -420,7 +418,7 @@ async fn find_listed(
     Ok(sources)
 }
 
-/// The tasks that the selectors name, with the files they ask for.
+/// Returns the tasks that the selectors name, with the files to fetch for each.
 fn candidates<'a>(
     settings: &'a RunSettings,
     current: Option<&Manifest>,
@@ -439,8 +437,8 @@ fn candidates<'a>(
             .flat_map(|current| current.tasks.keys().cloned()),
     );
     for task in tasks {
-        // Nobody judges the files of a task that is neither run nor released: they are read as they
-        // come.
+        // The files of an upstream task that is neither run nor released are not judged; they are
+        // read as fetched.
         let mut upstream = upstream_of(settings, task.declaration)?;
         upstream.retain(|pipeline_id, _| task_ids.contains(*pipeline_id));
         let mut files = Vec::new();
@@ -489,7 +487,7 @@ fn candidates<'a>(
     Ok(candidates)
 }
 
-/// First and last partition of each pipeline of which any file exists.
+/// Returns the first and last partition of each pipeline with at least one existing file.
 fn published_ranges(
     candidates: &[Candidate<'_>],
     fetched: &BTreeMap<String, Fetched>,
@@ -573,7 +571,7 @@ fn judge(
     if expected.may_be_incomplete && !is_failed && absent > 0 && problems.len() == absent {
         return Ok((
             TaskState::NotPublished(vec![format!(
-                "only some of its files so far: {absent} are still to come"
+                "only some of its files are published: {absent} are still missing"
             )]),
             None,
         ));
@@ -604,7 +602,7 @@ fn judge(
         problems.push(Problem::missing(format!("{whose}, such as {first}")));
     }
     if problems.is_empty() {
-        // What a wrong file brought is no measure for the right one.
+        // A build made from a file that was withdrawn is no baseline.
         let believed = if withdrawn_in(settings, previous)?.is_some() {
             None
         } else {
@@ -637,7 +635,7 @@ fn judge(
     Ok((state, Some(entry)))
 }
 
-/// Files, and lists of pages, that lost more of their size since the last release than their
+/// Returns the files and paged lists that lost more of their size since the last release than their
 /// declaration allows.
 fn losses(
     settings: &RunSettings,
@@ -666,7 +664,7 @@ fn losses(
                 .map(|word| format!(". {word}"))
                 .unwrap_or_default();
             let message = format!(
-                "{} ({}) has {size_bytes} bytes, {loss:.1} % fewer than the {known_bytes} of the last release; more than {most} % is not believed. Look at the file{by_hand}",
+                "{} ({}) has {size_bytes} bytes, {loss:.1} % fewer than the {known_bytes} of the last release; a loss of more than {most} % is rejected. Look at the file{by_hand}",
                 first.source_id, first.url
             );
             let next_step = Some(format!(
@@ -682,10 +680,10 @@ fn losses(
     Ok(problems)
 }
 
-/// A source and the values of its variables, the page's excepted.
+/// A source and the values of its variables, except the page number.
 type FileKey<'a> = (&'a str, Vec<(&'a String, &'a String)>);
 
-/// Size and first snapshot of each file; pages of one list are one.
+/// Returns the size and first snapshot of each file; the pages of a list count as one file.
 fn sizes<'a>(
     settings: &RunSettings,
     snapshots: &'a [Snapshot],

@@ -1,4 +1,4 @@
-//! Which tasks the selectors of a command name, and which sources each of them reads.
+//! Resolves the selectors of a command to tasks, and determines which sources each task reads.
 
 use std::collections::BTreeSet;
 
@@ -8,14 +8,14 @@ use crate::settings::{Chosen, RunSettings, is_selected};
 use pubdata_core::error::{Error, Result};
 use pubdata_core::pipeline::{Declaration, Declarations, Source, nearest};
 
-/// A task before anything is known of its files.
+/// A task before its files are known.
 pub(crate) struct Selected<'a> {
     pub(crate) task_id: String,
     pub(crate) declaration: &'a Declaration,
     pub(crate) partition: Option<String>,
 }
 
-/// Whether each selector names something that can be built.
+/// Checks that each selector names something that can be built.
 ///
 /// # Errors
 /// `Config`, naming the first that does not.
@@ -27,7 +27,8 @@ pub fn check_selectors(
     selected(declarations, &Chosen::default(), selectors, now).map(drop)
 }
 
-/// The tasks that the selectors name; those that were chosen for every night when there is none.
+/// Returns the tasks that the selectors name, or the tasks chosen in the settings if no selector is
+/// given.
 pub(crate) fn selected<'a>(
     declarations: &'a Declarations,
     chosen: &Chosen,
@@ -78,7 +79,7 @@ pub(crate) fn selected<'a>(
     })
 }
 
-/// Whether each entry names something that can be built.
+/// Checks that each entry of the settings names something that can be built.
 ///
 /// # Errors
 /// `Config`, naming the first that does not.
@@ -116,7 +117,7 @@ fn unknown_selector(declarations: &Declarations, selector: &str, now: Timestamp)
         && value > newest
     {
         return Error::config(format!(
-            "`{selector}` selects nothing: the newest of {pipeline_id} that can be there is {newest}"
+            "`{selector}` selects nothing: the newest that {pipeline_id} can have is {newest}"
         ));
     }
     let has_none = |declaration: &&Declaration| declaration.produces.is_empty();
@@ -135,8 +136,11 @@ fn unknown_selector(declarations: &Declarations, selector: &str, now: Timestamp)
             .filter(reads)
             .map(|declaration| declaration.pipeline_id.as_str())
             .collect();
-        return Error::config(format!("`{selector}` selects nothing: {pipeline_id} has no tables of its own, its files are read by {}", readers.join(", ")))
-            .hint(format!("name {} in its place", readers.join(" or ")));
+        return Error::config(format!(
+            "`{selector}` selects nothing: {pipeline_id} has no tables, its files are read by {}",
+            readers.join(", ")
+        ))
+        .hint(format!("name {} instead", readers.join(" or ")));
     }
     let known: Vec<&str> = declarations.pipelines.keys().map(String::as_str).collect();
     let having = known
@@ -156,10 +160,10 @@ fn unknown_selector(declarations: &Declarations, selector: &str, now: Timestamp)
     ))
 }
 
-/// Names of pipelines that a hint has room for.
+/// Maximum number of pipeline names in a hint.
 const NAMES_SHOWN: usize = 4;
 
-/// The sources a build reads: its own, then those of other declarations.
+/// Returns the sources that a build reads: its own, then those of other declarations.
 pub(crate) fn sources_of<'a>(
     settings: &'a RunSettings,
     declaration: &'a Declaration,

@@ -1,5 +1,6 @@
-//! What this version of the program does with a home that another one left: which formats it reads,
-//! what its next run builds again, and which releases it can still make again. Nothing is changed.
+//! Reports how this version of the program treats a home left by another version. The report covers
+//! the formats it reads, the builds that its next run repeats, and the releases it can still
+//! reproduce. Changes nothing.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +13,7 @@ use pubdata_core::error::Result;
 use pubdata_core::ids::ReleaseId;
 use pubdata_store::{FormatReport, Home, Manifest, Treatment};
 
-/// What this version of the program does with a home: `pubdata upgrade`.
+/// Effects of this version of the program on a home: `pubdata upgrade`.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct UpgradeReport {
     /// Version of this program.
@@ -21,26 +22,26 @@ pub struct UpgradeReport {
     pub home: String,
     /// Every kind of file that has a format.
     pub formats: Vec<FormatReport>,
-    /// What the next run does, by channel.
+    /// Work of the next run, by channel.
     pub next_runs: BTreeMap<String, NextRun>,
     /// The releases that are kept, newest first; empty if something is refused.
     pub releases: Vec<KeptRelease>,
 }
 
-/// What the next run does to the builds of a channel's release because the program is another.
+/// Effects of the next run on the builds of a channel's release because the program has changed.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct NextRun {
-    /// What the channel points at.
+    /// The release that the channel points at.
     pub release_id: ReleaseId,
-    /// Builds of that release.
+    /// Number of builds in that release.
     pub builds: usize,
-    /// By task, why it is built again whatever the publishers have.
+    /// Reasons why a task is rebuilt even if the publishers have nothing new, by task.
     pub built_again: BTreeMap<String, Vec<String>>,
-    /// Tasks that are declared no more and leave the next release.
+    /// Tasks that are no longer declared and leave the next release.
     pub left_out: Vec<String>,
 }
 
-/// A release, and what of it this program can make again.
+/// A release, and how much of it this program can reproduce.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct KeptRelease {
     /// The release.
@@ -50,16 +51,16 @@ pub struct KeptRelease {
     pub published_at: String,
     /// Version of the program that made it.
     pub program: String,
-    /// Its builds.
+    /// Number of builds.
     pub builds: usize,
-    /// Builds that it is held to make again byte for byte.
+    /// Number of builds that this program must reproduce byte for byte.
     pub can_be_made_again: usize,
     /// Builds whose declarations the release does not carry, because it is of an earlier version.
     pub without_declarations: usize,
 }
 
 impl UpgradeReport {
-    /// A home of these formats.
+    /// Creates a report with formats only.
     pub fn of_formats(home: &Home, formats: Vec<FormatReport>) -> Self {
         let home = home.root().display().to_string();
         Self {
@@ -71,7 +72,7 @@ impl UpgradeReport {
         }
     }
 
-    /// Whether something there is of a newer program, and this one does not read it.
+    /// Returns true if the home has a format of a newer program, which this one cannot read.
     pub fn is_refused(&self) -> bool {
         self.formats
             .iter()
@@ -79,10 +80,10 @@ impl UpgradeReport {
     }
 }
 
-/// Looks at a home, all of whose formats this program reads, and at its releases.
+/// Examines a home, whose formats this program can read, and its releases.
 ///
 /// # Errors
-/// `Store`, when they cannot be read.
+/// `Store` if they cannot be read.
 pub async fn upgrade(settings: &RunSettings, formats: Vec<FormatReport>) -> Result<UpgradeReport> {
     let mut report = UpgradeReport::of_formats(&settings.home, formats);
     for channel in settings.releases.channels().await? {
@@ -94,7 +95,7 @@ pub async fn upgrade(settings: &RunSettings, formats: Vec<FormatReport>) -> Resu
         }
     }
     for id in settings.releases.list().await? {
-        // `pubdata releases list` names those that are damaged.
+        // `pubdata releases list` names the damaged ones.
         if let Ok(manifest) = settings.releases.manifest(&id).await {
             report.releases.push(kept(settings, manifest).await);
         }

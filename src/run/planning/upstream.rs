@@ -1,6 +1,6 @@
-//! Builds that read the files of other tasks, as links between permits and licenses do. They read
-//! the files that those tasks' own builds accepted: of a task whose build was refused, the files of
-//! its last good build.
+//! Handles builds that read the files of other tasks, such as links between permits and licenses.
+//! They read the files that those tasks' own builds accepted. If such a build was refused, they
+//! read the files of its last good build.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -38,7 +38,8 @@ pub(crate) fn upstream_of<'a>(
 #[derive(Default)]
 pub(super) struct AcceptedFiles {
     pub(crate) snapshots: Vec<Snapshot>,
-    /// Upstream tasks without an accepted build, and what that means to a build that needs them.
+    /// Upstream tasks without an accepted build, with the resulting problem for a build that
+    /// requires them.
     pub(crate) lacking: BTreeMap<String, Problem>,
 }
 
@@ -105,8 +106,8 @@ impl OtherTasks<'_> {
                 .filter(|last| current.is_sample_build(last) == self.is_sample)
         });
         let Some(last) = last else { return Ok(None) };
-        // Tables are built again from the files: another declaration or other code would not make
-        // those that were accepted.
+        // Tables are rebuilt from the files: another declaration or other code would not make the
+        // tables that were accepted.
         let todays = fingerprint(
             self.settings,
             &self.settings.declarations.pipelines[pipeline_id],
@@ -141,8 +142,7 @@ impl OtherTasks<'_> {
         }
     }
 
-    /// Returns a planned task as it is to be built: the files of upstream tasks that were refused
-    /// since are replaced.
+    /// Returns a planned task with the files of upstream tasks that were refused since replaced.
     pub(crate) fn settled(&self, task: &PlannedTask) -> Result<PlannedTask> {
         let declaration = &self.settings.declarations.pipelines[&task.pipeline_id];
         let mut refused = upstream_of(self.settings, declaration)?;
@@ -228,9 +228,9 @@ impl OtherTasks<'_> {
     }
 }
 
-/// Returns the pipelines that a build does without: those it builds on, but for the first, as long
-/// as another is there. One that the last build was made from is needed: without it records would
-/// be gone that were there, and what was ambiguous would look clear.
+/// Returns the missing pipelines that a build can omit. It can omit any pipeline it builds on
+/// except the first, if at least one other is available. A pipeline used by the last build is
+/// required: without it, published records would disappear and ambiguous matches would look unique.
 pub(super) fn spared<'d>(
     settings: &RunSettings,
     declaration: &'d Declaration,

@@ -1,5 +1,5 @@
-//! Which files a probe asks for: of a source with many only the first and the newest, and where the
-//! newest may not be out yet the ones before it.
+//! Selects the files that a probe requests: the first and the newest of a source with many
+//! files. If the newest may be unpublished, earlier files serve as fallbacks.
 
 use std::collections::BTreeMap;
 
@@ -11,23 +11,23 @@ use pubdata_core::error::Result;
 use pubdata_core::pipeline::{Declaration, Editions, Source, Variable};
 use pubdata_fetch::{Request, mirror_path, recorded_url};
 
-/// Of a source with more files than this, the first and the newest are asked for.
+/// Only the first and the newest are requested of sources with more files than this.
 const FEW_FILES: usize = 12;
 
-/// Where the newest file is not there yet, so many are asked for in all, one after the other.
+/// Maximum number of labels to try, newest first, until a file exists.
 const EARLIER_FILES: usize = 6;
 
-/// A file to ask for.
+/// A file to request.
 #[derive(Clone)]
 pub(super) struct Address<'a> {
     pub(super) source: &'a Source,
     pub(super) request: Request,
-    /// Whether the file is a list that others look things up in, such as codes of counties: a part
-    /// of it is of no use to them.
+    /// True if other sources look up values in the file, such as county codes. An excerpt of it
+    /// would be useless to them.
     pub(super) is_lookup: bool,
 }
 
-/// A task to foresee.
+/// A task whose outcome is predicted.
 pub(super) struct Foreseen<'a> {
     pub(super) task_id: String,
     pub(super) declaration: &'a Declaration,
@@ -38,8 +38,7 @@ pub(super) struct Foreseen<'a> {
 impl<'a> Foreseen<'a> {
     pub(super) fn new(settings: &'a RunSettings, selected: Selected<'a>) -> Result<Self> {
         let sources = sources_of(settings, selected.declaration)?;
-        // What is read on demand is never asked for by a run, and what is bundled is asked of
-        // nobody.
+        // A run never fetches on-demand files, and bundled files need no request.
         let sources = sources
             .into_iter()
             .filter(|(_, source)| source.on_demand.is_none() && !source.url.starts_with("bundled:"))
@@ -52,9 +51,9 @@ impl<'a> Foreseen<'a> {
         })
     }
 
-    /// The files of a source that has no listing, each as a row of addresses of which the first
-    /// that is there counts: all files, of many the first and the newest, and of those that are
-    /// named by their period behind the newest that can be there the ones before it.
+    /// Returns the files of a source without a listing, each as a row of alternative addresses: the
+    /// first address with a file counts. Includes only the first and the newest of many files.
+    /// A file named by its period is followed by the files of earlier periods.
     pub(super) fn addresses(
         &self,
         settings: &RunSettings,
@@ -117,19 +116,19 @@ impl<'a> Foreseen<'a> {
     }
 }
 
-/// The address under which a file stands on the mirror of samples: that of a publisher, and for a
-/// file of this machine one that a mirror can have.
+/// Returns a file's address on the mirror of samples. For a local file, it is an address that a
+/// mirror can have.
 pub(super) fn sample_url(url: &str) -> String {
     url.strip_prefix("file://")
         .map_or_else(|| url.to_owned(), |path| format!("https://localhost{path}"))
 }
 
-/// The place of a file on the mirror of samples.
+/// Returns the path of a file on the mirror of samples.
 pub(super) fn sample_path(url: &str) -> Result<String> {
     mirror_path(&sample_url(&recorded_url(url)?))
 }
 
-/// Whether a declaration only supplies sources to others.
+/// Returns true if a declaration only supplies sources to others.
 pub(super) fn is_lookup(owner: &Declaration) -> bool {
     owner.produces.is_empty()
 }

@@ -1,5 +1,5 @@
-//! Asks for the beginning of every file of the tasks, each file once however many tasks read it,
-//! with the hosts in turns.
+//! Requests the beginning of every file of the tasks, each file once however many tasks read it,
+//! alternating between hosts.
 
 use std::collections::BTreeMap;
 
@@ -15,10 +15,11 @@ use crate::planning::selection::{Selected, selected};
 use pubdata_core::error::{Error, Result};
 use pubdata_fetch::{Head, Piece};
 
-/// Files asked for at a time, over all hosts; fetch itself limits each host.
+/// Files requested at a time, over all hosts; `fetch` itself limits each host.
 const CONCURRENT_FILES: usize = 48;
 
-/// The selected tasks; of a pipeline with partitions the newest that the publisher has.
+/// Returns the selected tasks; for a partitioned pipeline, the newest partition that the publisher
+/// has.
 pub(super) async fn newest_partitions<'d>(
     context: &'d ProbeContext<'_>,
 ) -> Result<Vec<Foreseen<'d>>> {
@@ -54,7 +55,7 @@ pub(super) async fn newest_partitions<'d>(
     Ok(newest)
 }
 
-/// Whether the first required file of a partition is there.
+/// Returns true if the first required file of a partition exists.
 async fn is_published(context: &ProbeContext<'_>, task: &Foreseen<'_>) -> Result<bool> {
     if task.partition.is_none() {
         return Ok(true);
@@ -84,13 +85,13 @@ async fn is_published(context: &ProbeContext<'_>, task: &Foreseen<'_>) -> Result
     ))
 }
 
-/// Asks for the head of every file of the tasks, each once.
+/// Requests the head of every file of the tasks, each once.
 pub(super) async fn ask<'a>(
     context: &'a ProbeContext<'_>,
     tasks: &[Foreseen<'a>],
 ) -> Result<Vec<Asked<'a>>> {
     let mut asked = Vec::new();
-    // By source and first address: a source that several tasks read is asked for once.
+    // Keyed by source and first address: a source that several tasks read is requested once.
     let mut rows: BTreeMap<(String, String), Vec<Address<'a>>> = BTreeMap::new();
     let mut add = |row: Vec<Address<'a>>| {
         if let Some(first) = row.first() {
@@ -117,7 +118,7 @@ pub(super) async fn ask<'a>(
         files.into_iter().for_each(|address| add(vec![address]));
     }
     context.observer.fetching(rows.len());
-    // Neighbours in the list are of one host: in turns, every host is asked from the beginning.
+    // Neighbours in the list share a host; alternating lets all hosts start at once.
     let rows = in_turns(rows.into_values().collect());
     let examined: Vec<Result<Option<Asked<'a>>>> = stream::iter(rows)
         .map(async |row| ask_row(context, row).await)
@@ -134,7 +135,7 @@ pub(super) async fn ask<'a>(
     Ok(asked)
 }
 
-/// Asks for the addresses of a row one after the other, until one has a file.
+/// Tries the addresses of a row one after another until one has a file.
 async fn ask_row<'a>(
     context: &ProbeContext<'_>,
     row: Vec<Address<'a>>,
@@ -168,7 +169,7 @@ async fn ask_row<'a>(
     Ok::<_, Error>(absent)
 }
 
-/// Puts rows of addresses in an order in which hosts take turns.
+/// Orders rows of addresses so that hosts alternate.
 fn in_turns(rows: Vec<Vec<Address<'_>>>) -> Vec<Vec<Address<'_>>> {
     let mut seen: BTreeMap<String, usize> = BTreeMap::new();
     let mut turns: Vec<(usize, Vec<Address<'_>>)> = Vec::new();

@@ -1,4 +1,4 @@
-//! Gathers the changes of declarations that the files suggest, and tries them in another night on
+//! Collects changes of declarations that the files suggest, and tries them in another trial run on
 //! the same samples.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -18,10 +18,10 @@ use pubdata_core::pipeline::{Declarations, expand};
 use pubdata_fetch::recorded_url;
 use pubdata_store::Snapshots;
 
-/// By task.
+/// Results by task.
 pub(super) type Tried = BTreeMap<String, (Would, Vec<String>)>;
 
-/// The changes of declarations that what came suggests.
+/// Returns the changes of declarations that the received files suggest.
 pub(super) fn edits(
     context: &ProbeContext<'_>,
     tasks: &[Foreseen<'_>],
@@ -77,7 +77,7 @@ pub(super) fn edits(
     Ok(edits)
 }
 
-/// The declarations with the changes put in.
+/// Returns the declarations with the changes applied.
 pub(super) fn apply(files: &DeclarationFiles, edits: &Edits) -> Result<DeclarationFiles> {
     let mut suggested = files.clone();
     for (pipeline_id, edits) in edits {
@@ -86,7 +86,8 @@ pub(super) fn apply(files: &DeclarationFiles, edits: &Edits) -> Result<Declarati
     Ok(suggested)
 }
 
-/// The values of the new columns of a file, and columns and values of the file that the home has.
+/// Returns the values of the new columns of a file, with the columns and values of the file in the
+/// home.
 fn cells(context: &ProbeContext<'_>, asked: &Asked<'_>) -> Result<(Cells, Last)> {
     let (address, examined) = (&asked.address, &asked.examined);
     let recorded = recorded_url(&address.request.url)?;
@@ -100,7 +101,7 @@ fn cells(context: &ProbeContext<'_>, asked: &Asked<'_>) -> Result<(Cells, Last)>
         .iter()
         .map(|name| (name.clone(), vec![name.clone()]))
         .collect();
-    // Values only help to choose: where they cannot be read, names do.
+    // Values only improve the choice: if they cannot be read, names must do.
     let now = values::of_file(
         address,
         &path,
@@ -109,8 +110,8 @@ fn cells(context: &ProbeContext<'_>, asked: &Asked<'_>) -> Result<(Cells, Last)>
         &examined.columns,
     )
     .unwrap_or_default();
-    // The file of the release is as declared; that of the last night may be the one that blocked
-    // it.
+    // The file of the release matches its declaration; the file of the last run may be the one that
+    // was blocked.
     let of_release = context
         .given
         .published
@@ -157,8 +158,8 @@ fn last(asked: &Asked<'_>, path: &Path) -> Result<Last> {
     Ok(Last { columns, cells })
 }
 
-/// Runs the nights of changed declarations, and says what became of each of their tasks, and why it
-/// would still not be built.
+/// Repeats the trial runs with changed declarations. Returns the predicted outcome of each task,
+/// and the reasons why it would still not be built.
 pub(super) async fn try_out(
     nights: &Nights<'_, '_>,
     suggested: &DeclarationFiles,
@@ -186,7 +187,7 @@ pub(super) async fn try_out(
             .into_iter()
             .filter(|owner| edits.contains_key(*owner))
             .collect();
-        // Of a file that has moved there is no sample: the new address is for the next probe.
+        // No sample exists of a file that has moved; the next probe tries the new address.
         if changed.is_empty() || changed.into_iter().any(is_moved) {
             continue;
         }

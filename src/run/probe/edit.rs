@@ -1,5 +1,5 @@
-//! Changes of a declaration, put into its TOML so that comments, order and all other lines stay. A
-//! change that was guessed says so beside it.
+//! Edits the TOML of a declaration so that comments, order and all other lines stay. A comment
+//! marks each guessed change.
 
 use std::collections::BTreeMap;
 
@@ -9,10 +9,10 @@ use crate::building::word_guess::Likeness;
 use pubdata_core::declared::DeclarationFiles;
 use pubdata_core::error::{Error, Result};
 
-/// By what a new column was taken for the one that is missing.
+/// Criterion by which a new column was matched with a missing one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Rule {
-    /// As in the last file that the home has.
+    /// The same values as in the last file of the home.
     SameValues,
     WordsOfSettings,
     SimilarName,
@@ -22,14 +22,14 @@ pub(super) enum Rule {
 /// A change of a declaration.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Edit {
-    /// Another name of the publisher's for a mapped column.
+    /// An alternative publisher's name for a mapped column.
     Alternative {
         source_id: String,
         column: String,
         name: String,
         rule: Rule,
     },
-    /// A column that is not used.
+    /// A column to ignore.
     Ignore {
         source_id: String,
         name: String,
@@ -38,25 +38,25 @@ pub(super) enum Edit {
         source_id: String,
         url: String,
     },
-    /// A host that the publisher's server may send on to.
+    /// A host to which the publisher's server may redirect.
     Redirect {
         source_id: String,
         host: String,
     },
-    /// A word of the publisher's in a table of the settings.
+    /// A publisher's word in a table of the settings.
     Word {
         table: String,
         word: String,
         value: toml::Value,
-        /// The known word that it was guessed by.
+        /// The known word from which it was guessed.
         like: String,
         likeness: Likeness,
     },
 }
 
 impl Edit {
-    /// Whether a change is of a source; one of the settings is told with the pipeline's first
-    /// source.
+    /// Returns true if a change belongs to a source; changes of settings belong to the pipeline's
+    /// first source.
     pub(super) fn is_of(&self, id: &str, is_first: bool) -> bool {
         match self {
             Self::Alternative { source_id, .. }
@@ -67,7 +67,7 @@ impl Edit {
         }
     }
 
-    /// By what it was guessed, where it was.
+    /// Describes how the change was guessed; none if it was not.
     fn guess(&self) -> Option<String> {
         match self {
             Self::Alternative { name, rule, .. } => {
@@ -75,7 +75,7 @@ impl Edit {
                     Rule::SameValues => "the same values as in the last file",
                     Rule::WordsOfSettings => "the same values as in the settings",
                     Rule::SimilarName => "a similar name",
-                    Rule::SamePlace => "the same place among the columns",
+                    Rule::SamePlace => "the same position among the columns",
                 };
                 Some(format!("guessed: `{name}` has {by}"))
             }
@@ -100,10 +100,10 @@ impl Edit {
     }
 }
 
-/// Puts changes into a declaration, whose other lines, comments and order stay as they are.
+/// Applies changes to a declaration. All other lines, comments and the order stay as they are.
 ///
 /// # Errors
-/// `Config`, when the file is no declaration with that source or table.
+/// `Config` if the file has no declaration with that source or table.
 pub(super) fn apply(
     files: &DeclarationFiles,
     pipeline_id: &str,
@@ -113,22 +113,20 @@ pub(super) fn apply(
     let mut document = document(files, &file)?;
     for edit in edits {
         put(&mut document, edit).ok_or_else(|| {
-            Error::config(format!(
-                "{file}: there is no place for a suggestion ({edit:?})"
-            ))
+            Error::config(format!("{file}: a suggestion cannot be applied ({edit:?})"))
         })?;
     }
     Ok(files.with(&[(&file, &document.to_string())]))
 }
 
-/// Writes changes for people: the changed keys as they stand in the declaration afterwards.
+/// Formats changes for readers: the changed keys as they appear in the declaration afterwards.
 ///
 /// # Errors
 /// As [`apply`].
 pub(super) fn show(files: &DeclarationFiles, pipeline_id: &str, edits: &[Edit]) -> Result<String> {
     let file = file_of(pipeline_id);
     let document = document(&apply(files, pipeline_id, edits)?, &file)?;
-    // Each place once, in the order of the changes.
+    // Lists each heading once, in the order of the changes.
     let mut places: Vec<(String, Vec<String>)> = Vec::new();
     for edit in edits {
         let (place, line) = shown(&document, edit).ok_or_else(|| {
@@ -147,7 +145,7 @@ pub(super) fn show(files: &DeclarationFiles, pipeline_id: &str, edits: &[Edit]) 
     Ok(format!("# {file}\n{}\n", texts.join("\n")))
 }
 
-/// A word as it can stand in a comment.
+/// Replaces characters of a word that a comment cannot contain.
 fn one_line(word: &str) -> String {
     word.chars()
         .map(|character| {
@@ -189,7 +187,7 @@ fn put(document: &mut DocumentMut, edit: &Edit) -> Option<()> {
                     .as_array_mut()?,
                 name,
             );
-            // A table on one line has room for a comment behind it only.
+            // A table on one line has room for a comment only after it.
             let commented = if columns.is_value() {
                 columns
             } else {
@@ -230,7 +228,7 @@ fn put(document: &mut DocumentMut, edit: &Edit) -> Option<()> {
     Some(())
 }
 
-/// Says behind a value by what its change was guessed.
+/// Adds a comment after a value that says how its change was guessed.
 fn comment(value: &mut Value, edit: &Edit) {
     let Some(guess) = edit.guess() else { return };
     let known = value
@@ -254,7 +252,7 @@ fn source<'d>(document: &'d mut DocumentMut, source_id: &str) -> Option<&'d mut 
         .find(|source| source.get("source_id").and_then(Item::as_str) == Some(source_id))
 }
 
-/// The list of a key, which is made when it is not there.
+/// Returns the list of a key, and creates it if necessary.
 fn list<'d>(source: &'d mut Table, key: &str) -> Option<&'d mut Array> {
     source
         .entry(key)
@@ -268,7 +266,7 @@ fn add(list: &mut Array, name: &str) {
     }
 }
 
-/// The heading below which a change stands, and its line.
+/// Returns the heading above a change, and its line.
 fn shown(document: &DocumentMut, edit: &Edit) -> Option<(String, String)> {
     let of_source = |source_id: &str| format!("[[source]]  # {source_id}");
     let source = |source_id: &str| {
@@ -322,7 +320,7 @@ fn shown(document: &DocumentMut, edit: &Edit) -> Option<(String, String)> {
     })
 }
 
-/// A key as TOML writes it.
+/// Formats a key as TOML.
 fn key(name: &str) -> String {
     let is_bare = !name.is_empty()
         && name

@@ -1,5 +1,5 @@
-//! Judges what one address has: a file as declared, a changed one, none, or a page that keeps
-//! programs out. Its first records go to the mirror of samples.
+//! Judges the file at one address: as declared, changed, absent, or replaced by a page that blocks
+//! programs. Puts its first records on the mirror of samples.
 
 use std::path::Path;
 
@@ -15,7 +15,7 @@ use pubdata_core::error::{ErrorKind, IoExt, Result};
 use pubdata_core::pipeline::Source;
 use pubdata_fetch::{self as fetch, Head, Request, recorded_url};
 
-/// Words of pages that keep programs out.
+/// Words of pages that block programs.
 const WALLS: [&str; 9] = [
     "captcha",
     "cf-chl",
@@ -28,8 +28,8 @@ const WALLS: [&str; 9] = [
     "unusual traffic",
 ];
 
-/// Asks for the head of a file, compares it with what is declared, and puts its first records on
-/// the mirror of samples.
+/// Requests the head of a file, compares it with its declaration, and puts its first records on the
+/// mirror of samples.
 pub(super) async fn examine(context: &ProbeContext<'_>, address: &Address<'_>) -> Result<Examined> {
     let Address {
         source, request, ..
@@ -74,7 +74,7 @@ async fn ask(context: &ProbeContext<'_>, address: &Address<'_>) -> Result<Examin
             Some(word) => Ok(Examined::with(
                 Verdict::Refused,
                 status,
-                format!("a page keeps programs out (it says `{word}`)"),
+                format!("a page blocks programs (it contains `{word}`)"),
             )),
             None => refused_file("a web page in place of the file".to_owned()),
         };
@@ -110,8 +110,7 @@ async fn ask(context: &ProbeContext<'_>, address: &Address<'_>) -> Result<Examin
     .await
 }
 
-/// Looks into a file of the home, which stands for the publisher's: its first records are those of
-/// the night.
+/// Examines a file of the home that replaces the publisher's: the trial run uses its first records.
 pub(super) async fn examine_own(
     context: &ProbeContext<'_>,
     address: &Address<'_>,
@@ -143,7 +142,7 @@ pub(super) async fn examine_own(
     )
     .await?;
     if own.sample.is_none() && own.not_sampled.is_none() {
-        // Nothing can be cut off it: what a build says of it, it says of the whole.
+        // The file cannot be cut, so the trial run reads all of it.
         context.temporary.put(
             &sample_path(&address.request.url)?,
             &std::fs::read(path).at("read", path)?,
@@ -158,7 +157,7 @@ pub(super) async fn examine_own(
         dated,
         ..
     } = of_publisher;
-    // What the publisher has instead is of no account tonight.
+    // The publisher's own file does not affect the trial run.
     Ok(Examined {
         verdict: Some(verdict.unwrap_or(Verdict::Ok)),
         status,
@@ -171,8 +170,8 @@ pub(super) async fn examine_own(
     })
 }
 
-/// Puts the first records of a file on the mirror of samples, and compares their columns with those
-/// that are declared.
+/// Puts the first records of a file on the mirror of samples, and compares their columns with the
+/// declared ones.
 async fn take(
     context: &ProbeContext<'_>,
     address: &Address<'_>,
@@ -239,7 +238,7 @@ async fn take(
     }
 }
 
-/// What is to be said of an address that has no file for this program.
+/// Returns the verdict for an address that has no file for this program.
 pub(super) fn unavailable(
     context: &ProbeContext<'_>,
     url: &str,
@@ -321,7 +320,7 @@ fn size_problem(
             source.max_bytes
         ));
     }
-    // One page of several says nothing of the least that all have together.
+    // The minimum applies to all pages together, so one page proves nothing.
     (total < source.min_bytes && !is_sample && source.pages.is_none()).then(|| {
         format!(
             "the file has {total} bytes, fewer than the {} declared as `min_bytes`",

@@ -1,34 +1,33 @@
-//! What was seen at an address: whether the file is there, its header, and how much of it can be
-//! tried.
+//! Result of examining an address: the verdict, the file's header, and how much of it can be tried.
 
 use super::report::{Header, Verdict};
 
-/// What an address has.
+/// Result of examining an address.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Examined {
     pub(super) verdict: Option<Verdict>,
     pub(super) status: Option<u16>,
     pub(super) problem: Option<String>,
-    /// What a person can do about it.
+    /// Hints for the operator.
     pub(super) ways_out: Vec<String>,
-    /// What a night would use in its place.
+    /// The file that a run would use instead.
     pub(super) in_use: Option<String>,
-    /// Where the server sends on to.
+    /// The target of the server's redirect.
     pub(super) location: Option<String>,
-    /// The date a night would give to the publisher's file, where there is one.
+    /// The date that a run would give to the publisher's file, if it exists.
     pub(super) dated: Option<String>,
     pub(super) header: Header,
-    /// Our names of the mapped columns that are missing.
+    /// Our names of the missing mapped columns.
     pub(super) missing: Vec<String>,
     /// The file's columns.
     pub(super) columns: Vec<String>,
-    /// Whether the file's first records, or all of it, are on the mirror of samples, and the member
-    /// they are in.
+    /// Set if the file, or its first records, are on the mirror of samples, with the member that
+    /// contains them.
     pub(super) sample: Option<Option<String>>,
     pub(super) is_whole: bool,
-    /// Records of the sample, where they were counted.
+    /// Number of records in the sample, if they were counted.
     pub(super) records: u64,
-    /// Whether a night would not even take what came: a page, nothing, or too much.
+    /// True if a run would reject the response: a web page, an empty file, or too many bytes.
     pub(super) is_refused_file: bool,
     pub(super) not_sampled: Option<String>,
 }

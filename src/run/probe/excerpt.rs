@@ -1,5 +1,5 @@
-//! Makes a small file of whole records out of the beginning of a large one. Of an archive it makes
-//! an archive with one member.
+//! Cuts a small file of whole records from the beginning of a large one. An archive becomes an
+//! archive with one member.
 
 use super::address::Address;
 use pubdata_build::decode::{self, ArchiveParts, PackedMember};
@@ -7,24 +7,23 @@ use pubdata_core::error::{Error, Result};
 use pubdata_core::pipeline::{Format, Source, Syntax, expand, is_packed};
 use pubdata_fetch::{Fetcher, Head, Piece, Request};
 
-/// Bytes that are asked for of each file.
+/// Number of bytes requested of each file.
 const HEAD_BYTES: u64 = 256 << 10;
 
-/// Files that cannot be cut, and lists that others look things up in, are read whole up to this
-/// size.
+/// Files that cannot be cut, and lookup lists, are read whole up to this size.
 const WHOLE_BYTES: u64 = 8 << 20;
 
-/// Bytes that the beginning of a packed member may grow to.
+/// Maximum size of the beginning of a member after decompression.
 const MOST_UNPACKED: usize = 2 << 20;
 
-/// Bytes of a file to be examined.
+/// Bytes of a file to examine.
 pub(super) struct Beginning {
     pub(super) total_bytes: Option<u64>,
     pub(super) bytes: Vec<u8>,
     pub(super) is_whole: bool,
 }
 
-/// The beginning of a file as a file of its own.
+/// The beginning of a file as a separate file.
 pub(super) struct Excerpt {
     pub(super) bytes: Vec<u8>,
     pub(super) member: Option<String>,
@@ -32,16 +31,16 @@ pub(super) struct Excerpt {
     pub(super) records: u64,
 }
 
-/// What can be made of a file's beginning.
+/// Result of cutting a file's beginning.
 pub(super) enum Cut {
     Excerpt(Excerpt),
-    /// Structure only, and why.
+    /// Only the structure is known, for this reason.
     Structure(String),
-    /// Bytes that a download would refuse, and why.
+    /// A download would refuse the bytes, for this reason.
     Refused(String),
 }
 
-/// How much of a file is asked for at first.
+/// Returns how much of a file to request first.
 pub(super) fn first_piece(address: &Address<'_>) -> Piece {
     let is_cut = !address.is_lookup && address.source.format != Format::Xlsx;
     Piece::Start(if is_cut { HEAD_BYTES } else { WHOLE_BYTES })
@@ -51,10 +50,11 @@ pub(super) fn is_archive(source: &Source, url: &str) -> bool {
     source.is_archive() && (source.listing.is_none() || is_packed(url))
 }
 
-/// Cuts whole records off the beginning of a file. `place` is where more of it can be asked for.
+/// Cuts whole records from the beginning of a file. `place` is the address for requests of further
+/// bytes.
 ///
 /// # Errors
-/// `Format`, when the beginning is not of the declared kind.
+/// `Format` if the beginning is not of the declared kind.
 pub(super) async fn cut(
     fetcher: &Fetcher,
     address: &Address<'_>,
@@ -166,14 +166,14 @@ async fn cut_archive(
 
 enum Found {
     Member(PackedMember),
-    /// Why it cannot be told where the member is.
+    /// The member's position is unknown, for this reason.
     Unknown(String),
-    /// The archive's end is not there.
+    /// The archive has no end record.
     NoEnd,
 }
 
-/// The archive's first member of a name, from its directory, which is asked for when it is not
-/// there yet.
+/// Finds the archive's first member that matches a pattern. Requests the archive's directory if it
+/// is not in the beginning.
 async fn find_member(
     fetcher: &Fetcher,
     place: &Request,

@@ -1,5 +1,5 @@
-//! Foresees how a task would end: by a night on the samples where its code can run on them, by the
-//! answers of the addresses where not.
+//! Predicts the outcome of a task: by a trial run if its code can run on the samples, otherwise by
+//! the responses of its addresses.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -16,26 +16,26 @@ use pubdata_core::error::{ErrorKind, Result};
 use pubdata_core::issue::{Severity, SourceFinding};
 use pubdata_core::pipeline::Declarations;
 
-/// What is foreseen of a task.
+/// Predicted outcome of a task.
 pub(super) struct Foresight {
     pub(super) end: End,
-    /// Why it is not renewed.
+    /// Why it would not be rebuilt.
     pub(super) reasons: Vec<String>,
-    /// What a run would tell of its sources.
+    /// Findings that a run would report about its sources.
     pub(super) findings: Vec<SourceFinding>,
     pub(super) night: Option<Night>,
-    /// Why there was no night on samples.
+    /// Why no trial run took place.
     pub(super) not_sampled: Option<String>,
 }
 
-/// Runs nights on samples.
+/// Runs trial runs on samples.
 pub(super) struct Nights<'n, 'p> {
     pub(super) context: &'n ProbeContext<'p>,
     pub(super) asked: &'n [Asked<'n>],
 }
 
 impl Nights<'_, '_> {
-    /// Judges a task by what its addresses have, and by a night on the samples.
+    /// Predicts the outcome of a task from its addresses and a trial run on the samples.
     pub(super) async fn foresee(
         &self,
         declarations: &Declarations,
@@ -59,7 +59,7 @@ impl Nights<'_, '_> {
         let is_absent = |asked: &Asked<'_>| {
             asked.examined.verdict() == Verdict::Absent && asked.stand_in.is_none()
         };
-        // What is not published yet is no gap for the samples.
+        // An unpublished file does not need a sample.
         let is_none = |id: &str| {
             !files().any(|asked| asked.address.source.source_id == id && !is_absent(asked))
         };
@@ -82,7 +82,7 @@ impl Nights<'_, '_> {
             Ok(None) => Ok(by_verdicts(
                 &of_task,
                 own,
-                "the night on samples says nothing of it".to_owned(),
+                "the trial run has no result for it".to_owned(),
             )),
             Err(error) if error.kind() == ErrorKind::Store => Err(error),
             Err(error) => Ok(Foresight {
@@ -95,7 +95,7 @@ impl Nights<'_, '_> {
         }
     }
 
-    /// What a run would tell of the sources that the samples do not show.
+    /// Returns findings about the sources that a trial run cannot reveal.
     fn own_findings(&self, task: &Foreseen<'_>, asked: &[&Asked<'_>]) -> Vec<SourceFinding> {
         let mut own: Vec<SourceFinding> =
             asked.iter().filter_map(|asked| asked.finding()).collect();
@@ -125,10 +125,15 @@ impl Nights<'_, '_> {
     ) -> Foresight {
         let is_by_sampling = is_by_sampling(asked, &night);
         if night.task.outcome == "blocked" && is_by_sampling {
-            return by_verdicts(asked, own, "its files are joined: whether their rows belong together, a sample of each cannot show".to_owned());
+            return by_verdicts(
+                asked,
+                own,
+                "its files are joined, and samples cannot show which of their rows match"
+                    .to_owned(),
+            );
         }
-        // On the mirror of samples a file is there or not; why it is not stands in what the
-        // publisher said.
+        // The mirror of samples only shows that a file is missing; the publisher's response gives
+        // the reason.
         let missing: Vec<String> = asked
             .iter()
             .filter(|asked| asked.is_missing())
@@ -162,8 +167,7 @@ impl Nights<'_, '_> {
             "blocked" => (End::Blocked, night.task.reasons.clone()),
             _ if is_not_yet => (End::NotPublished, night.task.reasons.clone()),
             "missing" | "not_published" if !missing.is_empty() => (End::Missing, missing),
-            // What came is no file of the declared kind: a night would find that out when it
-            // builds.
+            // The file is not of the declared kind, which a run would detect during the build.
             "missing" | "not_published" if !broken.is_empty() => (End::Blocked, broken),
             "missing" | "not_published" => (End::Missing, night.task.reasons.clone()),
             _ => {
@@ -196,7 +200,7 @@ impl Nights<'_, '_> {
     }
 }
 
-/// What the addresses alone say.
+/// Predicts the outcome from the verdicts on the addresses alone.
 fn by_verdicts(asked: &[&Asked<'_>], findings: Vec<SourceFinding>, reason: String) -> Foresight {
     let mut missing: Vec<String> = asked
         .iter()
@@ -213,7 +217,7 @@ fn by_verdicts(asked: &[&Asked<'_>], findings: Vec<SourceFinding>, reason: Strin
                 && asked.address.source.source_id == source_id
                 && asked.is_had()
         }) {
-            missing.push(format!("{source_id}: none of its files came"));
+            missing.push(format!("{source_id}: none of its files arrived"));
         }
     }
     let changed = || {
@@ -263,7 +267,7 @@ fn of_required<'s, 'a>(asked: &'s [&'s Asked<'a>]) -> impl Iterator<Item = &'s &
         .filter(|asked| asked.role == Role::File && asked.address.source.required)
 }
 
-/// Whether a file differs from its declaration by columns that a run would pass over.
+/// Returns true if a file differs from its declaration only by new columns, which a run accepts.
 fn has_new_columns_only(asked: &Asked<'_>) -> bool {
     let Examined { header, .. } = &asked.examined;
     asked.examined.verdict() == Verdict::Changed
@@ -272,7 +276,7 @@ fn has_new_columns_only(asked: &Asked<'_>) -> bool {
         && !asked.address.source.closed
 }
 
-/// Whether a required file is there of which not even a sample could be made.
+/// Returns true if a required file exists but could not even be sampled.
 fn is_broken(asked: &Asked<'_>) -> bool {
     asked.address.source.required
         && asked.examined.verdict() == Verdict::Changed
@@ -280,13 +284,13 @@ fn is_broken(asked: &Asked<'_>) -> bool {
         && asked.examined.sample.is_none()
 }
 
-/// Whether a finding is about the night's answers, which on the mirror of samples are not the
-/// publishers'.
+/// Returns true if a finding is about the fetch of a file. On the mirror of samples, such findings
+/// do not describe the publishers.
 fn is_of_answers(finding: &SourceFinding) -> bool {
     [FILE_MISSING, OPTIONAL_FILE_MISSING, PAGE_NOT_READ].contains(&finding.code.as_str())
 }
 
-/// Why the dataset's code cannot be run on what came.
+/// Returns the reason why the dataset's code cannot run on the received files.
 fn not_sampled(task: &Foreseen<'_>, asked: &[&Asked<'_>]) -> Option<String> {
     if let Ok(builder) = datasets::builder(task.declaration)
         && matches!(builder.build, Build::Sharded(_))
@@ -298,8 +302,8 @@ fn not_sampled(task: &Foreseen<'_>, asked: &[&Asked<'_>]) -> Option<String> {
         .find_map(|asked| asked.examined.not_sampled.clone())
 }
 
-/// Whether findings of a night may come from parts of files that are joined: every file can be read
-/// as declared, several are there, and of one only a part.
+/// Returns true if joining excerpts may be the cause of a trial run's issues. This requires that
+/// all files are as declared, several sources are joined, and at least one file is incomplete.
 fn is_by_sampling(asked: &[&Asked<'_>], night: &Night) -> bool {
     let there: Vec<&&Asked<'_>> = asked
         .iter()
@@ -316,7 +320,7 @@ fn is_by_sampling(asked: &[&Asked<'_>], night: &Night) -> bool {
         .iter()
         .map(|asked| &asked.address.source.source_id)
         .collect();
-    // What is wrong in a record by itself is wrong in the whole file too.
+    // An error within a single record is an error of the whole file too.
     let is_of_records = night.issues.iter().any(|issue| {
         issue.code == "malformed_record"
             || (issue.severity == Severity::Block && issue.code.starts_with("unknown_"))
@@ -324,7 +328,7 @@ fn is_by_sampling(asked: &[&Asked<'_>], night: &Night) -> bool {
     is_as_declared && is_part && sources.len() > 1 && !is_of_records
 }
 
-/// Words that no table of the settings has, by what they are.
+/// Returns words that no table of the settings has, by kind.
 pub(super) fn unknown_values(night: &Night) -> BTreeMap<String, BTreeSet<String>> {
     let mut unknown: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
     for issue in &night.issues {
@@ -335,7 +339,7 @@ pub(super) fn unknown_values(night: &Night) -> BTreeMap<String, BTreeSet<String>
         else {
             continue;
         };
-        // A contract's finding quotes the column, then the word, then all that are allowed.
+        // An issue of a contract quotes the column, then the word, then all allowed values.
         let (said, column) = issue
             .detail
             .split_once(", expected one of ")

@@ -1,5 +1,4 @@
-//! Compares the columns of a file with those that are declared: which are missing, and which are
-//! new.
+//! Compares the columns of a file with the declared ones, and lists those that are missing or new.
 
 use std::path::Path;
 
@@ -10,7 +9,7 @@ use pubdata_build::decode::{self, ColumnPlan};
 use pubdata_core::error::Result;
 use pubdata_core::pipeline::{Format, expand};
 
-/// What a decoder is told of a file: mapped and unused columns, as a build has them.
+/// Returns the mapped and unused columns of a file, with which a build decodes it.
 fn column_plan(address: &Address<'_>) -> Result<ColumnPlan> {
     let (source, keys) = (address.source, &address.request.keys);
     let mut ignore = source
@@ -18,7 +17,8 @@ fn column_plan(address: &Address<'_>) -> Result<ColumnPlan> {
         .iter()
         .map(|pattern| expand(pattern, keys))
         .collect::<Result<Vec<_>>>()?;
-    // Interfaces are asked for columns by name, which the dataset's own code then reads.
+    // Interfaces receive the names of columns in the request, and the dataset's code reads these
+    // columns.
     ignore.extend(
         keys.values()
             .flat_map(|value| value.split(','))
@@ -31,7 +31,7 @@ fn column_plan(address: &Address<'_>) -> Result<ColumnPlan> {
     Ok(source.columns.iter().fold(ColumnPlan::new(ignore), want))
 }
 
-/// The columns of a file.
+/// Returns the columns of a file.
 pub(super) fn columns_of(
     address: &Address<'_>,
     path: &Path,
@@ -50,7 +50,7 @@ pub(super) fn columns_of(
     })
 }
 
-/// Compares a file's columns with those that are declared.
+/// Compares a file's columns with the declared ones.
 pub(super) fn judged(address: &Address<'_>, examined: Examined, columns: Vec<String>) -> Examined {
     let source = address.source;
     let new = column_plan(address)
@@ -60,7 +60,8 @@ pub(super) fn judged(address: &Address<'_>, examined: Examined, columns: Vec<Str
         !source.optional_columns.contains(name) && !names.iter().any(|name| columns.contains(name))
     };
     let is_attributes = matches!(source.format, Format::JsonRecords { .. });
-    // Records leave out attributes that are null: the first ones may lack what the whole file has.
+    // Records omit attributes that are null, so the first records may lack columns of the whole
+    // file.
     let says_nothing =
         columns.is_empty() || (is_attributes && !examined.is_whole && new.is_empty());
     let missing: Vec<(&String, &Vec<String>)> = if says_nothing {

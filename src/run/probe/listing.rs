@@ -1,5 +1,5 @@
-//! Reads the pages that list files, finds the files on them, and puts on the mirror of samples a
-//! page that names what a night would ask for.
+//! Reads the pages that list files and finds the files on them. Adds a page with the files that a
+//! run would fetch to the mirror of samples.
 
 use std::collections::BTreeMap;
 
@@ -20,13 +20,13 @@ use pubdata_core::pipeline::Source;
 use pubdata_core::provenance::Snapshot;
 use pubdata_fetch::{Head, NoProgress, Outcome, Piece, links};
 
-/// Pages asked for at a time.
+/// Pages requested at a time.
 const CONCURRENT_PAGES: usize = 8;
 
-/// What an address of a page has: the page, or what is wrong.
+/// A page, or the result of examining its address if it could not be read.
 pub(super) type Page = std::result::Result<Snapshot, Examined>;
 
-/// Asks for the pages that list files, each once, and puts them on the mirror of samples.
+/// Requests the pages that list files, each once, and puts them on the mirror of samples.
 pub(super) async fn read_pages(
     context: &ProbeContext<'_>,
     tasks: &[Foreseen<'_>],
@@ -70,7 +70,7 @@ async fn read_page(context: &ProbeContext<'_>, source: &Source) -> Result<Page> 
             )));
         }
         Err(error) if error.kind() == ErrorKind::Fetch => {
-            // What exactly the server said is seen once more, without the tries of a fetch.
+            // Repeats the request without a fetch's retries, to report the server's exact response.
             return Ok(Err(
                 match context.fetcher.head(&request, Piece::Start(1)).await? {
                     Head::Found { status, .. } | Head::Absent { status } => {
@@ -91,8 +91,8 @@ async fn read_page(context: &ProbeContext<'_>, source: &Source) -> Result<Page> 
     Ok(Ok(snapshot))
 }
 
-/// Finds the files of each source that has a page. The page itself is told of only where its files
-/// could not be read from it.
+/// Finds the files of each source that has a page. Reports the page itself only if its files could
+/// not be read from it.
 pub(super) fn listed<'a>(
     context: &ProbeContext<'_>,
     tasks: &[Foreseen<'a>],
@@ -186,7 +186,7 @@ fn imported(context: &ProbeContext<'_>, source: &Source) -> Result<Vec<Wanted>> 
     )
 }
 
-/// The files of a source that the last release was made from.
+/// Returns the files of a source that the last release was made from.
 fn previous(context: &ProbeContext<'_>, tasks: &[Foreseen<'_>], source: &Source) -> Vec<Snapshot> {
     let readers = tasks.iter().filter(|task| {
         task.sources
@@ -223,8 +223,8 @@ fn listings<'a>(tasks: &[Foreseen<'a>]) -> Vec<(&'a Source, bool)> {
     listings
 }
 
-/// Has the page on the mirror of samples name files that a night would ask for though the
-/// publisher's page does not name them.
+/// Adds files that a run would fetch to the page on the mirror of samples, although the publisher's
+/// page does not list them.
 fn put_on_page(context: &ProbeContext<'_>, source: &Source, files: &[Wanted]) -> Result<()> {
     if files.is_empty() {
         return Ok(());

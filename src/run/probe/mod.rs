@@ -1,7 +1,7 @@
-//! Says what a night would do without doing it: asks each declared address for its head, compares
-//! it with the declaration, and runs the night on a mirror of the first records, in a home of its
-//! own. Nothing is published and nothing of it stays. Where the publisher's file is another than
-//! declared, suggests changes of the declaration, and tries them on the same samples.
+//! Predicts the result of a run. Requests the head of each declared address and compares it with
+//! the declaration. Then performs a trial run on a mirror of the first records in a temporary home.
+//! Publishes and keeps nothing. If the publisher's file differs from its declaration, suggests
+//! changes of the declaration and tries them on the same samples.
 
 mod address;
 mod ask;
@@ -41,57 +41,56 @@ use pubdata_core::pipeline::Declarations;
 use pubdata_fetch::{FetchSettings, Fetcher};
 use pubdata_store::{Home, Manifest, Releases, Snapshots, TemporaryHome};
 
-/// What a probe works with.
+/// Settings of a probe.
 pub struct ProbeSettings {
     pub declarations: Declarations,
     pub fetch: FetchSettings,
-    /// Pipelines, datasets, families or tasks to look at; everything when empty.
+    /// Pipelines, datasets, families or tasks to examine; everything if empty.
     pub selectors: Vec<String>,
-    /// What a night looks at when nothing is named.
+    /// The tasks that a run selects if no selector is given.
     pub chosen: Chosen,
-    /// Most records of each file that the dataset's own code is run on.
+    /// Maximum number of records of each file on which the dataset's code runs.
     pub rows: usize,
-    /// The release that a night would renew, when there is one.
+    /// The release that a run would replace, if any.
     pub published: Option<Manifest>,
-    /// Files of earlier nights and of persons, and what persons have accepted. It is only looked
-    /// at.
+    /// The home with files of earlier runs, manual imports, and acceptances. It is only read.
     pub home: Option<Home>,
 }
 
-/// What a probe works with throughout.
+/// Shared context of a probe.
 struct ProbeContext<'p> {
     given: &'p ProbeSettings,
     /// A run in the temporary home.
     run: RunSettings,
     fetcher: Fetcher,
-    /// The files that the real home has.
+    /// The snapshots of the real home.
     snapshots: Option<Snapshots>,
     temporary: TemporaryHome,
     observer: &'p SharedObserver,
 }
 
-/// What an address is to a build.
+/// Role of an address for a build.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Role {
     File,
-    /// A page that should list files, and none of which could be read from it.
+    /// A page that should list files, but from which none could be read.
     Page {
-        /// Whether the files are asked for at addresses that are known otherwise.
+        /// True if the files are requested at addresses known from elsewhere.
         is_replaced: bool,
     },
 }
 
-/// An address with what it has.
+/// An address with its result.
 struct Asked<'a> {
     address: Address<'a>,
     role: Role,
     examined: Examined,
-    /// The file of the home that a night would use in place of the publisher's.
+    /// The file of the home that a run would use in place of the publisher's.
     stand_in: Option<StandIn>,
 }
 
 impl Asked<'_> {
-    /// Whether a night would have the file.
+    /// Returns true if a run would have the file.
     fn is_had(&self) -> bool {
         match self.role {
             Role::Page { is_replaced } => is_replaced,
@@ -103,7 +102,7 @@ impl Asked<'_> {
         }
     }
 
-    /// Whether the publisher did not just say that there is no file.
+    /// Returns true if the request failed, as opposed to a response that the file does not exist.
     fn is_failed(&self) -> bool {
         matches!(
             self.examined.verdict(),
@@ -111,7 +110,7 @@ impl Asked<'_> {
         ) || self.examined.is_refused_file
     }
 
-    /// Whether its build cannot be made without it.
+    /// Returns true if its build requires the missing file.
     fn is_missing(&self) -> bool {
         !self.is_had()
             && self.address.source.required
@@ -125,7 +124,7 @@ impl Asked<'_> {
             .unwrap_or_else(|| self.examined.verdict().word())
     }
 
-    /// What a run says where it blocks or misses a source.
+    /// Returns a run's message about a blocked or missing source.
     fn reason(&self) -> String {
         let url = pubdata_fetch::recorded_url(&self.address.request.url).unwrap_or_default();
         format!(
@@ -135,12 +134,12 @@ impl Asked<'_> {
         )
     }
 
-    /// What a run would tell of it as a finding of its source.
+    /// Returns the source finding that a run would report.
     fn finding(&self) -> Option<SourceFinding> {
         let source = self.address.source;
         if self.role == (Role::Page { is_replaced: true }) {
             let detail = format!(
-                "{}: {}; asked for the addresses that the declaration, the last release or a person who imported a file has named",
+                "{}: {}; used the addresses from the declaration, the last release or imported files instead",
                 source.url,
                 self.problem()
             );
@@ -171,11 +170,11 @@ impl Asked<'_> {
     }
 }
 
-/// Asks the publishers and says what a night would do.
+/// Requests the publishers' files and predicts the result of a run.
 ///
 /// # Errors
-/// `Config`, when a selector matches nothing; `Store`, when the temporary files cannot be written;
-/// `Fetch`, when a mirror does not answer.
+/// `Config` if a selector matches nothing; `Store` if temporary files cannot be written; `Fetch` if
+/// a mirror does not answer.
 pub async fn probe(settings: &ProbeSettings, observer: &SharedObserver) -> Result<ProbeReport> {
     let context = ProbeContext::new(settings, observer)?;
     context.fetcher.prepare().await?;
@@ -213,7 +212,7 @@ pub async fn probe(settings: &ProbeSettings, observer: &SharedObserver) -> Resul
 }
 
 impl<'p> ProbeContext<'p> {
-    /// Whether a task's build of the last release can stay.
+    /// Returns whether the next release can keep a task's last build.
     fn last_build(&self, task_id: &str) -> LastBuild {
         match publish::refusal_to_carry(
             self.given.published.as_ref(),

@@ -1,5 +1,5 @@
-//! Runs one task on the samples, as a real run would, in a home that is thrown away. Findings that
-//! are only true of a sample are taken out.
+//! Runs one task on the samples, as a real run would, in a temporary home. Removes findings that
+//! apply to samples only.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -20,16 +20,16 @@ use pubdata_core::pipeline::{Declarations, Variable};
 use pubdata_fetch::{FetchProgress, FetchSettings};
 use pubdata_store::{Home, Releases};
 
-/// Findings that say nothing of a part of a file.
+/// Findings that are meaningless for a part of a file.
 const OF_WHOLE_FILES: [&str; 1] = ["empty_column"];
 
-/// What a night on samples came to.
+/// Result of a trial run on samples.
 pub(super) struct Night {
     pub(super) task: TaskReport,
     pub(super) issues: Vec<Issue>,
 }
 
-/// Runs a task's night on the mirror of samples, in a home of its own, of which nothing stays.
+/// Runs a task on the mirror of samples in a temporary home, and keeps nothing.
 pub(super) async fn night(
     context: &ProbeContext<'_>,
     declarations: &Declarations,
@@ -56,7 +56,7 @@ pub(super) async fn night(
         home: home.clone(),
     };
     let observer: SharedObserver = Arc::new(Silent);
-    // What that night writes down is of no use to anybody: its places are gone when it is read.
+    // The trial run's log is useless: its paths no longer exist when it is read.
     let report = Box::pin(run(&settings, &observer))
         .with_subscriber(NoSubscriber::default())
         .await;
@@ -84,9 +84,9 @@ fn issues(home: &Home, report: &RunReport) -> Result<Vec<Issue>> {
         .collect())
 }
 
-/// Takes out what is true of samples only.
+/// Removes what applies to samples only.
 fn without_sampling(mut task: TaskReport, issues: Vec<Issue>) -> Night {
-    // The file of all findings is gone with the home.
+    // The file of all findings is deleted with the home.
     task.reasons.iter_mut().for_each(|reason| {
         reason.truncate(
             reason
@@ -99,9 +99,8 @@ fn without_sampling(mut task: TaskReport, issues: Vec<Issue>) -> Night {
     Night { task, issues }
 }
 
-/// Changes declarations so that a night reads samples: of many files those that were asked for, of
-/// lists in pages the first page, and no build in buckets. `parts` are the sources of which not all
-/// rows are there.
+/// Changes declarations so that a run reads samples: only the requested files, only the first page
+/// of paged lists, and no buckets. `parts` are the sources with incomplete rows.
 pub(super) fn for_samples(
     declarations: &Declarations,
     asked: &BTreeMap<String, Vec<BTreeMap<String, String>>>,
@@ -112,8 +111,7 @@ pub(super) fn for_samples(
         if let Some(buckets) = &mut declaration.buckets {
             buckets.count = 1;
         }
-        // The first rows of a list may have nothing for a dataset besides the main one, such as
-        // contractors.
+        // The first rows of a list may have none for secondary datasets, such as contractors.
         if declaration
             .sources
             .iter()
@@ -155,7 +153,7 @@ pub(super) fn for_samples(
     declarations
 }
 
-/// Hears nothing: nobody asked for that night.
+/// Ignores all events: the trial run has no audience.
 struct Silent;
 
 impl FetchProgress for Silent {

@@ -1,5 +1,5 @@
-//! What a probe says: of each address what it has, of each task what a run would do, and the exit
-//! code the run would have.
+//! Defines the report of a probe: the state of each address, the predicted outcome of each task,
+//! and the exit code of a run.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,22 +9,22 @@ use serde::{Serialize, Serializer};
 use crate::reporting::report::ExitCode;
 use pubdata_core::declared::DeclarationFiles;
 
-/// What a publisher's address has, against what is declared.
+/// State of a publisher's address, compared with its declaration.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Verdict {
     Ok,
-    /// Header or format are not those declared.
+    /// Header or format differ from the declaration.
     Changed,
-    /// There is no such file.
+    /// The file does not exist.
     Absent,
-    /// 401, 403, another refusal, or a page that keeps programs out.
+    /// 401, 403, another refusal, or a page that blocks programs.
     Refused,
-    /// The server sends on to an address that is not followed.
+    /// The server redirects to an address that is not followed.
     Moved,
-    /// No answer, or one that says to come back later.
+    /// No response, or a request to try again later.
     Unreachable,
-    /// A person fetches the file, a secret is not configured, or a setting cannot be used.
+    /// The file needs a manual import, a secret is not configured, or a setting cannot be used.
     NotAsked,
 }
 
@@ -42,16 +42,16 @@ impl Verdict {
     }
 }
 
-/// What a night would do.
+/// Predicted effect of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Would {
     Publish,
     PublishWithFindings,
-    /// The last good build stays: a source is not to be had, or the partition is not published yet.
+    /// The last good build stays: a source is unavailable, or the partition is not published yet.
     KeepLast,
-    /// Nothing new would be published: the data are not what is declared, or a source is not to be
-    /// had and there is no build to keep.
+    /// Nothing new would be published: the data is not as declared, or a source is unavailable and
+    /// no earlier build can be kept.
     Block,
 }
 
@@ -66,14 +66,14 @@ impl Would {
     }
 }
 
-/// Whether the release would keep the build of before of a task that is not renewed.
+/// Tells if the release would keep the earlier build of a stale task.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum LastBuild {
     Stays,
     None,
 }
 
-/// How a task ends, as a run names it; the worst last.
+/// Outcome of a task, as a run names it; the worst last.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, JsonSchema)]
 #[schemars(with = "String", extend("enum" = ["built", "not_published", "missing", "blocked"]))]
 pub enum End {
@@ -84,7 +84,7 @@ pub enum End {
 }
 
 impl End {
-    /// The word for it in the report of a run.
+    /// Returns the outcome's name in the report of a run.
     pub fn word(self) -> &'static str {
         match self {
             Self::Built(_) => "built",
@@ -94,7 +94,7 @@ impl End {
         }
     }
 
-    /// What that means for the release.
+    /// Returns the effect of this outcome on the release.
     pub(super) fn would(self, last: LastBuild) -> Would {
         match self {
             Self::Built(ExitCode::Ok) => Would::Publish,
@@ -121,86 +121,88 @@ impl Serialize for End {
     }
 }
 
-/// A file's columns against the declared ones.
+/// Comparison of a file's columns with the declared ones.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Header {
-    /// Mapped columns that are not there, as the publisher's names joined by ` or `.
+    /// Missing mapped columns, as the publisher's names joined by ` or `.
     pub missing: Vec<String>,
     /// Columns that are neither mapped nor ignored.
     pub new: Vec<String>,
 }
 
-/// What the dataset's own code made of a source's first rows.
+/// Results of running the builder on a source's first rows.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Sample {
     /// Number of rows.
     pub rows: u64,
     /// Rows that a published record was made from.
     pub accepted: u64,
-    /// Records set aside, by rule.
+    /// Quarantined records, by rule.
     pub quarantined: BTreeMap<String, u64>,
-    /// Words that no table of the settings has, by what they are.
+    /// Words that no table of the settings has, by kind.
     pub unknown_values: BTreeMap<String, BTreeSet<String>>,
 }
 
-/// One address that was asked.
+/// One requested address.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct ProbedSource {
     /// The source.
     pub source_id: String,
     /// The address, without secrets.
     pub url: String,
-    /// What the address has, against what is declared; `pubdata probe --help` has the meanings.
+    /// State of the address, compared with the declaration; `pubdata probe --help` explains the
+    /// values.
     pub verdict: Verdict,
-    /// The server's status; null for a folder, and if nobody answered.
+    /// The server's status; null for a folder, and if no server answered.
     #[schemars(range(min = 100, max = 599))]
     pub status: Option<u16>,
-    /// What a run would do.
+    /// Predicted effect of a run.
     pub would: Would,
-    /// How a run would report its tasks because of it.
+    /// Outcome that a run would report for the tasks because of this address.
     pub outcome: End,
-    /// What is wrong, in words; null if nothing is.
+    /// Description of the problem; null if there is none.
     pub problem: Option<String>,
-    /// What a person can do about it, the likeliest first.
+    /// Hints for the operator, the most likely one first.
     pub ways_out: Vec<String>,
-    /// What a run would use in place of what the address has; null if it uses that.
+    /// The file that a run would use instead of this address; null if it uses the address.
     pub in_use: Option<String>,
-    /// The file's columns against the declared ones.
+    /// Comparison of the file's columns with the declared ones.
     pub header: Header,
-    /// What the builder made of the first rows; null if it was not run.
+    /// Results of running the builder on the first rows; null if it did not run.
     pub sample: Option<Sample>,
-    /// Why the builder was not run on its rows; null if it was.
+    /// Why the builder did not run on its rows; null if it did.
     pub not_sampled: Option<String>,
     /// Changes of the declaration, as TOML; null if there are none.
     pub suggestion: Option<String>,
-    /// What a run with all suggestions would do, as far as the sample shows; null without one.
+    /// Predicted effect of a run with all suggestions, as far as the sample shows; null without a
+    /// suggestion.
     pub with_suggestions: Option<Would>,
-    /// What would still be wrong then.
+    /// Problems that would remain with all suggestions.
     pub remaining: Vec<String>,
 }
 
-/// One pipeline, for a partitioned one its newest partition.
+/// One pipeline; for a partitioned one, its newest partition.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct ProbedTask {
     /// A pipeline, with its partition if it has one: `census.acs5/vintage=2023`.
     pub task_id: String,
-    /// What a run would do.
+    /// Predicted effect of a run.
     pub would: Would,
-    /// How a run would report it.
+    /// Outcome that a run would report.
     pub outcome: End,
-    /// Whether it is not renewed, and the release holds the build of before.
+    /// True if the release would have a build of the task, new or from an earlier run.
     pub is_in_release: bool,
-    /// Why; readable alone.
+    /// Reasons for the outcome; readable alone.
     pub reasons: Vec<String>,
-    /// Rows of each dataset that the sample gave.
+    /// Rows of each dataset that were built from the sample.
     pub rows: BTreeMap<String, u64>,
-    /// Why the builder was not run; null if it was.
+    /// Why the builder did not run; null if it did.
     pub not_sampled: Option<String>,
-    /// What a run with all suggestions would do; null without one.
+    /// Predicted effect of a run with all suggestions; null without a suggestion.
     pub with_suggestions: Option<Would>,
 }
 
-/// How many tasks would end how.
+/// Number of tasks by predicted effect.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct TaskCounts {
     /// Tasks that would be built.
@@ -213,18 +215,18 @@ pub struct TaskCounts {
     pub would_block: usize,
 }
 
-/// What the publishers have, and what a run would do: `pubdata probe`.
+/// State of the publishers' files, and predicted effect of a run: `pubdata probe`.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct ProbeReport {
-    /// Every address that was asked.
+    /// Every requested address.
     pub sources: Vec<ProbedSource>,
-    /// How many tasks would end how.
+    /// Number of tasks by predicted effect.
     pub counts: TaskCounts,
-    /// A task for each pipeline; for partitioned ones the newest partition.
+    /// One task for each pipeline; for partitioned ones, the newest partition.
     pub tasks: Vec<ProbedTask>,
-    /// The exit code that the run would have.
+    /// The predicted exit code of a run.
     pub exit_code: ExitCode,
-    /// The declarations with the suggestions put in.
+    /// The declarations with the suggestions applied.
     #[serde(skip)]
     pub suggested: DeclarationFiles,
 }
@@ -241,8 +243,8 @@ impl TaskCounts {
     }
 }
 
-/// The exit code of the night that is foreseen; `Quarantined` also where a run would publish words
-/// that no table has with no more than a warning.
+/// Returns the predicted exit code of a run. It is also `Quarantined` if a run would publish
+/// unknown words with only a warning.
 pub(super) fn exit_code(tasks: &[ProbedTask]) -> ExitCode {
     tasks
         .iter()

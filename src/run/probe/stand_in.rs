@@ -1,5 +1,5 @@
-//! Finds the file of the home that a run would use where the publisher's is not to be had, or is
-//! older than an imported one.
+//! Finds the file of the home that a run would use because the publisher's is unavailable or older
+//! than an imported one.
 
 use super::ProbeContext;
 use super::address::Address;
@@ -11,15 +11,15 @@ use pubdata_core::error::Result;
 use pubdata_core::provenance::{Obtained, Snapshot};
 use pubdata_fetch::recorded_url;
 
-/// A file of the home that a night would use in place of the publisher's.
+/// A file of the home that a run would use in place of the publisher's.
 pub(super) struct StandIn {
     pub(super) snapshot: Snapshot,
-    /// Whether it stays for want of a newer one, and not because a person gave it.
+    /// True if it stays because no newer file is available, false if an operator imported it.
     pub(super) is_earlier: bool,
 }
 
-/// Finds the file of the home that a night would use, and puts its first records on the mirror of
-/// samples in place of the publisher's.
+/// Finds the file of the home that a run would use. Puts its first records on the mirror of samples
+/// in place of the publisher's.
 pub(super) async fn of(
     context: &ProbeContext<'_>,
     address: &Address<'_>,
@@ -39,9 +39,9 @@ pub(super) async fn of(
     };
     let mut examined = examine_own(context, address, &path, examined).await?;
     let by = if stand_in.snapshot.obtained == Obtained::ByHand {
-        "that a person imported"
+        "imported manually"
     } else {
-        "of an earlier night"
+        "of an earlier run"
     };
     examined.in_use = Some(format!(
         "in use: the file {by} ({})",
@@ -72,7 +72,7 @@ fn find(
             is_earlier: false,
         }));
     }
-    // Of a publisher who answers with a file the newer of the two counts.
+    // If the publisher has a file too, the newer one counts.
     let is_newer = |imported: &Snapshot| {
         examined
             .dated
@@ -95,7 +95,7 @@ fn find(
     } else {
         is_failed
     };
-    // Pages of another night do not fit together.
+    // Pages fetched in different runs do not fit together.
     if !stays || source.pages.is_some() {
         return Ok(None);
     }

@@ -1,5 +1,5 @@
-//! Guesses how a declaration should read a file that has changed: by equal values, known words,
-//! similar names, or the same place. Where nothing is likely it suggests nothing.
+//! Guesses how a declaration should read a changed file: by equal values, known words, similar
+//! names, or the same position. Suggests nothing if no guess is likely.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,16 +11,15 @@ use crate::building::word_guess::{Guess, KnownWords};
 use pubdata_core::contract::Contracts;
 use pubdata_core::pipeline::{Declaration, nearest};
 
-/// Two columns hold the same when so many of a hundred distinct values of the one are values of the
-/// other.
+/// Two columns match if this percentage of the distinct values of one are values of the other.
 const SAME_VALUES_PERCENT: usize = 80;
 
-/// Fewer distinct values say nothing.
+/// Smaller numbers of distinct values prove nothing.
 const FEWEST_VALUES: usize = 2;
 
-/// Returns the changes of a declaration that make it read the file as it is now: a mapped column
-/// that is missing gets the new name, other new columns are listed as unused. A column that is
-/// missing and that no new one looks like gets none.
+/// Returns the changes of a declaration that make it read the current file. A missing mapped column
+/// gets the new name, and other new columns are ignored. A missing column that resembles no new one
+/// gets no suggestion.
 pub(super) fn columns(
     declaration: &Declaration,
     address: &Address<'_>,
@@ -58,8 +57,8 @@ pub(super) fn columns(
             });
         }
     }
-    // While a mapped column is missing without a likely new name, what the new ones are is for a
-    // person to say.
+    // While a mapped column is missing without a likely new name, the operator must decide what the
+    // new columns are.
     if edits.len() == examined.missing.len() {
         let unused = new.into_iter().filter(|name| !mapped.contains(name));
         edits.extend(unused.map(|name| Edit::Ignore {
@@ -70,7 +69,7 @@ pub(super) fn columns(
     edits
 }
 
-/// The last file that the home has of a source.
+/// The last file of a source in the home.
 #[derive(Default)]
 pub(super) struct Last {
     pub(super) columns: Vec<String>,
@@ -78,7 +77,8 @@ pub(super) struct Last {
     pub(super) cells: Cells,
 }
 
-/// The new column with the values of the missing one, in the last file or in the settings' tables.
+/// Finds the new column with the values of the missing one, in the last file or in the settings'
+/// tables.
 fn by_values<'n>(
     declaration: &Declaration,
     column: &str,
@@ -119,7 +119,7 @@ fn by_values<'n>(
     })
 }
 
-/// The new column that stands where the missing one stood, between the same neighbours.
+/// Finds the new column at the position of the missing one, between the same neighbours.
 fn by_position<'n>(
     names: &[String],
     columns: &[String],
@@ -142,8 +142,8 @@ fn by_position<'n>(
     new.iter().copied().find(|name| name == here)
 }
 
-/// Returns the lines for words that no table has, where the list's own table or the vocabulary of
-/// the trade has one that is near.
+/// Returns lines for unknown words that resemble a word of the list's own table or the shared
+/// vocabulary.
 pub(super) fn words(
     contracts: &Contracts,
     declaration: &Declaration,
@@ -174,8 +174,8 @@ pub(super) fn words(
     edits
 }
 
-/// Returns the address to declare for a file that has moved; where the new address is one for a
-/// short time, the host to name.
+/// Returns the address to declare for a file that has moved; for a temporary new address, the host
+/// to declare.
 pub(super) fn moved(address: &Address<'_>, location: &str) -> Option<Edit> {
     let source_id = address.source.source_id.clone();
     let query = location
@@ -198,8 +198,8 @@ pub(super) fn moved(address: &Address<'_>, location: &str) -> Option<Edit> {
     let mut template = location.to_owned();
     for (name, value) in &address.request.keys {
         let upper = value.to_uppercase();
-        // A value that does not stand in the new address, or that is too short to be told from
-        // other text, cannot be put back.
+        // A value that is absent from the new address, or too short to distinguish from other text,
+        // cannot become a variable again.
         if value.len() < 2 || !(template.contains(value.as_str()) || template.contains(&upper)) {
             return None;
         }

@@ -1,5 +1,5 @@
-//! Puts what was foreseen into the report. An address is told with what becomes of its tasks
-//! because of it, not because of another source.
+//! Converts predictions into the report. Each address is reported with the outcome that it causes
+//! itself, not one caused by another source.
 
 use std::collections::BTreeMap;
 
@@ -17,19 +17,18 @@ use pubdata_core::issue::Severity;
 use pubdata_core::provenance::SourceRows;
 use pubdata_fetch::recorded_url;
 
-/// Puts what was foreseen into a report: of each task, and of each address what becomes of its
-/// tasks because of it.
+/// Converts predictions into the report of each task and of each address.
 pub(super) struct Teller<'t> {
     pub(super) context: &'t ProbeContext<'t>,
     pub(super) tasks: &'t [Foreseen<'t>],
     pub(super) asked: &'t [Asked<'t>],
     pub(super) foresights: &'t [Foresight],
     pub(super) edits: &'t Edits,
-    /// What tasks would do with the suggestions.
+    /// Results of tasks with the suggestions applied.
     pub(super) tried: &'t Tried,
 }
 
-/// A task that reads a source, with what is foreseen of it.
+/// A task that reads a source, with its prediction.
 type Reader<'t> = (&'t Foreseen<'t>, &'t Foresight);
 
 impl<'t> Teller<'t> {
@@ -58,7 +57,8 @@ impl<'t> Teller<'t> {
         self.asked.iter().map(|asked| self.source(asked)).collect()
     }
 
-    /// Why a task is not renewed, or what needs attention though it is, in the words of a run.
+    /// Returns why a task would be stale, or what needs attention if it would not, in the format of
+    /// a run.
     fn reasons(&self, foresight: &Foresight) -> Vec<String> {
         if !matches!(foresight.end, End::Built(_)) {
             return foresight.reasons.clone();
@@ -162,8 +162,8 @@ impl<'t> Teller<'t> {
         })
     }
 
-    /// Whether an address is the one of its source that rows and suggestions are told with: the
-    /// first that is there.
+    /// Returns true if rows and suggestions of a source are reported with this address: the first
+    /// available one.
     fn is_told_of(&self, asked: &Asked<'_>) -> bool {
         let of_source = || {
             self.asked.iter().filter(|other| {
@@ -177,7 +177,7 @@ impl<'t> Teller<'t> {
         first.is_some_and(|first| std::ptr::eq(first, asked))
     }
 
-    /// How a task ends because of one address, as far as another source is not the reason.
+    /// Returns the outcome of a task because of one address, ignoring problems of other sources.
     fn because_of(&self, asked: &Asked<'_>, (task, foresight): Reader<'_>) -> End {
         let own_finding = asked
             .finding()
@@ -215,7 +215,7 @@ impl<'t> Teller<'t> {
                     .map(findings::exit_code)
                     .max()
                     .unwrap_or(ExitCode::Ok);
-                // What is odd about rows is told with the pipeline's first source.
+                // Problems of rows are reported with the pipeline's first source.
                 let is_first = task
                     .declaration
                     .sources
@@ -234,10 +234,10 @@ impl<'t> Teller<'t> {
     }
 }
 
-/// What became of the rows of one source; of a pipeline's first source also what is not told of
-/// any.
+/// Counts how the rows of one source were used. A pipeline's first source also gets issues without
+/// a source.
 fn sample(night: &Night, source_id: &str, is_main: bool, records: u64) -> Sample {
-    // A night that was blocked has no account of its rows.
+    // A blocked trial run has no account of its rows.
     let counts = night
         .task
         .source_rows

@@ -1,5 +1,5 @@
-//! The distinct values of a file's columns, and the words that the settings have for a column: what
-//! new columns are recognised by.
+//! Reads the distinct values of a file's columns, and the settings' words for a column. Both help
+//! to recognise new columns.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -10,16 +10,17 @@ use pubdata_build::decode::{self, ColumnPlan};
 use pubdata_core::error::Result;
 use pubdata_core::pipeline::Declaration;
 
-/// The distinct values of columns, trimmed and in capitals.
+/// The distinct values of columns, trimmed and in upper case.
 pub(super) type Cells = BTreeMap<String, BTreeSet<String>>;
 
-/// More distinct values of a column than this are not kept.
+/// Maximum number of distinct values kept of a column.
 const MOST_VALUES: usize = 2_000;
 
-/// Rows that are looked at.
+/// Number of rows that are examined.
 const ROWS: usize = 4_096;
 
-/// Reads the distinct values of some columns of a file: ours, each with the publisher's names.
+/// Reads the distinct values of some columns of a file. Each column is given by our name, with the
+/// publisher's names for it.
 pub(super) fn of_file(
     address: &Address<'_>,
     path: &Path,
@@ -51,7 +52,7 @@ pub(super) fn of_file(
     let mut cells = Cells::new();
     let mut is_first = true;
     let mut take = |frame: polars::prelude::DataFrame| {
-        // The first rows are enough; a file of millions is read to its end, but not kept.
+        // The first rows are enough; the rest of the file is read but not kept.
         if !std::mem::take(&mut is_first) {
             return Ok(());
         }
@@ -73,7 +74,7 @@ pub(super) fn of_file(
     Ok(cells)
 }
 
-/// The words of the settings' tables that a column is looked up in, in capitals.
+/// Returns the words of the settings' tables for a column, in upper case.
 pub(super) fn table_words(declaration: &Declaration, column: &str) -> BTreeSet<String> {
     let column = column.trim_end_matches("_raw").trim_end_matches("_code");
     tables_of(declaration, column)
@@ -83,7 +84,7 @@ pub(super) fn table_words(declaration: &Declaration, column: &str) -> BTreeSet<S
         .collect()
 }
 
-/// The words that a finding quotes.
+/// Returns the words that an issue quotes.
 pub(super) fn quoted(detail: &str) -> impl Iterator<Item = &str> {
     detail
         .split('`')

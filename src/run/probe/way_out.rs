@@ -1,5 +1,5 @@
-//! Says what a person can do about an address that refuses or has no file, the likeliest first.
-//! Only what applies to the source is said.
+//! Suggests what an operator can do about an address that refuses or has no file, the most likely
+//! hint first. Includes only hints that apply to the source.
 
 use super::ProbeContext;
 use super::examined::Examined;
@@ -7,8 +7,7 @@ use super::report::Verdict;
 use pubdata_core::pipeline::Source;
 use pubdata_fetch::{Request, recorded_url};
 
-/// Says what a person can do about an address that has no file for this program, the likeliest
-/// first.
+/// Returns hints about an address that has no file for this program, the most likely one first.
 pub(super) fn ways_out(
     context: &ProbeContext<'_>,
     source: &Source,
@@ -17,7 +16,7 @@ pub(super) fn ways_out(
 ) -> Vec<String> {
     let given = || examined.ways_out.clone();
     match examined.verdict() {
-        // Who refused has said why, as a server whose key nobody has accepted.
+        // The refusal itself gave a hint, for example that a server's key is not accepted.
         Verdict::Refused if !examined.ways_out.is_empty() => given(),
         Verdict::Refused if context.fetcher.has_mirror() => {
             vec![in_place_of_mirror(source, request)]
@@ -45,7 +44,7 @@ pub(super) fn ways_out(
         }
         Verdict::Absent if source.required => {
             vec![format!(
-                "open {} in a browser: where the file has another name or place now, correct `url` of the source",
+                "open {} in a browser: if the file was renamed or moved, correct `url` of the source",
                 page_of(source, request)
             )]
         }
@@ -59,20 +58,20 @@ struct Refusal<'r> {
     request: &'r Request,
     status: Option<u16>,
     has_contact: bool,
-    /// Whether a variable of the environment is set.
+    /// Returns true if an environment variable is set.
     is_set: &'r dyn Fn(&&str) -> bool,
 }
 
 impl Refusal<'_> {
     fn ways_out(&self) -> Vec<String> {
         let mut ways = Vec::new();
-        // Without a status it was a page that keeps programs out.
+        // Without a status, the response was a page that blocks programs.
         let is_shut = self
             .status
             .is_none_or(|status| matches!(status, 200 | 401 | 403 | 451));
         if is_shut && !self.has_contact {
             ways.push(
-                "say who asks: set PUBDATA_CONTACT, without which some publishers refuse everyone"
+                "set PUBDATA_CONTACT: some publishers refuse clients without a contact address"
                     .to_owned(),
             );
         }
@@ -85,16 +84,16 @@ impl Refusal<'_> {
             });
         }
         if is_shut {
-            ways.push("where this machine is outside the United States: run from an address there, or fetch there and give the folder as --mirror".to_owned());
+            ways.push("if this machine is outside the United States: run from an address there, or fetch there and give the folder as --mirror".to_owned());
         } else {
-            ways.push("the publisher may have changed what its address takes: correct `url` of the source".to_owned());
+            ways.push("the publisher may have changed the parameters of its address: correct `url` of the source".to_owned());
         }
         ways.extend(import_line(self.source, self.request));
         ways
     }
 }
 
-/// The variables that hold keys of a source.
+/// Returns the variables that hold keys of a source.
 fn variables(source: &Source) -> Vec<String> {
     let in_url = source
         .url
@@ -122,13 +121,13 @@ fn in_place_of_mirror(source: &Source, request: &Request) -> String {
 
 fn import_line(source: &Source, request: &Request) -> Option<String> {
     Some(format!(
-        "open {} in a browser; what it gives to a person, take with `{}`",
+        "open {} in a browser, download the file, and import it with `{}`",
         page_of(source, request),
         import_command(source, request)?
     ))
 }
 
-/// How a person gives the file to the program; none for lists in pages, which are no file.
+/// Returns the command that imports the file; none for paged lists, which are not a single file.
 fn import_command(source: &Source, request: &Request) -> Option<String> {
     if source.pages.is_some() {
         return None;

@@ -1,5 +1,5 @@
-//! Findings about sources as a whole: their codes, where they come from beside decoding, and how
-//! loud each is.
+//! Findings about sources as a whole: their codes, their causes besides decoding, and the severity
+//! of each.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
@@ -10,29 +10,29 @@ use pubdata_core::issue::SourceFinding;
 use pubdata_core::pipeline::{Declaration, LayoutEvidence};
 use pubdata_store::{Home, Manifest};
 
-/// A required file of a source that is built from those that came.
+/// A required file is missing, and the build uses the source's other files.
 pub(crate) const FILE_MISSING: &str = "file_missing";
 
-/// A file that the build can do without did not come, and not because there is none.
+/// The fetch of an optional file failed, or the file is gone although the last build was made from
+/// it.
 pub(crate) const OPTIONAL_FILE_MISSING: &str = "optional_file_missing";
 
-/// A file of which nothing proves that it came whole.
+/// A file whose completeness cannot be proven.
 pub(crate) const LENGTH_UNKNOWN: &str = "length_unknown";
 
-/// A file, or what tells of it, is dated in the future.
+/// A file, or the document that describes it, is dated in the future.
 pub(crate) const FUTURE_DATE: &str = "future_date";
 
-/// A file whose bytes changed while the instant of its last change, as the publisher's document
-/// states it, did not.
+/// A file's bytes changed, but not the instant of its last change in the publisher's document.
 pub(crate) const CHANGED_UNSTATED: &str = "changed_unstated";
 
-/// A page that lists a source's files could not be read, or names none.
+/// A page that lists a source's files could not be read, or lists none.
 pub(crate) const PAGE_NOT_READ: &str = "page_not_read";
 
 /// More texts of a column have no known meaning than its declaration allows.
 pub(crate) const UNKNOWN_WORDS: &str = "unknown_words";
 
-/// So many that readers are told that the column's meaning is lost.
+/// So many texts have no known meaning that answers mark the column's meaning as lost.
 pub(crate) const MEANING_LOST: &str = "meaning_lost";
 
 /// A column that a declaration neither maps nor ignores.
@@ -41,13 +41,13 @@ const NEW_COLUMN: &str = "new_column";
 /// A column of a published table that had values in the last release and has none any more.
 const COLUMN_TURNED_EMPTY: &str = "column_turned_empty";
 
-/// A layout that is known from documents alone, and that nobody has confirmed.
+/// A layout that is known from documents alone and that no operator has confirmed.
 const UNCONFIRMED_LAYOUT: &str = "unconfirmed_layout";
 
-/// Fewer rows say nothing about a column in which none has a value.
+/// Smaller numbers of rows do not prove that a column has lost its values.
 const FEWEST_ROWS: u64 = 100;
 
-/// Returns what the exit code of a run with that finding is at least.
+/// Returns the lowest exit code of a run with a finding.
 pub(crate) fn exit_code(finding: &SourceFinding) -> ExitCode {
     match finding.code.as_str() {
         FILE_MISSING => ExitCode::SourceMissing,
@@ -67,14 +67,14 @@ pub(crate) fn next_step(finding: &SourceFinding, pipeline_id: &str) -> String {
         ),
         FILE_MISSING | OPTIONAL_FILE_MISSING | PAGE_NOT_READ => {
             format!(
-                "the next run asks again; `pubdata probe {pipeline_id}` asks now and says what could be done"
+                "the next run asks again; `pubdata probe {pipeline_id}` asks now and suggests what to do"
             )
         }
         _ => format!("`pubdata probe {pipeline_id}` shows what the publisher has"),
     }
 }
 
-/// Whether a finding is about how a file or page came, or did not come.
+/// Returns true if a finding is about the fetch of a file or page.
 pub(crate) fn is_of_arrivals(finding: &SourceFinding) -> bool {
     [
         CHANGED_UNSTATED,
@@ -87,13 +87,13 @@ pub(crate) fn is_of_arrivals(finding: &SourceFinding) -> bool {
     .contains(&finding.code.as_str())
 }
 
-/// Whether a finding is about the build itself, and holds for as long as the build does; others are
-/// about one night's answers.
+/// Returns true if a finding is about the build itself and holds for as long as the build does.
+/// Other findings hold for one run's fetches only.
 pub(crate) fn is_of_build(finding: &SourceFinding) -> bool {
     !is_of_arrivals(finding) && finding.code != UNCONFIRMED_LAYOUT
 }
 
-/// Tells that a layout is known from documents alone.
+/// Reports that a layout is known from documents alone.
 pub(crate) fn unconfirmed_layout(
     declaration: &Declaration,
     evidence: LayoutEvidence,
@@ -169,8 +169,8 @@ pub(crate) fn turned_empty(
     findings
 }
 
-/// The columns without a value in any part; none where a part does not say, or where there are few
-/// rows.
+/// Returns the columns without a value in any part; none if a part has no record of them, or if
+/// there are too few rows.
 fn empty_columns<'p>(
     parts: impl Iterator<Item = &'p pubdata_store::Part>,
 ) -> Option<BTreeSet<&'p str>> {
@@ -193,7 +193,7 @@ fn empty_columns<'p>(
     empty.filter(|_| rows >= FEWEST_ROWS)
 }
 
-/// Where the details of one run's findings are written.
+/// Returns the file for the details of one run's issues.
 pub(crate) fn issues_file(home: &Home, run_id: &str) -> PathBuf {
     home.run_dir(run_id).join("issues.jsonl")
 }

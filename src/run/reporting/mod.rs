@@ -1,5 +1,5 @@
-//! What is told of a run, before it, while it goes on and after it: plan, report, exit code,
-//! findings about sources. Data, and no step of the run.
+//! Describes a run before, during and after it: plan, report, exit code, findings about sources.
+//! Contains data only, no step of the run.
 
 pub mod findings;
 pub mod plan;

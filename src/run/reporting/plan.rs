@@ -1,4 +1,4 @@
-//! What a plan says: what the publishers said, what is to be done for each task, and why.
+//! Defines a run's plan: what the publishers have, and what is to be done for each task, and why.
 
 use std::borrow::Cow;
 
@@ -8,33 +8,33 @@ use serde::{Deserialize, Serialize};
 
 use pubdata_store::{Manifest, TaskEntry};
 
-/// What a run would do, task by task, and what the publishers said.
+/// Planned work of a run, task by task, with the results of its fetches.
 pub struct Plan {
     pub tasks: Vec<PlannedTask>,
     pub sources: Vec<FetchedSource>,
-    /// Tasks of the current release that the selectors leave alone.
+    /// Tasks of the current release that the selectors exclude.
     pub untouched: Vec<String>,
     /// The release the channel points at.
     pub current: Option<Manifest>,
-    /// The channel's generation; none when it does not exist yet.
+    /// The channel's generation; none if the channel does not exist yet.
     pub generation: Option<u64>,
-    /// Whether the sources are a mirror of samples: row floors do not apply.
+    /// True if the sources are a mirror of samples: row floors do not apply.
     pub is_sample: bool,
 }
 
-/// What a publisher said about one file.
+/// Result of asking a publisher for one file.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct FetchedSource {
     /// The file's address, without secrets.
     pub url: String,
-    /// What came of it. `reused`: not fetched, because the publisher's document says that it did
-    /// not change; `absent`: there is no such file, and it is optional or not published yet; `not
+    /// Result of the fetch. `reused`: not fetched, because the publisher's document states no
+    /// change. `absent`: the file does not exist, and is optional or not published yet. `not
     /// configured`: a setting such as a key is missing.
     #[schemars(extend("enum" = ["new", "unchanged", "reused", "absent", "not configured", "failed"]))]
     pub outcome: Cow<'static, str>,
     /// Size of the snapshot in bytes, over all pages of a list; null if there is none.
     pub size_bytes: Option<u64>,
-    /// Why it failed, which setting is missing, or what the publisher's document says; null
+    /// Why it failed, which setting is missing, or what the publisher's document states; null
     /// otherwise.
     pub detail: Option<String>,
 }
@@ -47,40 +47,40 @@ pub struct PlannedTask {
     /// Value of the partition's URL variable.
     pub partition: Option<String>,
     pub state: TaskState,
-    /// Whether the operator has said that the night can do without it.
+    /// True if the operator's selection allows this task to fail.
     pub is_optional: bool,
-    /// The day since which a partition that is not published yet is late.
+    /// The day since which an unpublished partition is late.
     pub late_since: Option<Date>,
-    /// What the build would be known by; none where sources are missing.
+    /// Inputs and versions that identify the build; none if sources are missing.
     pub entry: Option<TaskEntry>,
 }
 
-/// What is to be done for a task.
+/// Planned work for a task, or the reason why it cannot be built.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "state", content = "reasons", rename_all = "snake_case")]
 pub enum TaskState {
     /// The current release has this very build.
     Fresh,
-    /// To be built, and why.
+    /// To be built, for these reasons.
     Stale(Vec<String>),
-    /// Sources are missing, or a file lost so much that it is not believed.
+    /// Sources are missing, or a file lost so much that it was rejected.
     Blocked(Vec<Problem>),
-    /// The publisher has not put out this partition, or only some of its files.
+    /// The publisher has not published this partition, or only some of its files.
     NotPublished(Vec<String>),
 }
 
-/// Why a task cannot be built.
+/// Reason why a task cannot be built.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Problem {
-    /// A source that is not there, as opposed to one that is not believed.
+    /// True if the source is missing, false if it was rejected.
     pub is_source_missing: bool,
     pub message: String,
-    /// What a person can do about it; none where only the publisher can.
+    /// Next step for the operator; none if only the publisher can act.
     pub next_step: Option<String>,
 }
 
 impl Problem {
-    /// A file that is not there.
+    /// Returns the problem of a missing file.
     pub(crate) fn missing(message: String) -> Self {
         Self {
             is_source_missing: true,

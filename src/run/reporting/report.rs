@@ -1,4 +1,4 @@
-//! What a run tells of its tasks and sources.
+//! Defines a run's report on its tasks and sources.
 
 use std::collections::BTreeMap;
 
@@ -13,7 +13,7 @@ use pubdata_core::issue::SourceFinding;
 use pubdata_core::provenance::SourceRows;
 use pubdata_store::{LEDGER_FORMAT_VERSION, LedgerEntry, LedgerTask};
 
-/// How a run ended, as schedulers see it; the worst of what happened counts.
+/// Exit code of a run for schedulers; the most severe event counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
 #[serde(into = "u8")]
 #[schemars(description = "How a run ends: 0 fine, 10 something needs attention, 20 blocked, 30 a source was not available.", extend("enum" = [0, 10, 20, 30]))]
@@ -45,60 +45,61 @@ impl From<ExitCode> for u8 {
 pub struct SubjectCounts {
     /// Built from their sources.
     pub built: usize,
-    /// Taken over from the last release, because nothing that decides their rows had changed.
+    /// Reused from the last release, because nothing that decides their rows had changed.
     pub carried: usize,
 }
 
-/// What a plan says of a task that a run would build.
+/// Outcome, in a plan, of a task that a run would build.
 pub(super) const TO_BUILD: &str = "to_build";
 
-/// One task, in a plan, a run or what stands today: what became of it, or would.
+/// Outcome of one task in a run, in a plan, or in the current status.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct TaskReport {
     /// A pipeline, with its partition if it has one: `census.acs5/vintage=2023`.
     pub task_id: String,
-    /// What became of it. `resumed`: made by a run that was broken off; `fresh`: as it was
-    /// published; `to_build`: in a plan; `never_run`: no run has tried it.
+    /// Outcome of the task. `resumed`: built by a run that was interrupted; `fresh`: unchanged
+    /// since it was published; `to_build`: in a plan; `never_run`: no run has tried it.
     #[schemars(extend("enum" = ["built", "resumed", "fresh", "blocked", "missing", "not_published", "to_build", "never_run"]))]
     pub outcome: &'static str,
-    /// Whether the release has a build of it, now or from before.
+    /// True if the release has a build of the task, new or from an earlier run.
     pub is_in_release: bool,
-    /// End of the first of the runs in a row that could not renew it, RFC 3339 UTC. Absent if
-    /// nothing is the matter, or no run has ended since.
+    /// End of the first run since which every run failed to rebuild the task, RFC 3339 UTC. Absent
+    /// if the task has no problem, or no run has ended since.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "String", extend("format" = "date-time"))]
     pub since: Option<String>,
-    /// Why it was built or is to be, or why it could not be; readable alone.
+    /// Why it was or will be built, or why it could not be; readable alone.
     pub reasons: Vec<String>,
-    /// What a person can do, with the command to type; null if there is nothing to do, or only the
-    /// publisher can.
+    /// Next step for the operator, with the command to type; null if nothing needs to be done, or
+    /// only the publisher can act.
     pub next_step: Option<String>,
-    /// Whether the operator has said that a run can do without it: it decides no exit code.
+    /// True if the operator's selection allows the task to fail: it does not affect the exit code.
     pub is_optional: bool,
-    /// Hash of all that decides the build that was tried or made; null if sources are missing.
+    /// Hash of everything that decides the build that was tried or made; null if sources are
+    /// missing.
     pub input_hash: Option<Digest>,
     /// How much of a sharded pipeline was built; null for other pipelines, and if nothing was built
     /// or the build was resumed.
     pub subjects: Option<SubjectCounts>,
-    /// Rows of each dataset the task made, without the table of records set aside; empty if nothing
-    /// was built.
+    /// Rows of each dataset that the task made, without the quarantine; empty if nothing was built.
     pub rows: BTreeMap<String, u64>,
-    /// What became of the rows of each source. Absent if no source was read row by row.
+    /// How the rows of each source were used. Absent if no source was read row by row.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub source_rows: BTreeMap<String, SourceRows>,
-    /// Records set aside, by dataset and rule.
+    /// Quarantined records, by dataset and rule.
     pub quarantined: BTreeMap<String, BTreeMap<String, u64>>,
     /// Records published with a warning, by dataset and code.
     pub warnings: BTreeMap<String, BTreeMap<String, u64>>,
-    /// Findings about totals that did not block.
+    /// Remarks about totals that did not block.
     pub notes: Vec<String>,
-    /// What needs attention about its sources, until a person has looked at it.
+    /// Findings about its sources that need attention until an operator has reviewed them.
     pub findings: Vec<SourceFinding>,
-    /// Whether more records were set aside than the declared level.
+    /// True if more records were quarantined than the declared level.
     pub is_above_warning_level: bool,
-    /// The day since which an edition of its sources is late; null if none is, or nobody knows.
+    /// The day since which an edition of its sources is late; null if none is late or the schedule
+    /// is unknown.
     pub late_since: Option<Date>,
-    /// How long it took, in milliseconds; 0 if nothing was built.
+    /// Duration in milliseconds; 0 if nothing was built.
     pub duration_ms: u64,
 }
 
@@ -126,7 +127,7 @@ impl TaskReport {
         }
     }
 
-    /// What a plan says of a task.
+    /// Creates the report of a task in a plan.
     pub fn of_state(task_id: &str, state: &TaskState) -> Self {
         match state {
             TaskState::Fresh => Self::new(task_id, "fresh", Vec::new()),
@@ -158,13 +159,13 @@ impl TaskReport {
         }
     }
 
-    /// Records set aside over all datasets.
+    /// Returns the number of quarantined records over all datasets.
     pub fn quarantined_total(&self) -> u64 {
         self.quarantined.values().flat_map(BTreeMap::values).sum()
     }
 }
 
-/// What a run did: `pubdata run`, `pubdata commit`.
+/// Result of a run: `pubdata run`, `pubdata commit`.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct RunReport {
     /// Names the run: its folder in `HOME/runs`.
@@ -177,21 +178,21 @@ pub struct RunReport {
     pub ended_at: String,
     /// The channel that it moves.
     pub channel: String,
-    /// What the channel points at after the run; null if nothing was ever published.
+    /// The release that the channel points at after the run; null if nothing was ever published.
     pub release_id: Option<ReleaseId>,
-    /// What became of the run. `mended`: the same release, with lost or damaged parts written anew;
-    /// `nothing`: no task has a build, now or from before.
+    /// Outcome of the run. `mended`: the same release, with lost or damaged parts rewritten;
+    /// `nothing`: no task has a build, new or from an earlier run.
     #[schemars(extend("enum" = ["published", "unchanged", "mended", "nothing"]))]
     pub outcome: &'static str,
-    /// Whether its sources were a mirror of samples: row floors do not apply.
+    /// True if its sources were a mirror of samples: row floors do not apply.
     pub is_sample: bool,
     /// The exit code.
     pub exit_code: ExitCode,
-    /// Every task that is chosen.
+    /// Every selected task.
     pub tasks: Vec<TaskReport>,
-    /// Every address that was asked.
+    /// Every address that was requested.
     pub sources: Vec<FetchedSource>,
-    /// What people had accepted for this run: `TASK:RULE`.
+    /// Acceptances that applied to this run: `TASK:RULE`.
     pub accepted: Vec<String>,
 }
 
@@ -240,7 +241,7 @@ impl RunReport {
     }
 }
 
-/// A new id for a run that begins.
+/// Creates the id of a new run.
 pub(crate) fn new_run_id(now: jiff::Timestamp) -> Result<String> {
     let mut bytes = [0; 3];
     getrandom::fill(&mut bytes)

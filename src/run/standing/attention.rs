@@ -1,5 +1,5 @@
-//! What a person has to see to, worst first: the same list after a run and in `pubdata status`,
-//! which adds files that persons import.
+//! Lists what needs the operator's attention, worst first: the same list after a run and in
+//! `pubdata status`, which adds manual imports.
 
 use jiff::civil::Date;
 use schemars::JsonSchema;
@@ -10,36 +10,36 @@ use crate::reporting::findings;
 use crate::reporting::report::{ExitCode, TaskReport};
 use pubdata_store::LedgerEntry;
 
-/// One thing that needs a person.
+/// One item that needs attention.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Attention {
-    /// The task; null if a run as a whole, or a file of the home, is meant.
+    /// The task; null if the item is a run as a whole, or a file of the home.
     pub task_id: Option<String>,
-    /// `failed`, `blocked`, `missing`, `late`, `set_aside`, `import_due` (a person has to import a
-    /// file), `unreadable` (a file of the home), or the code of a finding about a source.
+    /// `failed`, `blocked`, `missing`, `late`, `set_aside`, `import_due` (a file needs a manual
+    /// import), `unreadable` (a file of the home), or the code of a finding about a source.
     pub what: String,
-    /// Since when: an instant (RFC 3339 UTC), or a day for an edition that is late; null if nobody
-    /// knows.
+    /// Since when: an instant (RFC 3339 UTC), or a day for an edition that is late; null if
+    /// unknown.
     pub since: Option<String>,
-    /// Whether readers still have a build of it.
+    /// True if the release still has a build of it.
     pub is_in_release: bool,
-    /// Whether the operator has said that a run can do without it: it decides no exit code.
+    /// True if the operator's selection allows the task to fail: it does not affect the exit code.
     pub is_optional: bool,
-    /// Why, for people.
+    /// Reason, readable alone.
     pub reason: String,
-    /// What to do about it, with the command to type; null if only the publisher can.
+    /// Next step, with the command to type; null if only the publisher can act.
     pub next_step: Option<String>,
 }
 
-/// Lists what needs a person among the tasks, worst first: what was never published before what
-/// stands from an earlier night, what is not believed before what did not come.
+/// Lists the tasks that need attention, worst first. Tasks that were never published come before
+/// those with an earlier build, and rejected files before missing ones.
 pub fn attention(tasks: &[TaskReport]) -> Vec<Attention> {
     let mut found: Vec<(u8, Attention)> = tasks.iter().flat_map(of_task).collect();
     found.sort_by(|a, b| (a.0, &a.1.what, &a.1.task_id).cmp(&(b.0, &b.1.what, &b.1.task_id)));
     found.into_iter().map(|(_, attention)| attention).collect()
 }
 
-/// The need of a run that came to no end, when it was the last one.
+/// Returns the item for the last run if it did not complete.
 pub fn of_failed_run(run: &LedgerEntry) -> Option<Attention> {
     (run.outcome == "failed").then(|| Attention {
         task_id: None,
@@ -52,13 +52,13 @@ pub fn of_failed_run(run: &LedgerEntry) -> Option<Attention> {
             run.exit_code,
             run.error.as_deref().unwrap_or_default()
         ),
-        next_step: Some("mend what the reason names, then `pubdata run`".to_owned()),
+        next_step: Some("fix the cause that the reason names, then `pubdata run`".to_owned()),
     })
 }
 
-/// Lists the imported files of which a newer one is due, where their tasks do not say so
-/// themselves, and what of the home cannot be read. A file that was never imported is missing as
-/// soon as a run has tried its task.
+/// Lists the imported files of which a newer one is due unless their tasks already report it. Also
+/// lists the files of the home that cannot be read. A file that was never imported counts as
+/// missing once a run has tried its task.
 pub fn of_files_by_hand(
     by_hand: &FilesByHand,
     today: Date,
@@ -82,7 +82,7 @@ pub fn of_files_by_hand(
                 is_in_release: true,
                 is_optional: false,
                 reason: format!(
-                    "{}: a person downloads this file, and a newer one is due",
+                    "{}: this file needs a manual import, and a newer one is due",
                     file.source_id
                 ),
                 next_step: Some(format!(
@@ -98,7 +98,7 @@ pub fn of_files_by_hand(
         since: None,
         is_in_release: true,
         is_optional: false,
-        reason: format!("{reason}: which files persons imported is not wholly known"),
+        reason: format!("{reason}: the list of imported files may be incomplete"),
         next_step: Some("give the user the right to the file, or repair its disk; a run stops there until then".to_owned()),
     }));
     found
@@ -140,7 +140,7 @@ fn of_task(task: &TaskReport) -> Vec<(u8, Attention)> {
         }
         "missing" => {
             let next_step = format!(
-                "the next run asks again; `pubdata probe {pipeline_id}` asks now and says what could be done"
+                "the next run asks again; `pubdata probe {pipeline_id}` asks now and suggests what to do"
             );
             found.push((
                 1 + u8::from(task.is_in_release) * 2 + later,

@@ -1,5 +1,5 @@
-//! What stands between runs, from declarations, ledger and home, without asking anybody: what there
-//! is of each task, and what a person has to see to.
+//! Determines the state between runs from declarations, ledger and home, without any request: the
+//! status of each task, and what needs the operator's attention.
 
 pub mod attention;
 pub mod tasks;

@@ -1,5 +1,5 @@
-//! What there is of each task and of the files by hand, for a person who looks: from declarations,
-//! ledger and home, without asking anybody.
+//! Determines the status of each task and of manual imports, from declarations, ledger and home,
+//! without any request.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -19,16 +19,16 @@ use pubdata_core::pipeline::{Declaration, Source};
 use pubdata_core::provenance::{Obtained, Snapshot};
 use pubdata_store::{LedgerEntry, LedgerTask, Manifest, NotRenewed, Snapshots, without_folders};
 
-/// A source whose files a person fetches, or of which a person's file counts.
+/// A source whose files are imported manually, or for which an imported file is in use.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct FileByHand {
     /// The source.
     pub source_id: String,
     /// The pipeline that declares it.
     pub pipeline_id: String,
-    /// Whether the build needs the source.
+    /// True if the build requires the source.
     pub is_required: bool,
-    /// Whether it is declared so: a run asks nobody.
+    /// True if it is declared so: a run sends no request.
     pub is_by_hand: bool,
     /// The file's address.
     pub url: String,
@@ -38,15 +38,15 @@ pub struct FileByHand {
     /// Day of the import; null for a file of a mirror.
     #[schemars(extend("format" = "date"))]
     pub imported_on: Option<String>,
-    /// Who imported it; null for a file of a mirror.
+    /// User who imported it; null for a file of a mirror.
     pub imported_by: Option<String>,
-    /// The day from which a newer file is late; null if nobody knows, and for samples.
+    /// The day from which a newer file is late; null if unknown, and for samples.
     pub due: Option<Date>,
 }
 
 impl FileByHand {
-    /// Whether a person has to import a file now: a newer one is late, or the build needs one that
-    /// was never imported.
+    /// Returns true if a file must be imported now: a newer one is late, or the build requires one
+    /// that was never imported.
     pub fn is_due(&self, today: Date) -> bool {
         self.is_by_hand
             && if self.source_date.is_none() {
@@ -57,19 +57,19 @@ impl FileByHand {
     }
 }
 
-/// Files that persons import.
+/// Manually imported files.
 #[derive(Debug, Clone, Default)]
 pub struct FilesByHand {
     pub files: Vec<FileByHand>,
-    /// Why files of the home could not be read that may be among them.
+    /// Why some files of the home, possibly imported ones, could not be read.
     pub unreadable: Vec<String>,
 }
 
-/// What stands of each task that is chosen to run: what the last run that tried it said, and what
-/// the release has of it. `runs` are newest first.
+/// Returns the status of each task selected for runs: the outcome of the last run that tried it,
+/// and what the release has of it. `runs` are newest first.
 ///
 /// # Errors
-/// `Config`, when a declaration's calendar cannot be read.
+/// `Config` if a declaration's calendar cannot be read.
 pub fn standing(
     settings: &RunSettings,
     release: Option<&Manifest>,
@@ -87,7 +87,7 @@ pub fn standing(
         .collect())
 }
 
-/// The runs of a channel that tried a task, newest first.
+/// Returns the runs of a channel that tried a task, newest first.
 fn tries<'r>(
     settings: &'r RunSettings,
     task_id: &'r str,
@@ -98,8 +98,8 @@ fn tries<'r>(
         .filter_map(move |run| run.tasks.get(task_id).map(|task| (run, task)))
 }
 
-/// Since when a task could not be renewed: the end of the first of the runs, without one between
-/// them that could.
+/// Returns since when a task is stale: the end of the first of the latest consecutive runs that
+/// failed to rebuild it.
 pub fn not_renewed_since(
     settings: &RunSettings,
     task_id: &str,
@@ -111,8 +111,8 @@ pub fn not_renewed_since(
         .map(|(run, _)| run.ended_at.clone())
 }
 
-/// The last try of a task, where it was blocked: another on the same files would be as well, unless
-/// a person accepts what it says.
+/// Returns the last try of a task if it was blocked on the same files. Another try would be blocked
+/// too, unless an operator has accepted something for the task since.
 pub fn blocked_before<'r>(
     settings: &'r RunSettings,
     task_id: &'r str,
@@ -132,8 +132,8 @@ pub fn blocked_before<'r>(
     })
 }
 
-/// The tasks of a channel that the ledger knows, each with the mark of one that could not be
-/// renewed when it was last tried; none for the others. `runs` are newest first.
+/// Returns the tasks of a channel that the ledger knows, each with its mark if the last try left it
+/// stale; none for the others. `runs` are newest first.
 pub fn unrenewed_by(
     settings: &RunSettings,
     runs: &[LedgerEntry],
@@ -174,7 +174,7 @@ fn of_task(
     let today = settings.fetch.clock.now().to_zoned(TimeZone::UTC).date();
     let (outcome, reason) = match (last, entry) {
         (None, None) => ("never_run", None),
-        // The ledger may be another's than the release's, as after a move.
+        // After a move, the ledger may belong to another home than the release.
         (None, Some(entry)) => (
             if entry.is_stale { "blocked" } else { "fresh" },
             entry.stale_reason.clone(),
@@ -234,11 +234,11 @@ fn of_task(
     report
 }
 
-/// Returns the sources whose files persons import, with when the next is due. A release of samples
-/// has no next edition.
+/// Returns the sources whose files are imported manually, with the date when the next is due. A
+/// release of samples has no next edition.
 ///
 /// # Errors
-/// `Store`, when the folder of what is known cannot be read; `Config`, when a calendar cannot be.
+/// `Store` if the folder of known files cannot be read; `Config` if a calendar cannot be read.
 pub fn files_by_hand(settings: &RunSettings, release: Option<&Manifest>) -> Result<FilesByHand> {
     let (known, unreadable) = Snapshots::look(&settings.home).readable()?;
     let is_sample = release.is_some_and(|release| release.is_sample);

@@ -1,5 +1,5 @@
-//! Answers `/v1/invitations`: what an invitation offers, and the key that is made with it, once.
-//! Tokens are sent in bodies: addresses are logged.
+//! Answers `/v1/invitations`: shows an invitation and creates the key from it, once. Tokens are
+//! sent in bodies, because URLs are logged.
 
 use futures_util::FutureExt;
 use schemars::JsonSchema;
@@ -21,7 +21,7 @@ pub const SHOW: Endpoint = Endpoint {
     method: "POST",
     path: "/v1/invitations/show",
     operation_id: "showInvitation",
-    summary: "What an invitation offers",
+    summary: "Contents of an invitation",
     access: Access::Everyone,
     parameters: &[],
     body: Some(Data::of::<InvitationRequest>()),
@@ -34,7 +34,7 @@ pub const REDEEM: Endpoint = Endpoint {
     method: "POST",
     path: "/v1/invitations/redeem",
     operation_id: "redeemInvitation",
-    summary: "Make the key of an invitation",
+    summary: "Create the key of an invitation",
     access: Access::Everyone,
     parameters: &[],
     body: Some(Data::of::<InvitationRequest>()),
@@ -45,7 +45,7 @@ pub const REDEEM: Endpoint = Endpoint {
 
 request! {
     struct InvitationRequest {
-        /// Token of the invitation: what follows `invite=` in its link.
+        /// Token of the invitation: the text after `invite=` in its link.
         token: String,
     }
 }
@@ -62,7 +62,7 @@ impl InvitationRequest {
 #[derive(Serialize, JsonSchema)]
 #[schemars(rename = "Invitation")]
 struct Offer<'a> {
-    /// Holder of the key that is offered.
+    /// Holder of the key.
     name: &'a str,
     /// Parts of the API that the key will be able to use.
     #[schemars(with = "Vec<&str>", extend("items" = scope_schema()))]
@@ -74,7 +74,7 @@ struct Offer<'a> {
     /// Time at which the invitation expires, RFC 3339 UTC.
     #[schemars(extend("format" = "date-time"))]
     expires_at: &'a str,
-    /// Days after which the key expires, from when it is made; null if it does not expire.
+    /// Days until the key expires, counted from its creation; null if it does not expire.
     #[schemars(with = "Option<u64>")]
     key_expires_in_days: Option<u16>,
 }
@@ -100,7 +100,7 @@ async fn show(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
 
 async fn redeem(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
     let token = token(call)?;
-    // Guesses never reach a store that machines share.
+    // Guessed tokens are rejected before the shared store is contacted.
     let invitation = usable(call, &token).await?;
     let (plans, now) = (&call.service.settings.plans, call.service.now());
     let (home, store) = (&call.service.home, call.service.catalog.releases().store());
@@ -113,20 +113,20 @@ async fn redeem(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
     tracing::info!(
         key.id = created.entry.id,
         invitation.id = invitation.id,
-        "API key made from an invitation"
+        "API key created from an invitation"
     );
     json.value(&CreatedKey::of(&created, call));
     Ok(Meta::default())
 }
 
-/// Digest of the token that the body has.
+/// Returns the digest of the token in the body.
 fn token(call: &Call<'_>) -> Result<Digest> {
     Ok(Digest::of(
         InvitationRequest::read(call.body)?.token.as_bytes(),
     ))
 }
 
-/// The invitation of a token, while it can be used.
+/// Returns the invitation of a token if it can be used.
 async fn usable(call: &Call<'_>, token: &Digest) -> Result<Invitation> {
     let (keys, token) = (Keys::open(&call.service.shared), *token);
     let reading = tokio::task::spawn_blocking(move || -> ProgramResult<_> {
@@ -142,9 +142,7 @@ async fn usable(call: &Call<'_>, token: &Digest) -> Result<Invitation> {
         unusable("there is no such invitation; check that the link is complete".to_owned())
     })?;
     match invitation.refusal(call.service.now()) {
-        Some(refusal) => Err(unusable(format!(
-            "{refusal}; ask whoever sent it for another"
-        ))),
+        Some(refusal) => Err(unusable(format!("{refusal}; ask the sender for a new one"))),
         None => Ok(invitation),
     }
 }

@@ -1,5 +1,5 @@
-//! Answers `/v1/admin/keys`: every key that was made, without its secret and the digest of it;
-//! makes a key, whose secret is told this once, and revokes one.
+//! Answers `/v1/admin/keys`: lists all keys without secrets and digests, creates a key and shows
+//! its secret once, and revokes keys.
 
 use futures_util::FutureExt;
 use schemars::JsonSchema;
@@ -16,9 +16,9 @@ use crate::json::Json;
 use pubdata_core::error::{Error, ErrorKind, Result as ProgramResult};
 use pubdata_store::{ApiKey, Keys, NewKey, Scope, change_keys, expires_after};
 
-/// The longest time after which a key expires.
+/// Longest time after which a key expires.
 const MAX_DAYS: i64 = 36_500;
-/// What keys have of which no plan is said.
+/// Plan of a key whose request names none.
 const USUAL_PLAN: &str = "standard";
 
 pub const ENDPOINT: Endpoint = Endpoint {
@@ -38,7 +38,7 @@ pub const CREATE: Endpoint = Endpoint {
     method: "POST",
     path: "/v1/admin/keys",
     operation_id: "createKey",
-    summary: "Make an API key",
+    summary: "Create an API key",
     access: Access::Scope(Scope::Admin),
     parameters: &[],
     body: Some(Data::of::<NewKeyRequest>()),
@@ -62,14 +62,15 @@ pub const REVOKE: Endpoint = Endpoint {
 
 request! {
     struct NewKeyRequest {
-        /// Who holds the key; 1 to 200 characters, no control characters.
+        /// Holder of the key; 1 to 200 characters, no control characters.
         name: String,
         /// Parts of the API that the key may use.
         #[schemars(with = "Vec<&str>", length(min = 1), extend("items" = scope_schema()))]
         scopes: Vec<Scope>,
         /// Plan that sets the key's rate limits; `standard` when null or absent.
         plan: Option<String>,
-        /// Days until the key expires, from when it is created; it never does when null or absent.
+        /// Days until the key expires, from when it is created; null or absent if it does not
+        /// expire.
         #[schemars(range(min = 1, max = MAX_DAYS))]
         expires_in_days: Option<i64>,
     }
@@ -117,7 +118,7 @@ pub struct Key<'a> {
     /// Time at which the holder last replaced the secret, RFC 3339 UTC; null if never.
     rotated_at: Option<&'a str>,
     /// Time until which the replaced secret is accepted as well, RFC 3339 UTC; null if only the
-    /// present one is accepted.
+    /// current one is accepted.
     previous_secret_valid_until: Option<&'a str>,
 }
 
@@ -143,14 +144,14 @@ impl<'a> Key<'a> {
     }
 }
 
-/// The schema of a scope.
+/// Returns the schema of a scope.
 pub fn scope_schema() -> Value {
     json!({"title": "Scope", "type": "string", "enum": Scope::ALL.map(Scope::name)})
 }
 
 #[derive(Serialize, JsonSchema)]
 pub struct CreatedKey<'a> {
-    /// The key itself, shown only this once: the server keeps nothing but its digest.
+    /// The key itself, shown only once: the server stores only its digest.
     key: &'a str,
     #[serde(flatten)]
     entry: Key<'a>,
@@ -197,7 +198,7 @@ async fn create(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
     tracing::info!(
         key.id = created.entry.id,
         by = call.client.id,
-        "API key made"
+        "API key created"
     );
     json.value(&CreatedKey::of(&created, call));
     Ok(Meta::default())
@@ -221,7 +222,8 @@ async fn revoke(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
     Ok(Meta::default())
 }
 
-/// A wish that cannot be granted is the caller's to correct; anything else is a failure of ours.
+/// Converts an error: an invalid request is the caller's to correct, anything else is a server
+/// failure.
 pub fn refused(field: &str, error: &Error) -> Problem {
     match error.kind() {
         ErrorKind::Config => Problem::of_field(Code::InvalidParameter, field, error.to_string()),
@@ -237,10 +239,7 @@ async fn list(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
     Ok(Meta::default())
 }
 
-/// The keys as the file has them now.
-///
-/// # Errors
-/// `Store`, when the file cannot be read.
+/// Returns the current keys of the file.
 pub async fn all(call: &Call<'_>) -> ProgramResult<Vec<ApiKey>> {
     let keys = Keys::open(&call.service.shared);
     let reading = tokio::task::spawn_blocking(move || keys.list());

@@ -1,4 +1,4 @@
-//! Answers `/v1/me`: what the key that is sent may do and has done; gives it a new secret, and
+//! Answers `/v1/me`: shows the rights and the use of the key that is sent, rotates its secret, and
 //! revokes it.
 
 use futures_util::FutureExt;
@@ -18,8 +18,7 @@ use crate::json::Json;
 use pubdata_core::ids::Digest;
 use pubdata_store::{ApiKey, change_keys};
 
-/// For how long a secret that was replaced is accepted, unless the holder says otherwise, and at
-/// most.
+/// How long a replaced secret is accepted, by default and at most.
 const USUAL_OVERLAP_MINUTES: i64 = 60;
 const MAX_OVERLAP_MINUTES: i64 = 24 * 60;
 
@@ -64,8 +63,8 @@ pub const REVOKE: Endpoint = Endpoint {
 
 request! {
     struct RotationRequest {
-        /// Minutes for which the present secret is accepted beside the new one; 60 when null or
-        /// absent, 0 ends it at once.
+        /// Minutes for which the current secret is accepted together with the new one; 60 when null
+        /// or absent, 0 ends it at once.
         #[schemars(range(min = 0, max = MAX_OVERLAP_MINUTES))]
         overlap_minutes: Option<i64>,
     }
@@ -82,16 +81,16 @@ impl RotationRequest {
 
 #[derive(Serialize, JsonSchema)]
 struct Me<'a> {
-    /// The key that was sent; null of a request without one.
+    /// The key that was sent; null for a request without a key.
     key: Option<Key<'a>>,
     /// Time from which the secret that was sent is refused, RFC 3339 UTC: the key expires, or a new
     /// secret has replaced this one. Null if nothing ends it.
     secret_valid_until: Option<&'a str>,
-    /// Plan of the key; `anonymous` of a request without one, whose limits hold for its address.
+    /// Plan of the key; `anonymous` for a request without a key, whose limits apply to its address.
     plan: &'a str,
     /// Limits of the plan.
     limits: PlanLimits,
-    /// Requests with the key; null of a request without one.
+    /// Requests with the key; null for a request without a key.
     usage: Option<KeyUsage>,
 }
 
@@ -143,7 +142,7 @@ async fn revoke(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
     Ok(Meta::default())
 }
 
-/// When the secret that was sent stops being accepted; none while nothing ends it.
+/// Returns when the secret that was sent expires; `None` if it does not.
 fn valid_until<'k>(key: &'k ApiKey, secret: &Digest) -> Option<&'k str> {
     let replaced = key
         .previous
@@ -156,7 +155,7 @@ fn valid_until<'k>(key: &'k ApiKey, secret: &Digest) -> Option<&'k str> {
         .min_by_key(|instant| instant.parse::<Timestamp>().ok())
 }
 
-/// The key whose secret was sent, as the file has it now.
+/// Returns the current state of the key whose secret was sent.
 async fn own_key(call: &Call<'_>) -> Result<ApiKey> {
     let keys = all(call).await?;
     keys.into_iter()
@@ -164,8 +163,8 @@ async fn own_key(call: &Call<'_>) -> Result<ApiKey> {
         .ok_or_else(|| Problem::new(Code::InvalidApiKey, "the API key is not known"))
 }
 
-/// The same, only for its present secret: one that was replaced, maybe because others know it,
-/// decides nothing.
+/// Returns the same key, but only for its current secret. A replaced secret may be known to others
+/// and must not change the key.
 async fn present_key(call: &Call<'_>) -> Result<ApiKey> {
     let key = own_key(call).await?;
     if call.client.secret == Some(key.sha256) {

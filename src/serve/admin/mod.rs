@@ -1,6 +1,7 @@
-//! Keys over the API: what a holder asks of their own key, and what an operator asks from afar with
-//! a key of the scope `admin`. Keys are made, changed and revoked here, nothing else is changed,
-//! and no answer is kept. Digests of secrets never leave, a secret does once, when it is made.
+//! Manages keys over the API: endpoints for the holder of a key, and remote administration with a
+//! key of the scope `admin`. Keys are created, changed and revoked here; nothing else is changed,
+//! and no answer is cached. Digests of secrets are never sent; a secret is sent once, when it is
+//! created.
 
 mod invitations;
 mod keys;
@@ -12,11 +13,11 @@ mod usage;
 use crate::http::endpoint::{Family, Placeholder, Tag};
 use crate::release::loaded::NOTHING;
 
-/// What holders of a key ask, and those who are to have one.
+/// Endpoints for holders of a key and for invited clients.
 pub static OF_HOLDERS: Family = Family {
     tag: Tag {
         name: "Your key",
-        description: "Scopes, plan, limits and use of the key that is sent; a new secret for it, its end, and a first key by invitation.",
+        description: "Scopes, plan, limits and use of the key that is sent; its rotation and revocation, and a first key by invitation.",
     },
     load: NOTHING,
     endpoints: &[
@@ -30,7 +31,7 @@ pub static OF_HOLDERS: Family = Family {
     placeholders: &[],
 };
 
-/// What operators ask.
+/// Endpoints for operators.
 pub static FAMILY: Family = Family {
     tag: Tag {
         name: "Administration",

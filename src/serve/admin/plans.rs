@@ -1,4 +1,4 @@
-//! Answers `GET /v1/plans`: the plans of `schemas/_plans.toml` with what each allows.
+//! Answers `GET /v1/plans`: lists the plans of `schemas/_plans.toml` with their limits.
 
 use std::future::ready;
 
@@ -30,16 +30,16 @@ pub const ENDPOINT: Endpoint = Endpoint {
 
 #[derive(Serialize, JsonSchema)]
 struct PlanList<'a> {
-    /// All plans of the server, that of requests without a key first, then by rate.
+    /// All plans of the server: first the plan of requests without a key, then by rate.
     plans: Vec<NamedPlan<'a>>,
 }
 
 #[derive(Serialize, JsonSchema)]
 #[schemars(rename = "PlanListPlan")]
 struct NamedPlan<'a> {
-    /// Name by which keys have the plan.
+    /// Name of the plan, as keys refer to it.
     plan: &'a str,
-    /// False for the plan of requests without a key, whose limits hold for each address.
+    /// False for the plan of requests without a key, whose limits apply to each address.
     is_for_keys: bool,
     /// Limits of the plan.
     limits: PlanLimits,
@@ -49,14 +49,14 @@ struct NamedPlan<'a> {
 pub struct PlanLimits {
     /// Average rate at which the bucket of requests refills.
     requests_per_minute: u64,
-    /// Size of the bucket: requests that may come at once.
+    /// Size of the bucket: number of requests that may arrive at once.
     burst: u64,
-    /// Sockets of the stream that may be open at the same time.
+    /// Maximum number of open stream sockets.
     stream_sockets: u64,
-    /// Most items of a batch, each of which costs one request; the same for all plans.
+    /// Maximum number of items in a batch, each of which costs one request; the same for all plans.
     batch_items: usize,
-    /// Most records on a page of a list; a few lists allow fewer, as their `limit` says. The same
-    /// for all plans.
+    /// Maximum number of records on a page of a list; a few lists allow fewer, see their `limit`.
+    /// The same for all plans.
     #[schemars(with = "usize")]
     page_records: Option<usize>,
 }

@@ -1,6 +1,5 @@
-//! Answers `GET /v1/admin/status`: program, release, each task with the last word of the runs on
-//! it, and the newest runs. Reasons are told in full, with the places on the server that other
-//! answers leave out.
+//! Answers `GET /v1/admin/status`: program, release, every task with its newest run, and the newest
+//! runs. Reasons are complete and include paths on the server, which other answers omit.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -36,22 +35,22 @@ pub const ENDPOINT: Endpoint = Endpoint {
 
 #[derive(Serialize, JsonSchema)]
 struct StatusReport<'a> {
-    /// The program that serves.
+    /// The running program.
     program: Program,
-    /// The release that answers.
+    /// The release that is served.
     release: ServedRelease<'a>,
-    /// Those of the release, and those that runs tried without ever publishing.
+    /// Tasks of the release, and tasks that runs tried but never published.
     tasks: Vec<Task<'a>>,
-    /// The newest first, of all channels of the home.
+    /// Newest runs first, of all channels of the home.
     runs: Vec<Run<'a>>,
 }
 
 #[derive(Serialize, JsonSchema)]
 #[schemars(rename = "StatusReportProgram")]
 struct Program {
-    /// Version of the program that serves.
+    /// Version of the running program.
     pubdata_version: &'static str,
-    /// Changes with the program and its contracts.
+    /// Digest that changes with the program and its contracts.
     #[schemars(extend("pattern" = "^[0-9a-f]{16}$"))]
     build: String,
     /// Time at which the server started, RFC 3339 UTC.
@@ -82,12 +81,13 @@ struct ServedRelease<'a> {
 struct Task<'a> {
     /// Identifier of the task: a pipeline and its partition, such as `census.acs5/vintage=2023`.
     task_id: &'a str,
-    /// False of a task that no build of is in the release.
+    /// False if the release has no build of the task.
     is_published: bool,
     /// Age of the task's newest source file against the publisher's cadence; null if the release
     /// has no build of the task.
     freshness: Option<Freshness>,
-    /// The last try to renew it failed; the release has its last good build.
+    /// True if the last attempt to build the task again failed; the release has its last good
+    /// build.
     is_stale: bool,
     /// Day since which the publisher's next edition is late by its calendar; null if it is on time
     /// or no calendar is known.
@@ -96,7 +96,7 @@ struct Task<'a> {
     /// Time of the build in the release, RFC 3339 UTC; null if the release has none.
     #[schemars(extend("format" = "date-time"))]
     built_at: Option<&'a str>,
-    /// What became of it in the newest run that had it; null where no run of this home did.
+    /// Outcome of the task in the newest run that included it; null if no run of this home did.
     outcome: Option<&'a str>,
     /// Why the task has this outcome, in full; null if no reason is recorded.
     reason: Option<&'a str>,
@@ -106,7 +106,7 @@ struct Task<'a> {
     rows: Option<u64>,
     /// Records that the newest run quarantined; null if no run of this home included the task.
     quarantined_rows: Option<u64>,
-    /// Findings about the task's sources, from the release and the newest run.
+    /// Issues in the task's sources, from the release and the newest run.
     findings: Vec<Finding<'a>>,
 }
 
@@ -115,9 +115,9 @@ struct Task<'a> {
 struct Finding<'a> {
     /// Identifier of the source.
     source_id: &'a str,
-    /// Stable code of the finding, such as `new_column`.
+    /// Stable code of the issue, such as `new_column`.
     code: &'a str,
-    /// What was found in the source, in words.
+    /// Description of the issue.
     detail: &'a str,
 }
 
@@ -144,10 +144,10 @@ struct Run<'a> {
     error: Option<&'a str>,
 }
 
-/// Runs that are told.
+/// Maximum number of runs in the answer.
 const RUNS: usize = 10;
 
-/// The newest run that had a task, and what became of it there.
+/// Newest run that included a task, and the task's outcome in it.
 type LastWord<'a> = (&'a LedgerEntry, &'a LedgerTask);
 
 async fn status(call: &Call<'_>, json: &mut Json) -> Result<Meta> {

@@ -1,5 +1,4 @@
-//! Answers `GET /v1/admin/usage`: what the holder of each key asked of this server since it
-//! started.
+//! Answers `GET /v1/admin/usage`: counts the requests of each key to this server since it started.
 
 use futures_util::FutureExt;
 use schemars::JsonSchema;
@@ -19,7 +18,7 @@ pub const ENDPOINT: Endpoint = Endpoint {
     method: "GET",
     path: "/v1/admin/usage",
     operation_id: "getUsage",
-    summary: "What each key was used for since the server started",
+    summary: "Use of each key since the server started",
     access: Access::Scope(Scope::Admin),
     parameters: &[format("keys")],
     body: None,
@@ -61,21 +60,20 @@ pub struct KeyUsage {
 
 #[derive(Serialize, JsonSchema)]
 struct Counts {
-    /// Requests to endpoints that have been answered, a batch being one; sockets are not among
-    /// them.
+    /// Answered requests to endpoints; a batch counts as one, sockets are not counted.
     requests: u64,
-    /// Of these, answered with 429.
+    /// Number of these requests that were answered with 429.
     rate_limited: u64,
-    /// Of these, answered with another status of 4xx.
+    /// Number of these requests that were answered with another 4xx status.
     refused: u64,
-    /// Of these, answered with 5xx.
+    /// Number of these requests that were answered with 5xx.
     failed: u64,
     /// Time of the last of these requests, RFC 3339 UTC; null if there was none since `since`.
     last_request_at: Option<String>,
 }
 
 impl Counts {
-    /// What a key asked for; nothing, where it never asked.
+    /// Returns the counts of a key; zero if it has sent no request.
     fn of(call: &Call<'_>, key_id: &str) -> Self {
         let Some(used) = call.service.usage.of(key_id) else {
             return Self {

@@ -1,4 +1,4 @@
-//! The release and the dataset that a path names, and the releases that a history goes back to.
+//! Resolves the release and the dataset in a path, and the releases of a history.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -11,22 +11,22 @@ use crate::release::manifests::Summary;
 use pubdata_core::ids::ReleaseId;
 use pubdata_store::{DatasetEntry, Manifest};
 
-/// The word for the release that requests are answered from.
+/// Path segment for the release that currently answers requests.
 const CURRENT: &str = "current";
 
-/// How many of the channel's releases are asked for whether they are kept, the newest first, and
-/// how many at a time.
+/// Maximum number of the channel's releases that a history checks, newest first, and the number
+/// checked at a time.
 pub const MOST_ASKED_FOR: usize = 100;
 const ASKED_FOR_AT_A_TIME: usize = 10;
 
-/// The manifest of an earlier release; none stands for the one that requests are answered from.
+/// Manifest of an earlier release; `None` means the release that answers the request.
 pub type Earlier = Option<Arc<Manifest>>;
 
-/// The release that the path names.
+/// Returns the release that the path names.
 ///
 /// # Errors
-/// `invalid_parameter`, when it is none that a release can have; `coverage_unavailable`, when the
-/// channel never had it or it is no longer kept.
+/// `invalid_parameter` if the id is malformed; `coverage_unavailable` if the channel never had the
+/// release or it is no longer retained.
 pub async fn release(call: &Call<'_>) -> Result<Earlier> {
     match call.path_value("release_id") {
         CURRENT => Ok(None),
@@ -34,10 +34,10 @@ pub async fn release(call: &Call<'_>) -> Result<Earlier> {
     }
 }
 
-/// The release of an id.
+/// Returns the release with an id.
 ///
 /// # Errors
-/// As for [`release`], naming the parameter.
+/// As for [`release`], with the name of the parameter.
 pub async fn by_id(call: &Call<'_>, parameter: &'static str, text: &str) -> Result<Earlier> {
     let wrong = |error| {
         Problem::of_field(
@@ -54,8 +54,8 @@ pub async fn by_id(call: &Call<'_>, parameter: &'static str, text: &str) -> Resu
         .await?)
 }
 
-/// What an address ends with that answers for the release which the request asked for, and for the
-/// present one where it asked for none.
+/// Returns the query suffix for URLs that must answer from the requested release; empty if the
+/// request names none.
 pub fn release_asked_for(call: &Call<'_>) -> String {
     if call.query.names_release() {
         format!("?release={}", call.release.manifest.release_id)
@@ -64,15 +64,15 @@ pub fn release_asked_for(call: &Call<'_>) -> String {
     }
 }
 
-/// The manifest of a release.
+/// Returns the manifest of a release.
 pub fn manifest<'a>(call: &'a Call<'_>, earlier: &'a Earlier) -> &'a Manifest {
     earlier.as_deref().unwrap_or(&call.release.manifest)
 }
 
-/// A dataset of a release.
+/// Returns a dataset of a release.
 ///
 /// # Errors
-/// `not_found`, when it has none of that id.
+/// `not_found` if the release does not have the dataset.
 pub fn dataset<'a>(
     manifest: &'a Manifest,
     field: &str,
@@ -80,18 +80,19 @@ pub fn dataset<'a>(
 ) -> Result<&'a DatasetEntry> {
     manifest.datasets.get(dataset_id).ok_or_else(|| {
         let message = format!(
-            "release {} has no dataset `{dataset_id}`; /v1/datasets lists those of the present one",
+            "release {} has no dataset `{dataset_id}`; /v1/datasets lists those of the current one",
             manifest.release_id
         );
         Problem::of_field(Code::NotFound, field, message)
     })
 }
 
-/// The releases of the channel that are kept, newest first, each once, so many at most, and none
-/// that was published after the one that answers: what a release says of the past stays the same.
+/// Returns at most `most` retained releases of the channel, newest first and each once. Releases
+/// published after the one that answers are omitted, so the history that a release reports never
+/// changes.
 ///
 /// # Errors
-/// `internal_error`, when the store cannot be asked.
+/// `internal_error` if the store cannot be read.
 pub async fn newest_kept(call: &Call<'_>, most: usize) -> Result<Vec<Arc<Summary>>> {
     let catalog = &call.service.catalog;
     let history = catalog.history().await?;

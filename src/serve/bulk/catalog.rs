@@ -1,4 +1,4 @@
-//! Answers `GET /v1/catalog.json`: all datasets of a release as a DCAT-US 3.0 catalog, which
+//! Answers `GET /v1/catalog.json` with all datasets of a release as a DCAT-US 3.0 catalog, which
 //! portals such as data.gov harvest.
 
 use schemars::JsonSchema;
@@ -48,7 +48,7 @@ struct Catalog<'a> {
     conforms_to: DcatStandard,
     /// Name of the catalog.
     title: &'static str,
-    /// Contents of the catalog, with the release.
+    /// Description of the catalog, with the release.
     description: String,
     /// Language of the descriptions: `en`.
     language: Vec<&'static str>,
@@ -57,7 +57,7 @@ struct Catalog<'a> {
     modified: &'a str,
     /// Web page that lists the datasets.
     homepage: DcatDocument<'a>,
-    /// Empty where the operator named nobody (`--contact`).
+    /// Contact of the server's operator; empty if the operator names none (`--contact`).
     #[serde(rename = "contactPoint")]
     contact_point: Vec<DcatContact<'a>>,
     /// The datasets of the release.
@@ -121,9 +121,9 @@ struct DcatDataset<'a> {
     /// Date of the newest source file; null if no file has a date.
     #[schemars(extend("format" = "date"))]
     modified: Option<String>,
-    /// Publishers of the source files as one organization.
+    /// Publishers of the source files, as one organization.
     publisher: DcatOrganization,
-    /// Publishers of the source files, each on its own.
+    /// Publishers of the source files, individually.
     #[serde(rename = "wasAttributedTo")]
     attributed_to: Vec<DcatAgent>,
     /// Language of the descriptions: `en`.
@@ -177,7 +177,7 @@ struct DcatOrganization {
     #[serde(rename = "@type")]
     #[schemars(extend("const" = "Organization"))]
     node_type: &'static str,
-    /// Those of several sources are joined with `; `.
+    /// Name of the publisher; several publishers are joined with `; `.
     name: String,
 }
 
@@ -236,7 +236,7 @@ struct DcatDistribution<'a> {
     /// Media type of the files.
     #[serde(rename = "mediaType")]
     media_type: &'static str,
-    /// Lists the parts with their digests.
+    /// URL that lists the parts with their digests.
     #[serde(rename = "accessURL")]
     access_url: String,
     /// Licence of the source files; several are joined with `; `.
@@ -254,12 +254,12 @@ struct DcatDistribution<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "String")]
     byte_size: Option<String>,
-    /// URL of the file; absent if there are several.
+    /// URL of the file; absent if the dataset has several.
     #[serde(rename = "downloadURL")]
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "String")]
     download_url: Option<String>,
-    /// Digest of the file; absent if there are several or the table is made on request.
+    /// Digest of the file; absent if the dataset has several, or the table is made on request.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "DcatChecksum")]
     checksum: Option<DcatChecksum>,
@@ -279,10 +279,10 @@ struct DcatChecksum {
     value: Sha256,
 }
 
-/// How whoever wants the files gets them.
+/// Access rights of the files, for readers of the catalog.
 pub const ACCESS: &str = "Files are downloaded with an API key of this server.";
 
-/// What the catalog is called.
+/// Title of the catalog.
 pub const CATALOG_TITLE: &str = "Public Data Lookup Service";
 
 fn list(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
@@ -339,7 +339,7 @@ impl<'a> DcatDataset<'a> {
             Origin::of(&tasks),
             format!("{}/v1/datasets/{dataset_id}", call.service.own_url()),
         );
-        // What is told of an earlier release is had of it, too.
+        // Links of an earlier release must lead to that release.
         let of_release = asked::release_asked_for(call);
         let link = |title, path: &str| DcatLink {
             node_type: "Distribution",
@@ -366,7 +366,8 @@ impl<'a> DcatDataset<'a> {
             description: description(manifest, dataset_id, contract),
             version: format!("{}+{}", dataset.schema_version, manifest.release_id),
             modified: newest_date(manifest, &dataset.parts),
-            // The publisher is one organization; of several sources each is named beneath.
+            // The standard requires one publishing organization; `attributed_to` names each
+            // publisher.
             publisher: DcatOrganization {
                 node_type: "Organization",
                 name: origin.publisher.clone(),
@@ -405,8 +406,8 @@ impl<'a> DcatDataset<'a> {
 }
 
 impl<'a> DcatDistribution<'a> {
-    /// Parquet, whose parts the access address lists with their digests; one part is a file by
-    /// itself. And all of it as a table of text.
+    /// Returns the Parquet distribution, whose access URL lists the parts with their digests, and
+    /// the CSV distribution with all rows. A single Parquet part also gets a download URL.
     fn all(
         call: &'a Call<'_>,
         (dataset_id, dataset): (&str, &DatasetEntry),
@@ -454,7 +455,7 @@ impl<'a> DcatDistribution<'a> {
             ..of(
                 "CSV",
                 CSV,
-                "All records as one table of text, without the pointers to the publishers' bytes"
+                "All records as one CSV table, without the pointers to the publishers' bytes"
                     .to_owned(),
             )
         });
@@ -462,8 +463,7 @@ impl<'a> DcatDistribution<'a> {
     }
 }
 
-/// A word of the standard for the days between two editions; of other cadences the ISO 8601
-/// interval.
+/// Returns the standard's word for the days between two editions; otherwise an ISO 8601 interval.
 fn periodicity(days: i64) -> String {
     let word = match days {
         1 => "daily",

@@ -1,4 +1,4 @@
-//! Why a build is another one than before, as answers tell it.
+//! Describes why a build differs from an earlier one.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -10,9 +10,9 @@ use pubdata_store::{Cause, TaskEntry, causes_of_task, changed_inputs};
 
 #[derive(Serialize, JsonSchema)]
 pub struct Causes<'a> {
-    /// Why the build is another one.
+    /// Reasons why the build differs.
     causes: Vec<BuildCause>,
-    /// The files that are not the same bytes; null on the side where a file was not read.
+    /// Files whose bytes differ; null on the side that did not read the file.
     inputs: Vec<InputChange<'a>>,
 }
 
@@ -26,8 +26,8 @@ struct BuildCause {
     cause: &'static str,
     /// Earlier version for `code_changed`, earlier day for `date_changed`; null for other causes.
     before: Option<String>,
-    /// Versions of `code_changed`, days of `date_changed`, the reason of `became_stale`; null of
-    /// others.
+    /// Later version for `code_changed`, later day for `date_changed`, the reason for
+    /// `became_stale`; null for other causes.
     after: Option<String>,
 }
 
@@ -39,7 +39,7 @@ struct InputChange<'a> {
     after: Option<SourceFile<'a>>,
 }
 
-/// A publisher's file that a build was made from.
+/// Publisher's file that a build was made from.
 #[derive(Serialize, JsonSchema)]
 pub struct SourceFile<'a> {
     /// Identifier of the source.
@@ -57,24 +57,24 @@ pub struct SourceFile<'a> {
     /// Time at which these bytes were first fetched, RFC 3339 UTC.
     #[schemars(extend("format" = "date-time"))]
     fetched_at: &'a str,
-    /// `by program`: the program fetched the file. `by hand`: a person downloaded it and imported
+    /// `by program`: the program fetched the file. `by hand`: an operator downloaded and imported
     /// it.
     #[schemars(extend("enum" = ["by program", "by hand"]))]
     obtained: &'static str,
-    /// Name of the mirror that the bytes came from in place of the publisher; null if they came
-    /// from the publisher, or a person imported them.
+    /// Name of the mirror that the bytes came from instead of the publisher; null if they came from
+    /// the publisher or were imported manually.
     mirror: Option<&'a str>,
 }
 
 impl<'a> Causes<'a> {
-    /// The causes, and the files that are others.
+    /// Compares two builds of a task: the causes and the files that differ.
     pub fn of(
         service: &Service,
         before: Option<&'a TaskEntry>,
         after: Option<&'a TaskEntry>,
     ) -> Self {
         let causes = causes_of_task(before, after);
-        // Which files they are is told beneath.
+        // All changed files count as one cause here; `inputs` lists them.
         let is_of_a_file = |cause: &&Cause| matches!(cause, Cause::SourceChanged { .. });
         let of_files = causes.iter().filter(is_of_a_file).take(1);
         let file = |input: Option<&'a Snapshot>| input.map(SourceFile::of);

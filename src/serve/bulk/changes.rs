@@ -1,6 +1,6 @@
-//! Answers `GET /v1/releases/{release_id}/changes`: what is different from an earlier release, and
-//! why. Only manifests are read: records are compared by `pubdata releases diff`, one record by
-//! `/v1/records/{record_id}/history`.
+//! Answers `GET /v1/releases/{release_id}/changes`: the differences from an earlier release, with
+//! their causes. It reads only manifests. `pubdata releases diff` compares records, and
+//! `/v1/records/{record_id}/history` a single record.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -24,8 +24,8 @@ use pubdata_store::{Manifest, Part, causes, paired_parts};
 query! {
     pub struct Parameters<'a> {
         ..format("datasets"),
-        /// The release to compare with; when absent, the last one that the channel had before and
-        /// that is kept.
+        /// The release to compare with; when absent, the channel's last retained release before
+        /// this one.
         since: Option<&'a str> = Kind::Form(RELEASE_ID),
     }
 }
@@ -34,7 +34,7 @@ pub const ENDPOINT: Endpoint = Endpoint {
     method: "GET",
     path: "/v1/releases/{release_id}/changes",
     operation_id: "getChanges",
-    summary: "What is different between two releases, and why",
+    summary: "Differences between two releases, with their causes",
     access: Access::Everyone,
     parameters: Parameters::DECLARED,
     body: None,
@@ -43,7 +43,7 @@ pub const ENDPOINT: Endpoint = Endpoint {
     handler: Handler::Files(|call, json| compare(call, json).boxed()),
 };
 
-/// The most parts of a dataset that are named one by one; all are counted.
+/// Maximum number of listed parts of a dataset; all are counted.
 const MOST_PARTS: usize = 100;
 
 #[derive(Serialize, JsonSchema)]
@@ -52,9 +52,9 @@ struct Changes<'a> {
     from: ReleaseName<'a>,
     /// The later release, which the path names.
     to: ReleaseName<'a>,
-    /// Those that are the same are left out.
+    /// Datasets that differ.
     datasets: Vec<DatasetChange<'a>>,
-    /// The builds that are others, and why.
+    /// Builds that differ, with the causes.
     tasks: Vec<TaskChange<'a>>,
 }
 
@@ -62,13 +62,13 @@ struct Changes<'a> {
 struct DatasetChange<'a> {
     /// Identifier of the dataset, such as `permit.permit`.
     dataset_id: &'a str,
-    /// Null where the release has no such dataset.
+    /// Number of records in the earlier release; null if it has no such dataset.
     rows_before: Option<u64>,
     /// Number of records in the later release; null if it has no such dataset.
     rows_after: Option<u64>,
     /// Number of Parquet files by change.
     parts: PartCounts,
-    /// The first hundred, by partition.
+    /// First hundred parts that differ, by partition.
     changed_parts: Vec<PartChange<'a>>,
 }
 
@@ -125,7 +125,7 @@ struct TaskChange<'a> {
     causes: Causes<'a>,
 }
 
-/// A part on both sides; none where it is not.
+/// Part on both sides; `None` on a side that does not have it.
 type Sides<'a> = (Option<&'a Part>, Option<&'a Part>);
 
 async fn compare(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
@@ -164,7 +164,7 @@ async fn compare(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
     })
 }
 
-/// The last release before the first time that the channel had one, of those that are kept.
+/// Returns the last retained release before the channel first pointed at `id`.
 async fn release_before(call: &Call<'_>, id: &ReleaseId) -> Result<Earlier> {
     let catalog = &call.service.catalog;
     let history = catalog.history().await?;
@@ -178,7 +178,7 @@ async fn release_before(call: &Call<'_>, id: &ReleaseId) -> Result<Earlier> {
         }
     }
     let message = format!(
-        "channel `{}` had no release before {id} that is kept; give `since` one of those that /v1/releases lists",
+        "channel `{}` has no retained release before {id}; set `since` to a release from /v1/releases",
         catalog.channel()
     );
     Err(Problem::of_field(
@@ -189,7 +189,7 @@ async fn release_before(call: &Call<'_>, id: &ReleaseId) -> Result<Earlier> {
 }
 
 impl<'a> DatasetChange<'a> {
-    /// What is different in a dataset; none where nothing is.
+    /// Returns the differences of a dataset; `None` if it has none.
     fn of(before: &'a Manifest, after: &'a Manifest, dataset_id: &'a str) -> Option<Self> {
         let sides = paired_parts(before, after, dataset_id);
         let all = sides.len();
@@ -223,7 +223,7 @@ impl<'a> DatasetChange<'a> {
 }
 
 impl<'a> PartChange<'a> {
-    /// None of a part that is the same on both sides.
+    /// Returns `None` if the part is equal on both sides.
     fn of((before, after): Sides<'a>) -> Option<Self> {
         let change = match (before, after) {
             (Some(before), Some(after)) if before.sha256 == after.sha256 => return None,

@@ -1,6 +1,6 @@
-//! Answers `GET /v1/datasets/{dataset_id}/croissant.json`: a dataset in the words of schema.org and
-//! Croissant 1.1 (MLCommons), with each part, its digest and where it is had, and what its columns
-//! mean. The dataset's page shows the part of it that search engines read.
+//! Answers `GET /v1/datasets/{dataset_id}/croissant.json` with a Croissant 1.1 (MLCommons) document
+//! in schema.org terms. It lists each part with digest and URL, and the meaning of the columns. The
+//! dataset's page embeds the part that search engines read.
 
 use schemars::{JsonSchema, Schema};
 use serde::Serialize;
@@ -38,14 +38,13 @@ pub const ENDPOINT: Endpoint = Endpoint {
     handler: Handler::LinkedData(describe),
 };
 
-/// The terms of the standard, as it prescribes them, and which version it is: the first members of
-/// every document.
+/// Context that the standard prescribes, and its version: the first members of every document.
 const HEAD: &str = include_str!("croissant_head.json");
 
-/// What programs that read Croissant call Parquet; the registered name came later.
+/// Media type of Parquet in Croissant readers; the registered name came later.
 const PARQUET_OF_CROISSANT: &str = "application/x-parquet";
 
-/// All parts together, and the rows of them.
+/// Ids of the set of all parts, and of its rows.
 const PARTS: &str = "parts";
 const RECORDS: &str = "records";
 
@@ -54,19 +53,19 @@ const RECORDS: &str = "records";
 struct Croissant<'a> {
     /// Name of the dataset.
     name: &'a str,
-    /// What a row is, and the known limits.
+    /// Meaning of one row, and the known limits.
     description: String,
     /// Identifier of the dataset, such as `permit.permit`.
     identifier: &'a str,
-    /// Address of the dataset's page on this server.
+    /// URL of the dataset's page on this server.
     url: String,
-    /// Version of the contract, and behind it the release.
+    /// Version of the contract, followed by `+` and the release.
     version: String,
     /// Time at which the release was published, RFC 3339 UTC.
     #[serde(rename = "datePublished")]
     #[schemars(extend("format" = "date-time"))]
     date_published: Instant<'a>,
-    /// Date of the newest file behind it; where no file has one, of the release.
+    /// Date of the newest source file; if no file has a date, of the release.
     #[serde(rename = "dateModified")]
     #[schemars(extend("format" = "date"))]
     date_modified: String,
@@ -82,16 +81,16 @@ struct Croissant<'a> {
     /// Homepages of the sources.
     #[serde(rename = "isBasedOn")]
     based_on: Vec<String>,
-    /// What to write beside what is made of the data.
+    /// Credit line for works that use the data.
     #[serde(rename = "creditText")]
     credit_text: String,
-    /// What to write where the data are named as a source.
+    /// Citation of the data as a source.
     #[serde(rename = "citeAs")]
     cite_as: String,
     /// How to get access to the files.
     #[serde(rename = "conditionsOfAccess")]
     conditions_of_access: &'static str,
-    /// First and last day, where the partitions name years.
+    /// First and last day; absent if the partitions name no years.
     #[serde(rename = "temporalCoverage")]
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "String")]
@@ -99,9 +98,9 @@ struct Croissant<'a> {
     /// Catalog of all datasets of the release.
     #[serde(rename = "includedInDataCatalog")]
     catalog: NamedCatalog,
-    /// The parts; where there are several, also the set of them.
+    /// The parts; if there are several, also the set of them.
     distribution: Vec<CroissantFile<'a>>,
-    /// Empty of a dataset that this program has no contract of.
+    /// Records of the dataset; empty if this server has no contract for it.
     #[serde(rename = "recordSet")]
     record_set: Vec<CroissantRecordSet<'a>>,
 }
@@ -114,7 +113,7 @@ struct NamedWork<'a> {
     node_type: &'static str,
     /// Name or text of the licence.
     name: &'a str,
-    /// Of a standard licence the address of its text.
+    /// URL of the licence text; absent if the licence is not a standard one.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "&str")]
     url: Option<&'static str>,
@@ -148,14 +147,14 @@ struct CroissantFile<'a> {
     #[serde(rename = "@type")]
     #[schemars(extend("enum" = ["cr:FileObject", "cr:FileSet"]))]
     node_type: &'static str,
-    /// Of a part its path below the release, which is the name that a copy should have.
+    /// Path of a part below the release, which a copy should use as its name; for the set, its id.
     #[serde(rename = "@id")]
     id: &'a str,
     /// Name of the file or of the set of files.
     name: &'a str,
     /// Number of records in the file, or what the set contains.
     description: String,
-    /// Where a key downloads it.
+    /// URL from which the file is downloaded with a key; absent from a set.
     #[serde(rename = "contentUrl")]
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "String")]
@@ -172,7 +171,7 @@ struct CroissantFile<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Sha256")]
     sha256: Option<Sha256>,
-    /// Of the set, the paths of the parts beside this document.
+    /// Paths of the parts relative to this document; absent from a single file.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "String")]
     includes: Option<String>,
@@ -189,7 +188,7 @@ struct CroissantRecordSet<'a> {
     id: &'static str,
     /// Name of the record set.
     name: &'static str,
-    /// Meaning of one row, and which columns are left out.
+    /// Meaning of one row, and the columns that are omitted.
     description: String,
     /// Fields that together identify a row.
     key: Vec<CroissantReference>,
@@ -210,7 +209,7 @@ struct CroissantField<'a> {
     name: &'a str,
     /// Meaning of the column.
     description: &'a str,
-    /// Exact decimals are `sc:Float`: the standard has none.
+    /// Type of the values. Exact decimals are `sc:Float`, because the standard has no decimal type.
     #[serde(rename = "dataType")]
     #[schemars(extend("enum" = ["sc:Text", "cr:Int32", "cr:Int64", "cr:Float64", "sc:Boolean", "sc:Date", "sc:Float"]))]
     data_type: &'static str,
@@ -287,7 +286,7 @@ fn describe(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
     let (manifest, dataset_id) = (&call.release.manifest, call.path_value("dataset_id"));
     let dataset = asked::dataset(manifest, "dataset_id", dataset_id)?;
     json.object(|json| {
-        // As the standard prescribes it, to the blank.
+        // The standard prescribes the exact text, including blanks.
         json.raw(HEAD.trim_matches(['{', '}', ' ', '\n']));
         json.members(&Croissant::of(call, dataset_id, dataset));
     });
@@ -313,8 +312,8 @@ impl<'a> Croissant<'a> {
             description: description(manifest, dataset_id, contract),
             identifier: dataset_id,
             url: call.service.address_of(&format!("/datasets/{dataset_id}")),
-            // A semantic version whose build is the release: the contract says what a reader may
-            // rely on, the release which records these are.
+            // A semantic version with the release as build metadata: the contract defines what
+            // readers can rely on, the release identifies the records.
             version: format!("{}+{}", dataset.schema_version, manifest.release_id),
             date_published: Instant(&manifest.published_at),
             date_modified: newest_date(manifest, &dataset.parts)
@@ -378,29 +377,29 @@ fn files<'a>(
         id: PARTS,
         name: PARTS,
         description:
-            "All parts, at their paths beside this document; each record is in one of them."
+            "All parts, at their paths relative to this document; each record is in one of them."
                 .to_owned(),
         content_url: None,
         content_size: None,
         encoding_format: vec![PARQUET_OF_CROISSANT, PARQUET],
         sha256: None,
-        // Without `containedIn`, which is for archives: mlcroissant reads no records of files that
-        // are parts of another file and not packed in it.
+        // `containedIn` is omitted because it is for archives. With it, mlcroissant reads no
+        // records from files that are not packed in another file.
         includes: Some(format!("{dataset_id}/*.parquet")),
     });
     dataset.parts.iter().map(of_part).chain(all).collect()
 }
 
 impl<'a> CroissantRecordSet<'a> {
-    /// The columns that a table of text has too: pointers are lists of structures, and `record_id`
-    /// leads to them.
+    /// Describes the columns that a CSV table has too. Pointers are omitted because they are lists
+    /// of structures; `record_id` leads to them.
     fn of(dataset: &DatasetEntry, contract: &'a Contract) -> Self {
         Self {
             node_type: "cr:RecordSet",
             id: RECORDS,
             name: RECORDS,
             description: format!(
-                "{} Without the pointers to the publishers' bytes, to which record_id leads.",
+                "{} The pointers to the publishers' bytes are omitted; record_id leads to them.",
                 contract.grain
             ),
             key: contract
@@ -444,7 +443,7 @@ impl<'a> CroissantField<'a> {
     }
 }
 
-/// What a value of a column is; Croissant has no exact decimals.
+/// Returns the Croissant type of a column; Croissant has no exact decimals.
 fn data_type(physical: Physical) -> &'static str {
     match physical {
         Physical::String | Physical::StringList | Physical::Pointers => "sc:Text",

@@ -1,5 +1,5 @@
-//! Answers `GET /v1/datasets/{dataset_id}`: what the contract says of a dataset, whose data it is
-//! and when the next comes, what needs attention, and how many rows the last releases had.
+//! Answers `GET /v1/datasets/{dataset_id}`: the contract, the sources, the next edition, known
+//! issues, and the row counts of the last releases.
 
 use std::collections::BTreeMap;
 
@@ -40,7 +40,7 @@ pub const ENDPOINT: Endpoint = Endpoint {
     handler: Handler::Files(|call, json| describe(call, json).boxed()),
 };
 
-/// The most releases whose rows are told.
+/// Maximum number of releases in the history.
 const MOST_RELEASES: usize = 30;
 
 #[derive(Serialize, JsonSchema)]
@@ -62,11 +62,11 @@ struct Dataset<'a> {
     primary_key: &'a [String],
     /// Columns that the rows are sorted by.
     sort_by: &'a [String],
-    /// Columns that the Parquet files are partitioned by; empty if there are none.
+    /// Columns that the Parquet files are partitioned by; empty if they are not.
     partition_by: &'a [String],
-    /// Paths that are answered from it.
+    /// Paths whose answers use the dataset.
     serves: &'a [String],
-    /// What a reader might look for here in vain.
+    /// Data that a reader might expect here but that the dataset does not have.
     not_covered: &'a [String],
     /// Columns of the contract; empty if this server has no contract for the dataset.
     columns: Vec<DatasetColumn<'a>>,
@@ -74,14 +74,14 @@ struct Dataset<'a> {
     rules: Vec<DatasetRule<'a>>,
     #[serde(flatten)]
     origin: Origin,
-    /// What to write beside what is made of the data.
+    /// Credit line for works that use the data.
     credit: String,
     /// Days from one edition to the next, the shortest of the sources; null if the release
     /// describes no build.
     cadence_days: Option<i64>,
-    /// By source, the day from which its next edition is late unless it has come.
+    /// Day from which the next edition of each source is late.
     expected: Vec<Expected<'a>>,
-    /// The day since which the publisher's next edition is late by its calendar; null when on time.
+    /// Day since which the publisher's next edition is late by its calendar; null when on time.
     #[schemars(with = "Option<answer::Date>")]
     late_since: Option<Date>,
     /// Age of the dataset's newest source file against the publisher's cadence.
@@ -100,15 +100,15 @@ struct Dataset<'a> {
     /// Data that fail are not published.
     #[schemars(extend("enum" = ["passed", "passed_with_warnings"]))]
     validation_status: &'static str,
-    /// What is known of the publisher's words in each coded column of each build; empty for
-    /// datasets without such columns, and of builds of earlier versions.
+    /// Known and unknown words of the publisher in each coded column of each build; empty for
+    /// datasets without such columns, and for builds by earlier versions.
     words: Vec<KnownWords<'a>>,
-    /// What needs attention about its sources: known issues.
+    /// Known issues of its sources.
     findings: Vec<SourceFinding<'a>>,
-    /// Parts of the dataset that are built on their own, such as a vintage or a city.
+    /// Parts of the dataset that are built separately, such as a vintage or a city.
     partitions: Vec<Partition<'a>>,
-    /// Of the last 30 releases that are kept and had the dataset, newest first; none that was
-    /// published after the one that answers.
+    /// Row counts of the last 30 retained releases that have the dataset, newest first. Releases
+    /// published after the one that answers are omitted.
     history: Vec<RowsOfRelease<'a>>,
 }
 
@@ -122,14 +122,14 @@ struct DatasetColumn<'a> {
     physical: Physical,
     /// Name of the semantic type, which columns of the same meaning share.
     meaning: &'a str,
-    /// Unit of the values where the column's name states it; null otherwise. Where the unit varies
-    /// by row, another column has it.
+    /// Unit of the values if the column's name states it; null otherwise. If the unit varies by
+    /// row, another column has it.
     unit: Option<&'a str>,
     /// True if the column may be null.
     nullable: bool,
     /// Meaning of the column.
     description: &'a str,
-    /// The only values allowed; empty where all are.
+    /// Allowed values; empty if all values are allowed.
     values: &'a [String],
     /// Smallest value allowed; null if there is no limit.
     minimum: Option<Float>,
@@ -137,7 +137,7 @@ struct DatasetColumn<'a> {
     maximum: Option<Float>,
     /// Exact number of digits of a code; null for other columns.
     digits: Option<usize>,
-    /// Digits after the point of a decimal; null for other columns.
+    /// Digits after the decimal point; null for other columns.
     decimals: Option<i32>,
 }
 
@@ -150,11 +150,11 @@ struct DatasetRule<'a> {
     rule: Rule,
     /// Columns that the rule relates.
     columns: &'a [String],
-    /// What becomes of a record that breaks it: published with the code among its warnings, or
-    /// quarantined.
+    /// Consequence for a record that breaks the rule: it is published with the code among its
+    /// warnings, or quarantined.
     #[schemars(with = "&str", extend("enum" = ["warning", "quarantine"]))]
     severity: Severity,
-    /// What the rule demands and why, in words.
+    /// Requirement of the rule, and its reason.
     description: &'a str,
 }
 
@@ -173,7 +173,7 @@ struct Expected<'a> {
 struct RowsOfRelease<'a> {
     #[serde(flatten)]
     release: ReleaseName<'a>,
-    /// Number of records that the dataset had in the release.
+    /// Number of records of the dataset in the release.
     rows: u64,
     /// Number of records that were quarantined in the release.
     quarantined_rows: u64,
@@ -245,8 +245,7 @@ async fn describe(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
     })
 }
 
-/// By source, the day from which it is late unless a newer edition has come, of builds that wait
-/// for one.
+/// Returns for each source the day from which its next edition is late, for builds that expect one.
 fn expected<'a>(manifest: &'a Manifest, dataset: &DatasetEntry) -> BTreeMap<&'a str, Date> {
     let waiting = dataset
         .parts

@@ -1,4 +1,4 @@
-//! Answers `GET /v1/datasets`: every dataset of the release on one line each.
+//! Answers `GET /v1/datasets`: the datasets of the release, with one line each.
 
 use jiff::civil::Date;
 use schemars::JsonSchema;
@@ -39,7 +39,7 @@ struct Datasets<'a> {
 struct DatasetLine<'a> {
     /// Identifier of the dataset, such as `permit.permit`.
     dataset_id: &'a str,
-    /// The first word of the id.
+    /// First segment of the dataset's identifier, such as `permit`.
     family: &'a str,
     /// Name of the dataset; null if this server has no contract for it.
     title: Option<&'a str>,
@@ -59,7 +59,7 @@ struct DatasetLine<'a> {
     origin: Origin,
     /// Age of the dataset's newest source file against the publisher's cadence.
     freshness: Freshness,
-    /// The day since which the publisher's next edition is late by its calendar; null when on time.
+    /// Day since which the publisher's next edition is late by its calendar; null when on time.
     #[schemars(with = "Option<answer::Date>")]
     late_since: Option<Date>,
     /// Date of the newest source file, YYYY-MM-DD; null if no file has a date.
@@ -99,12 +99,12 @@ fn list<'a>(call: &'a Call<'_>, json: &mut Json) -> Result<Meta> {
     Ok(Meta::default())
 }
 
-/// The first word of a dataset's id.
+/// Returns the first segment of a dataset's id.
 pub fn family(dataset_id: &str) -> &str {
     dataset_id.split('.').next().unwrap_or_default()
 }
 
-/// The day since which an edition of the dataset's sources is late.
+/// Returns the day since which an edition of the dataset's sources is late.
 pub fn late_since(call: &Call<'_>, manifest: &Manifest, dataset: &DatasetEntry) -> Option<Date> {
     dataset
         .parts

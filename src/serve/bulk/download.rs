@@ -1,5 +1,5 @@
-//! Answers `GET /v1/releases/{release_id}/datasets/{dataset_id}`: the parts of a dataset and how to
-//! take them; with `format` one part as it was published, or all of them as one table of text.
+//! Answers `GET /v1/releases/{release_id}/datasets/{dataset_id}`: lists the parts of a dataset with
+//! their URLs. With `format` it sends one part as published, or all parts as one CSV table.
 
 use axum::body::Body;
 use axum::http::request::Parts;
@@ -27,10 +27,10 @@ use pubdata_store::{Manifest, Part};
 
 query! {
     pub struct Parameters<'a> {
-        /// `parquet`: the bytes of the part that `part` names, and refused without it; `csv`: all
-        /// parts as one table, or the one that `part` names. When absent, the list of parts.
+        /// `parquet`: the bytes of the part that `part` names, which is required; `csv`: all parts
+        /// as one table, or only the part that `part` names. When absent, the list of parts.
         format: Option<&'a str> = Kind::Word(&["parquet", "csv"]),
-        /// Digest of a part (`sha256` of the list). Refused without `format`.
+        /// Digest of a part (`sha256` of the list). Requires `format`.
         part: Option<&'a str> = Kind::Form(TextForm { pattern: "^[0-9a-f]{64}$", description: "the SHA-256 digest of a part, 64 hexadecimal digits" }),
     }
 }
@@ -66,15 +66,15 @@ struct Download<'a> {
     size_bytes: u64,
     #[serde(flatten)]
     origin: Origin,
-    /// What to write beside what is made of the data.
+    /// Credit line for works that use the data.
     credit: String,
-    /// What to write where the data are named as a source.
+    /// Citation of the data as a source.
     citation: String,
-    /// What a reader might look for here in vain.
+    /// Data that a reader might expect here but that the dataset does not have.
     caveats: &'a [String],
-    /// Path of all parts as one table; null of a dataset that this program has no contract of.
+    /// Path of all parts as one table; null if this server has no contract for the dataset.
     csv: Option<String>,
-    /// Those that the key may see.
+    /// Parts that the key may see.
     parts: Vec<DownloadPart<'a>>,
 }
 
@@ -91,7 +91,7 @@ async fn list(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
         return Err(Problem::of_field(
             Code::MissingParameter,
             "format",
-            "`part` names a part to take: add `format=parquet` or `format=csv`",
+            "`part` needs a file format: add `format=parquet` or `format=csv`",
         ));
     }
     let earlier = asked::release(call).await?;
@@ -137,11 +137,11 @@ async fn file(call: &Call<'_>, head: &Parts) -> Result<Response> {
     let Parameters { format, part } = Parameters::of(call)?;
     if let Some(digest) = part {
         parts.retain(|part| part.sha256.to_string() == digest);
-        // Two without rows may be the same bytes.
+        // Two parts without rows may have the same bytes.
         parts.truncate(1);
         if parts.is_empty() {
             let message = format!(
-                "`{dataset_id}` of release {} has no part of this digest; the path without `format` lists its parts",
+                "`{dataset_id}` of release {} has no part with this digest; the path without `format` lists its parts",
                 manifest.release_id
             );
             return Err(Problem::of_field(Code::NotFound, "part", message));
@@ -151,7 +151,7 @@ async fn file(call: &Call<'_>, head: &Parts) -> Result<Response> {
         (Some("csv"), _) => as_table(call, head, manifest, parts)?,
         (_, Some(_)) => whole_part(call, head, manifest, parts[0]).await?,
         (_, None) => {
-            let message = "`part` is missing: Parquet is taken part by part, and the path without `format` lists them with their paths";
+            let message = "`part` is missing: Parquet files are downloaded one part at a time; the path without `format` lists the parts";
             return Err(Problem::of_field(Code::MissingParameter, "part", message));
         }
     };
@@ -163,7 +163,7 @@ async fn file(call: &Call<'_>, head: &Parts) -> Result<Response> {
     Ok(response)
 }
 
-/// The bytes of a part, or a range of them, their digest checked.
+/// Returns the bytes of a part, or a range of them, after checking their digest.
 async fn whole_part(
     call: &Call<'_>,
     head: &Parts,
@@ -180,7 +180,8 @@ async fn whole_part(
     let response = if head.method == Method::HEAD {
         Response::new(Body::empty())
     } else {
-        // Before they are read: what is on its way to all is bounded.
+        // Reserves the quota before reading, because the bytes in flight of all clients are
+        // limited.
         let share = service.send(&call.client.id, in_memory(part.size_bytes))?;
         let bytes: Bytes = service.parts.bytes(&manifest.release_id, part).await?;
         pieces::whole(
@@ -214,7 +215,7 @@ async fn whole_part(
     Ok(response)
 }
 
-/// Parts as one table of text, made while it is taken.
+/// Returns parts as one CSV table, made while the client reads it.
 fn as_table(
     call: &Call<'_>,
     head: &Parts,
@@ -223,7 +224,7 @@ fn as_table(
 ) -> Result<Response> {
     let (service, dataset_id) = (call.service, call.path_value("dataset_id"));
     let contract = call.contracts().get(dataset_id).ok_or_else(|| {
-        let message = format!("this program has no contract of `{dataset_id}` and so no columns for a table of text: take its parts as Parquet");
+        let message = format!("this server has no contract for `{dataset_id}` and cannot write it as CSV: download its parts as Parquet");
         Problem::of_field(Code::CoverageUnavailable, "format", message)
     })?;
     let mut hasher = Hasher::default();

@@ -1,7 +1,6 @@
-//! What is published, for whoever takes whole datasets or wants to know what changed: datasets and
-//! their contracts, the releases of the channel, what is different between two and why, parts and
-//! tables as files, and one record through all releases. Of earlier releases manifests are read,
-//! and the parts that are asked for; none is loaded.
+//! Serves whole datasets and their changes: datasets and contracts, releases and their differences,
+//! parts and tables as files, and one record through all releases. For an earlier release it reads
+//! the manifest and the requested parts; it does not load the release.
 
 mod asked;
 mod catalog;
@@ -19,11 +18,11 @@ mod table;
 use crate::http::endpoint::{Family, Placeholder, Tag};
 use crate::release::loaded::NOTHING;
 
-/// What the route table takes.
+/// Endpoints for the route table.
 pub static FAMILY: Family = Family {
     tag: Tag {
         name: "Datasets and releases",
-        description: "Whole datasets as Parquet or CSV, what each release holds and what changed, and a record through the releases.",
+        description: "Whole datasets as Parquet or CSV, the contents and changes of each release, and the history of a record.",
     },
     load: NOTHING,
     endpoints: &[
@@ -42,13 +41,13 @@ pub static FAMILY: Family = Family {
             name: "release_id",
             pattern: "^(current|r[0-9a-f]{20})$",
             example: "current",
-            description: "A release that the channel once pointed at and that is kept, or `current`.",
+            description: "A retained release of the channel, or `current`.",
         },
         Placeholder {
             name: "dataset_id",
             pattern: "^[a-z0-9_]+\\.[a-z0-9_]+$",
             example: "geo.zcta_metric",
-            description: "A dataset, as `/v1/datasets` lists them.",
+            description: "A dataset from `/v1/datasets`.",
         },
     ],
 };

@@ -1,6 +1,6 @@
-//! Answers `GET /v1/records/{record_id}/history`: one record through the releases of the channel
-//! that are kept, where it changed and why. A part that several releases share is read once, and no
-//! more parts than one request may read.
+//! Answers `GET /v1/records/{record_id}/history`: one record through the channel's retained
+//! releases, with its changes and their causes. A part that several releases share is read once.
+//! The number of parts that a request reads is limited.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
@@ -31,7 +31,7 @@ pub const ENDPOINT: Endpoint = Endpoint {
     method: "GET",
     path: "/v1/records/{record_id}/history",
     operation_id: "getRecordHistory",
-    summary: "A record through the releases that are kept: where it changed, and why",
+    summary: "History of a record through the retained releases, with the causes of its changes",
     access: Access::Key,
     parameters: &[format("entries")],
     body: None,
@@ -41,7 +41,7 @@ pub const ENDPOINT: Endpoint = Endpoint {
 };
 
 const MOST_RELEASES: usize = 30;
-/// The most parts that are looked into: a record is in one, and one that is not there may be in
+/// Maximum number of parts to search: a record is in one part, but a missing record could be in
 /// any.
 const MOST_PARTS: usize = 64;
 
@@ -51,10 +51,10 @@ struct RecordHistory<'a> {
     record_id: &'a str,
     /// Identifier of the dataset, such as `permit.permit`.
     dataset_id: &'a str,
-    /// False where so many parts would have to be read that the search ended before the last
-    /// release.
+    /// False if the search ended before the last release because it would have to read too many
+    /// parts.
     is_complete: bool,
-    /// Newest first; releases one behind the other in which the record is the same are one entry.
+    /// Newest first; contiguous releases with an identical record form one entry.
     entries: Vec<RecordEntry<'a>>,
 }
 
@@ -64,12 +64,12 @@ struct RecordEntry<'a> {
     first: ReleaseName<'a>,
     /// Latest release of the entry.
     last: ReleaseName<'a>,
-    /// How many releases, from the first to the last.
+    /// Number of releases, from the first to the last.
     releases: u64,
     /// True if the releases of the entry have the record.
     is_present: bool,
-    /// The columns that differ from the entry before in time; empty where the record is not in
-    /// both.
+    /// Columns that differ from the previous entry in time; empty unless both entries have the
+    /// record.
     changes: Vec<ColumnChange<'a>>,
     #[serde(flatten)]
     causes: Causes<'a>,
@@ -80,7 +80,7 @@ struct RecordEntry<'a> {
 struct ColumnChange<'a> {
     /// Name of the column.
     column: &'a str,
-    /// Value in the entry before; null if the column was null.
+    /// Value in the previous entry; null if the column was null.
     before: ColumnValue<'a>,
     /// Value in this entry; null if the column is null.
     after: ColumnValue<'a>,
@@ -88,17 +88,17 @@ struct ColumnChange<'a> {
 
 type Columns = Map<String, Value>;
 
-/// Releases, one behind the other, in which a record is the same.
+/// Contiguous releases in which a record is identical.
 struct Entry {
     newest: Arc<Summary>,
     oldest: Arc<Summary>,
     releases: u64,
     columns: Option<Arc<Columns>>,
-    /// What came before; none for the first entry of all.
+    /// State before the entry; `None` for the earliest entry.
     before: Option<Before>,
 }
 
-/// The record in the release before an entry, and the build on both sides.
+/// Record in the release before an entry, and the build on both sides.
 struct Before {
     columns: Option<Arc<Columns>>,
     task: Option<TaskEntry>,
@@ -156,7 +156,7 @@ async fn history(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
         newer = Some(manifest);
     }
     if entries.iter().all(|entry| entry.columns.is_none()) {
-        let message = format!("no release that is kept has a record `{id}`");
+        let message = format!("no retained release has a record `{id}`");
         return Err(Problem::of_field(Code::NotFound, "record_id", message));
     }
     json.value(&RecordHistory {
@@ -195,7 +195,7 @@ impl<'a> RecordEntry<'a> {
     }
 }
 
-/// The columns that differ; none where the record is on one side only.
+/// Returns the columns that differ; empty if only one side has the record.
 fn differences<'a>(
     before: Option<&'a Columns>,
     after: Option<&'a Columns>,
@@ -220,15 +220,15 @@ fn differences<'a>(
         .collect()
 }
 
-/// Looks for one record in one release after the other.
+/// Searches one record in a series of releases.
 struct Looks<'a> {
     call: &'a Call<'a>,
     id: &'a RecordId,
     is_sorted: bool,
-    /// What is known of parts, whichever release has them.
+    /// Results by part, which releases may share.
     by_part: HashMap<Digest, Option<Arc<Columns>>>,
     left: usize,
-    /// Where it was found last, and of which build.
+    /// Partition and build in which the record was last found.
     partition: Option<BTreeMap<String, String>>,
     buckets: usize,
     task_id: Option<String>,
@@ -252,7 +252,8 @@ impl<'a> Looks<'a> {
         }
     }
 
-    /// The record in a release, or that it has none; none of both, when no more parts may be read.
+    /// Returns the record in a release, or `Some(None)` if the release does not have it. Returns
+    /// `None` if the limit of parts is reached.
     async fn find(&mut self, manifest: &Manifest) -> Result<Option<Option<Arc<Columns>>>> {
         let reader = PartReader::new(&self.call.service.parts, manifest);
         let mut parts: Vec<&Part> = reader
@@ -263,7 +264,7 @@ impl<'a> Looks<'a> {
                 .parts_of(self.id.dataset_id())
                 .find(|part| part.partition == *known);
             match same {
-                // Which bucket a record is in follows from its key and from how many there are.
+                // The bucket of a record depends only on its key and on the number of buckets.
                 Some(_)
                     if known.contains_key(BUCKET)
                         && buckets(reader, self.id, known) == self.buckets =>
@@ -298,7 +299,7 @@ impl<'a> Looks<'a> {
     }
 }
 
-/// How many buckets the rows are spread over that a partition is one of.
+/// Returns the number of buckets that share the partition's other values.
 fn buckets(reader: PartReader<'_>, id: &RecordId, partition: &BTreeMap<String, String>) -> usize {
     let rest = |partition: &BTreeMap<String, String>| {
         partition

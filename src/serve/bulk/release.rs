@@ -1,5 +1,5 @@
-//! Answers `GET /v1/releases/{release_id}`: what a release holds, part by part with digests, and
-//! the files that it was built from.
+//! Answers `GET /v1/releases/{release_id}`: the contents of a release, part by part with digests,
+//! and the files that it was built from.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -23,7 +23,7 @@ use pubdata_store::{DatasetEntry, Manifest, Part, TaskEntry};
 query! {
     pub struct Parameters<'a> {
         ..format("datasets"),
-        /// Only this dataset, and the builds that its parts are of.
+        /// Only this dataset, and the builds of its parts.
         dataset: Option<&'a str> = Kind::Form(TextForm { pattern: "^[a-z0-9_]+\\.[a-z0-9_]+$", description: "a dataset id such as `sec.filing`" }),
     }
 }
@@ -46,7 +46,7 @@ struct Release<'a> {
     /// Identifier of the release.
     #[schemars(extend("pattern" = RELEASE_ID.pattern))]
     release_id: &'a str,
-    /// Whether requests are answered from it.
+    /// True if the release currently answers requests.
     is_current: bool,
     /// Time at which the release was published, RFC 3339 UTC.
     #[schemars(extend("format" = "date-time"))]
@@ -65,7 +65,7 @@ struct Release<'a> {
     size_bytes: u64,
     /// Datasets of the release.
     datasets: Vec<ReleaseDataset<'a>>,
-    /// The builds: a pipeline for one partition each.
+    /// Builds of the release, each of a pipeline for one partition.
     tasks: Vec<ReleaseTask<'a>>,
 }
 
@@ -83,7 +83,7 @@ struct ReleaseDataset<'a> {
     validation_status: &'static str,
     #[serde(flatten)]
     counts: Counts<'a>,
-    /// Findings about totals that did not block.
+    /// Issues about totals that did not block the build.
     #[schemars(with = "Vec<String>")]
     notes: BTreeSet<String>,
     /// Parquet files of the dataset.
@@ -99,12 +99,12 @@ struct BuiltPart<'a> {
     task_id: &'a str,
 }
 
-// A part, as far as it is known before it is read.
+// A part, described by its manifest entry only.
 #[derive(Serialize, JsonSchema)]
 pub struct PartFile<'a> {
-    /// Below the release: the name that a copy of it should have.
+    /// Path below the release, which a copy should use as its name.
     path: &'a str,
-    /// Column and value that all of its rows have; `bucket` only spreads rows over files.
+    /// Column and value that all rows of the file share; `bucket` only distributes rows over files.
     partition: &'a BTreeMap<String, String>,
     /// Number of records in the file.
     rows: u64,
@@ -127,7 +127,7 @@ struct ReleaseTask<'a> {
     /// Time of the build, RFC 3339 UTC.
     #[schemars(extend("format" = "date-time"))]
     built_at: &'a str,
-    /// Of inputs, declaration, contracts and code: equal hash, equal build.
+    /// Hash of inputs, declaration, contracts and code: equal hashes mean equal builds.
     input_hash: Sha256,
     /// SHA-256 digest of the pipeline's declaration, in hexadecimal.
     declaration_hash: Sha256,

@@ -1,4 +1,4 @@
-//! Answers `GET /v1/releases`: what the channel has pointed at, newest first.
+//! Answers `GET /v1/releases`: the releases that the channel has pointed at, newest first.
 
 use futures_util::FutureExt;
 use futures_util::future::try_join_all;
@@ -33,7 +33,7 @@ pub const ENDPOINT: Endpoint = Endpoint {
     parameters: Parameters::DECLARED,
     body: None,
     data: Data::of::<Releases<'static>>(),
-    // A release that is deleted is no longer kept, and nothing else says so.
+    // `is_kept` changes when a release is deleted, and no ETag input reflects that.
     validity: Validity::Moment,
     handler: Handler::Files(|call, json| list(call, json).boxed()),
 };
@@ -52,15 +52,16 @@ struct Move<'a> {
     /// Release that the channel pointed at after the change.
     #[schemars(extend("pattern" = RELEASE_ID.pattern))]
     release_id: &'a str,
-    /// Counted from 1; the highest is the channel's present.
+    /// Counted from 1; the highest generation is the channel's current state.
     generation: u64,
-    /// What made the channel point to the release.
+    /// Action that made the channel point to the release.
     #[schemars(with = "&str", extend("enum" = ["publish", "promote", "rollback"]))]
     action: ChannelAction,
     /// Time of the change, RFC 3339 UTC.
     #[schemars(extend("format" = "date-time"))]
     moved_at: Instant<'a>,
-    /// Null, as what follows from the manifest is, of a release that is no longer kept.
+    /// Time at which the release was published; like the other facts of the manifest, null if the
+    /// release is no longer kept.
     #[schemars(extend("format" = "date-time"))]
     published_at: Option<Instant<'a>>,
     /// Run that made the change or the release; null if neither names one.
@@ -75,7 +76,7 @@ struct Move<'a> {
     size_bytes: Option<u64>,
     /// True if the release was built from sample files; null if it is no longer kept.
     is_sample: Option<bool>,
-    /// Whether it can still be asked for.
+    /// True if the release can still be requested.
     is_kept: bool,
     /// True if this is the channel's newest change.
     is_current: bool,

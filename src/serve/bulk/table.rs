@@ -1,5 +1,5 @@
-//! Parts as one table of text (RFC 4180), made piece by piece: of one part at a time its bytes are
-//! in memory, decoded a thousand rows at a time.
+//! Writes parts as one CSV table (RFC 4180), piece by piece. Only one part's bytes are in memory at
+//! a time, and 1,024 rows are decoded at a time.
 
 use std::io::Write;
 use std::sync::Arc;
@@ -21,8 +21,8 @@ use pubdata_store::{Part, parquet_error};
 
 const ROWS_DECODED_AT_A_TIME: usize = 1_024;
 
-/// The columns of a table of text: those of the contract but the pointers, which would be most of
-/// it. `record_id` leads to them.
+/// Returns the columns of a CSV table: those of the contract except pointers, which would be most
+/// of the text. `record_id` leads to them.
 pub fn columns(contract: &Contract) -> impl Iterator<Item = &Column> {
     contract
         .columns
@@ -30,7 +30,7 @@ pub fn columns(contract: &Contract) -> impl Iterator<Item = &Column> {
         .filter(|column| column.column_type.physical != Physical::Pointers)
 }
 
-/// The pieces of a table, the line of names first.
+/// Returns the pieces of a table; the first is the header row.
 pub fn pieces(
     cache: Arc<PartCache>,
     release_id: ReleaseId,
@@ -58,7 +58,7 @@ pub fn pieces(
 struct Table {
     cache: Arc<PartCache>,
     release_id: ReleaseId,
-    /// Those that are not begun.
+    /// Parts that are not started.
     parts: vec::IntoIter<Part>,
     columns: Arc<[Column]>,
     head: Option<Vec<u8>>,
@@ -94,12 +94,12 @@ impl Table {
     }
 }
 
-/// A part that rows are taken from.
+/// Part whose rows are being read.
 struct OpenPart {
     path: String,
     reader: ParquetRecordBatchReader,
     columns: Arc<[Column]>,
-    /// Rows that are decoded, and the next of them.
+    /// Decoded rows, and the index of the next one.
     rows: Option<(RecordBatch, usize)>,
 }
 
@@ -127,7 +127,7 @@ impl OpenPart {
         })
     }
 
-    /// The lines of the next rows, about [`PIECE_BYTES`] of them; empty behind the last.
+    /// Returns about [`PIECE_BYTES`] of the next rows; empty after the last row.
     fn piece(&mut self) -> Result<Vec<u8>> {
         let mut text = Vec::with_capacity(PIECE_BYTES);
         while text.len() < PIECE_BYTES {
@@ -145,7 +145,7 @@ impl OpenPart {
                 }
                 continue;
             };
-            // A column that a part of before lacks is empty.
+            // A column that an earlier part lacks is empty.
             let cells: Vec<Option<&ArrayRef>> = self
                 .columns
                 .iter()
@@ -180,8 +180,8 @@ fn write_row(
     Ok(())
 }
 
-/// Writes a value that is there: decimals with all digits of their column, days as `YYYY-MM-DD`,
-/// lists as JSON.
+/// Writes a non-null value: decimals with all digits of their column, days as `YYYY-MM-DD`, lists
+/// as JSON.
 fn write_cell(text: &mut Vec<u8>, column: &Column, cells: &ArrayRef, row: usize) -> Result<()> {
     let mut print = |value: std::fmt::Arguments<'_>| {
         text.write_fmt(value)
@@ -231,7 +231,7 @@ fn write_cell(text: &mut Vec<u8>, column: &Column, cells: &ArrayRef, row: usize)
         }
         other => {
             return Err(Error::store(format!(
-                "column {} is of type {other}, which has no form in text",
+                "column {} has type {other}, which CSV cannot represent",
                 column.name
             )));
         }

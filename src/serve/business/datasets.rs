@@ -1,4 +1,4 @@
-//! The rows of businesses and officers, as answers show them.
+//! Defines the rows of businesses and officers as answers show them.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -12,7 +12,7 @@ use crate::release::rows::{Dataset, Record};
 pub const ENTITIES: &str = Entity::ID;
 pub const OFFICERS: &str = Officer::ID;
 
-/// Businesses.
+/// Dataset of businesses.
 #[derive(Debug)]
 pub struct Entity;
 
@@ -40,7 +40,7 @@ impl Dataset for Entity {
     const COLUMNS: &'static [&'static str] = Self::ALL.names();
 }
 
-/// Officers of businesses.
+/// Dataset of officers of businesses.
 #[derive(Debug)]
 pub struct Officer;
 
@@ -54,7 +54,7 @@ impl Dataset for Officer {
     const COLUMNS: &'static [&'static str] = Self::ALL.names();
 }
 
-/// The columns of an address, in the order of [`AddressParts`].
+/// Columns of an address, in the order of [`AddressParts`].
 type AddressColumns = [&'static str; 7];
 
 pub const PRINCIPAL: AddressColumns = [
@@ -75,7 +75,7 @@ pub const MAILING: AddressColumns = [
     "mailing_zip4",
     "mailing_country",
 ];
-/// Agents have no country in any registry.
+/// Columns of an agent's address. The registries publish no country for agents.
 pub const AGENT: [&str; 6] = [
     "agent_line1",
     "agent_line2",
@@ -117,10 +117,10 @@ row! {
         addresses: Vec<BusinessAddress<'a>> = Vec::new(),
         /// Agent that receives legal papers for the entity; null if the registry publishes none.
         registered_agent: Option<BusinessRegisteredAgent<'a>> = None,
-        /// As published, in the registry's order.
+        /// Officers of the entity as published, in the registry's order.
         officers: Vec<BusinessOfficer<'a>> = Vec::new(),
         officers_complete: Option<bool>,
-        /// Names of the entity: its present legal name, and former and assumed names that the
+        /// Names of the entity: its current legal name, and the former and assumed names that the
         /// registry publishes.
         names: Vec<BusinessName<'a>> = Vec::new(),
         /// Public numbers of the entity.
@@ -133,10 +133,10 @@ row! {
         registry_url: Option<&'a str>,
         county: Option<&'a str>,
         warnings: Texts<'a>,
-        /// Only with `include=raw`: the entity's cells as published, by the registry's names of
-        /// columns. Without those of agents, officers and other parties, and without numbers that
-        /// may be tax identification numbers.
-        // Another name than the column's, which is a text.
+        /// Cells of the entity as published, by the registry's column names; only with
+        /// `include=raw`. Omits cells of agents, officers and other parties, and numbers that may
+        /// be tax identification numbers.
+        // Renamed, because the column of this name is a text.
         #[serde(rename = "source_fields", skip_serializing_if = "Option::is_none")]
         #[schemars(with = "Members<&str, &str>")]
         published_fields: Option<&'a RawValue> = None,
@@ -175,7 +175,8 @@ row! {
 pub struct AddressParts<'a> {
     /// Street line as published; null if the registry publishes none or it may be a person's.
     line1: Option<&'a str>,
-    /// Second address line as published; null if there is none or the street is not published.
+    /// Second address line as published; null if the registry publishes none or the street is not
+    /// published.
     line2: Option<&'a str>,
     /// City as published; null if the registry publishes none.
     city: Option<&'a str>,
@@ -191,7 +192,7 @@ pub struct AddressParts<'a> {
 }
 
 impl<'a> AddressParts<'a> {
-    /// Reads an address; none where nothing of it is published.
+    /// Reads an address, or returns `None` if all its columns are null.
     pub fn of(record: &'a Record<'_, Entity>, columns: &[&str]) -> Option<Self> {
         let mut cells = columns.iter().map(|column| record.text(column));
         let [line1, line2, city, state, zip, zip4, country] =
@@ -289,7 +290,7 @@ pub struct BusinessIdentifier<'a> {
 }
 
 impl<'a> BusinessIdentifier<'a> {
-    /// Reads `scheme=value`.
+    /// Parses `scheme=value`.
     pub fn of(text: &'a str) -> Option<Self> {
         text.split_once('=')
             .map(|(scheme, value)| Self { scheme, value })

@@ -1,4 +1,4 @@
-//! Answers `GET /v1/business/{entity_id}`: everything published of one business.
+//! Answers `GET /v1/business/{entity_id}` with everything published about one business.
 
 use futures_util::FutureExt;
 use schemars::JsonSchema;
@@ -25,7 +25,7 @@ use pubdata_store::Scope;
 
 query! {
     pub struct Parameters<'a> {
-        /// `raw`: with `source_fields`, the registry's own cells.
+        /// `raw`: adds `source_fields`, the registry's own cells.
         include: Option<&'a str> = Kind::Word(&["raw"]),
         ..RELEASE, ..AS_OF,
     }
@@ -141,7 +141,7 @@ async fn answer(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
     Ok(meta)
 }
 
-/// The addresses of which something is published.
+/// Returns the addresses with at least one published part.
 fn addresses<'a>(record: &'a Record<'_, Entity>) -> Vec<BusinessAddress<'a>> {
     let of_mail = record.text("mailing_role").unwrap_or("mailing");
     let roles: [(&str, &[&str]); 3] = [
@@ -160,7 +160,7 @@ fn addresses<'a>(record: &'a Record<'_, Entity>) -> Vec<BusinessAddress<'a>> {
         .collect()
 }
 
-/// All names; no registry here says from when to when.
+/// Returns all names. No registry here publishes the dates of a name.
 fn names<'a>(record: &'a Record<'_, Entity>) -> Vec<BusinessName<'a>> {
     let kinds = [
         ("legal", vec![record.at("name")]),

@@ -1,15 +1,15 @@
-//! What the registry of each state holds and lacks.
+//! Describes the contents and gaps of each state's registry.
 
 use crate::answer::Date;
 use crate::business::table::{Businesses, Registry};
 use crate::days;
 use crate::place::reach::{CoveredList, Reaches};
 
-/// For so long a registry may have no new entity without a question.
+/// Days without a new entity after which a registry counts as stale.
 const QUIET_DAYS: i64 = 180;
 
 impl Businesses {
-    /// The registries by state.
+    /// Returns the registries by state.
     pub fn covered_lists<'a>(&'a self, reaches: &Reaches<'a>) -> Vec<CoveredList<'a>> {
         let covered = |(state, registry): &'a (String, Registry)| {
             let mut parts = (0..self.rows.parts().len())

@@ -1,4 +1,4 @@
-//! Businesses as the registries of states publish them: found by name, number or agent.
+//! Serves businesses as state registries publish them, by name, number or agent.
 
 pub mod datasets;
 mod entity;
@@ -14,7 +14,7 @@ use futures_util::FutureExt;
 use pubdata_core::error::Result;
 use table::Businesses;
 
-/// What the route table takes.
+/// Family for the route table.
 pub static FAMILY: Family = Family {
     tag: Tag {
         name: "Businesses",

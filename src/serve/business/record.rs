@@ -1,4 +1,4 @@
-//! The businesses of a release, and what is to know of their statuses.
+//! Provides the businesses of a release, and the notice about implied statuses.
 
 use super::datasets::{ENTITIES, Entity};
 use super::table::Businesses;
@@ -7,17 +7,18 @@ use crate::http::meta::Meta;
 use crate::http::problem::{Result, not_published};
 use crate::release::rows::Record;
 
-/// The businesses of the release.
+/// Returns the businesses of the release.
 ///
 /// # Errors
-/// `coverage_unavailable`, when it has none.
+/// `coverage_unavailable` if the release has none.
 pub fn businesses_of<'a>(call: &'a Call<'_>) -> Result<&'a Businesses> {
     call.release
         .table::<Businesses>()
         .ok_or_else(|| not_published(ENTITIES))
 }
 
-/// Says that some registries list active entities only, which is no verdict on their standing.
+/// Adds a notice if the registry lists active entities only: presence on the list is not good
+/// standing.
 pub fn add_implied_notice(meta: &mut Meta, records: &[Record<'_, Entity>]) {
     if records
         .iter()
@@ -25,7 +26,7 @@ pub fn add_implied_notice(meta: &mut Meta, records: &[Record<'_, Entity>]) {
     {
         meta.notice(
             "STATUS_IMPLIED",
-            "Where status_basis is implied_by_dataset, the registry publishes active entities only: `active` says that the entity is on its list, not that it is in good standing.",
+            "If status_basis is implied_by_dataset, the registry publishes active entities only: `active` means that the entity is on its list, not that it is in good standing.",
         );
     }
 }

@@ -1,4 +1,4 @@
-//! Answers `GET /v1/business/search`: businesses by name, number or agent.
+//! Answers `GET /v1/business/search` with businesses by name, number or agent.
 
 use super::record::add_implied_notice;
 use super::record::businesses_of;
@@ -31,29 +31,29 @@ use pubdata_store::Scope;
 
 query! {
     pub struct Parameters<'a> {
-        /// Name or part of it. Legal form, punctuation, `&` for `and` and a leading `The` do not
-        /// matter, and one word may have a typing error where few names fit as written.
+        /// Name or part of it. Legal form, punctuation, `&` for `and` and a leading `The` are
+        /// ignored. If few names match, one word may contain a typing error.
         name: Option<&'a str> = Kind::Text { min: 2, max: 120 },
         state: Vec<&'a str> = STATES,
         /// Comma list of statuses.
         status: Vec<&'a str> = Kind::OneOf(ENTITIES, "status"),
         /// Comma list of legal forms.
         entity_type: Vec<&'a str> = Kind::OneOf(ENTITIES, "entity_type"),
-        /// Where it was formed: postal code or name of a state, or a country as published.
+        /// Place of formation: postal code or name of a state, or a country as published.
         jurisdiction: Option<&'a str> = Kind::Text { min: 2, max: 60 },
         /// Name of the registered agent.
         agent: Option<&'a str> = Kind::Text { min: 2, max: 120 },
-        /// The registry's number; leading zeros do not matter.
+        /// The registry's number; leading zeros are ignored.
         entity_number: Option<&'a str> = Kind::Text { min: 1, max: 40 },
         city: Option<&'a str> = CITY, zip: Option<&'a str> = ZIP,
         /// First day of formation, inclusive.
         formed_from: Option<Date> = Kind::Date,
         /// Last day of formation, inclusive.
         formed_to: Option<Date> = Kind::Date,
-        /// `best` (default); `exact`: whole names only; `prefix`: names that begin so, the last
-        /// word may be unfinished.
+        /// `best` (default); `exact`: whole names only; `prefix`: names that start with the text,
+        /// whose last word may be incomplete.
         r#match: Option<&'a str> = Kind::Word(&["best", "exact", "prefix"]),
-        /// `false`: do not look at names that a business goes by.
+        /// `false`: ignore names under which a business trades.
         include_dba: Option<bool> = Kind::Flag,
         limit: usize = LIMIT, cursor: Option<&'a str> = CURSOR,
         ..format(""), ..RELEASE, ..AS_OF,
@@ -73,7 +73,7 @@ pub const ENDPOINT: Endpoint = Endpoint {
     handler: Handler::Files(|call, json| answer(call, json).boxed()),
 };
 
-/// Best first.
+/// Matching businesses, best first.
 #[derive(Serialize, JsonSchema)]
 #[schemars(rename = "Businesses")]
 struct BusinessMatches<'a>(Vec<BusinessMatch<'a>>);
@@ -82,17 +82,17 @@ struct BusinessMatches<'a>(Vec<BusinessMatch<'a>>);
 struct BusinessMatch<'a> {
     #[serde(flatten)]
     business: BusinessFields<'a>,
-    /// How the record fits the search.
+    /// How the record matches the search.
     #[serde(rename = "match")]
     name_match: MatchOfName,
     /// Record of the business in `business.entity`.
     provenance: Provenance<'a>,
 }
 
-/// What a search asks for beyond names.
+/// Filters of a search other than names.
 struct Filter<'a> {
     businesses: &'a Businesses,
-    /// By number of the part; none when all are wanted.
+    /// Selected parts by number; `None` selects all.
     parts: Option<Vec<bool>>,
     statuses: &'a [&'a str],
     types: &'a [&'a str],
@@ -100,12 +100,12 @@ struct Filter<'a> {
     city: Option<Option<u32>>,
     zip: Option<Option<u32>>,
     formed: DayRange,
-    /// Rows that a number or an agent leaves.
+    /// Rows that match a number or an agent.
     only: Option<HashSet<u32>>,
 }
 
 impl Filter<'_> {
-    /// Whether nothing is asked of a row.
+    /// Reports whether the filter matches every row.
     fn takes_all(&self) -> bool {
         let Self {
             businesses: _,
@@ -129,8 +129,7 @@ impl Filter<'_> {
 
     fn takes(&self, row: u32) -> bool {
         let (businesses, index) = (self.businesses, row as usize);
-        // Each column is looked at only where something is asked of it: a row's cells lie far
-        // apart.
+        // Only filtered columns are read: the cells of a row are far apart in memory.
         let is_among =
             |list: &[&str], value: Option<&str>| value.is_some_and(|value| list.contains(&value));
         self.only.as_ref().is_none_or(|only| only.contains(&row))
@@ -198,7 +197,7 @@ async fn answer(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
     Ok(meta)
 }
 
-/// Finds what the request asks for, the best `end` in order.
+/// Finds the businesses that match the request, and returns the best `end` in order.
 fn find(
     query: &Parameters<'_>,
     businesses: &Businesses,

@@ -1,4 +1,4 @@
-//! Businesses in memory as far as finding them needs; everything an answer shows is read with its
+//! Indexes businesses in memory for searches. All values that an answer shows are read with their
 //! part.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -32,7 +32,7 @@ use pubdata_core::canonical::name::{Forms, SearchedName, searched};
 use pubdata_core::error::Result;
 
 key_columns! {
-    /// What the index is made of.
+    /// Columns that the index is built from.
     struct Keys {
         entity_id: Texts,
         source_id: Texts,
@@ -53,20 +53,20 @@ key_columns! {
     }
 }
 
-/// What one registry holds.
+/// Summary of one registry.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct Registry {
-    /// The feed it is from.
+    /// Source of the registry.
     pub source_id: String,
     pub entities: u64,
     pub types: BTreeSet<String>,
-    /// Days since 1970-01-01 of the first and the last formation; the last is not after the
+    /// Days since 1970-01-01 of the first and the last formation. The last one is never after the
     /// registry's date.
     pub oldest: Option<i32>,
     pub newest: Option<i32>,
 }
 
-/// The businesses of a release.
+/// Businesses of a release.
 #[derive(Debug)]
 pub struct Businesses {
     pub rows: Numbered<Entity>,
@@ -74,7 +74,7 @@ pub struct Businesses {
     pub index: Index<BusinessIndex>,
 }
 
-/// What businesses are found by.
+/// Search index of businesses.
 #[derive(Debug, Default)]
 pub struct BusinessIndex {
     pub names: RowNames,
@@ -83,12 +83,12 @@ pub struct BusinessIndex {
     by_number: HashIndex,
     pub types: DictionaryColumn,
     pub statuses: DictionaryColumn,
-    /// By state of activity and day of formation.
+    /// Rank by active status and day of formation.
     pub precedence: Column<u32>,
     pub jurisdictions: DictionaryCodes,
     pub cities: DictionaryCodes,
     pub zips: DictionaryCodes,
-    /// By state.
+    /// Registries by state.
     pub registries: Small<Vec<(String, Registry)>>,
 }
 
@@ -106,7 +106,7 @@ stored!(BusinessIndex {
     registries
 });
 
-/// An index that is being made.
+/// An index under construction.
 #[derive(Default)]
 struct Builder {
     names: RowNamesBuilder,
@@ -114,7 +114,7 @@ struct Builder {
     by_id: HashIndexBuilder,
     by_number: HashIndexBuilder,
     registries: BTreeMap<String, Registry>,
-    /// What needs no more than its cells.
+    /// Columns of the index that are appended directly.
     index: BusinessIndex,
 }
 
@@ -187,8 +187,8 @@ impl Builder {
     }
 }
 
-/// A part's column of the cells as published. Few answers show them: the column is read for each,
-/// and not kept.
+/// Column of published cells of a part. Few answers show it, so it is read on demand and not
+/// cached.
 struct SourceFields(Texts);
 
 impl CachedPart for SourceFields {
@@ -205,21 +205,18 @@ impl CachedPart for SourceFields {
     }
 }
 
-/// Whether a registry says that an entity is alive and in order.
+/// Reports whether an entity is active or in good standing.
 fn is_active(status: &str) -> bool {
     matches!(status, "active" | "good_standing")
 }
 
-/// A registry's number as it is compared: without blanks, case and leading zeros.
+/// Normalises a registry's number for comparison: without blanks, case and leading zeros.
 fn comparable_number(number: &str) -> String {
     license_number::normalized(number, &[])
 }
 
 impl Businesses {
-    /// Reads the key columns of every part; none when the release does not have the dataset.
-    ///
-    /// # Errors
-    /// `Store`, when a part is missing, damaged, or not as its contract says.
+    /// Reads the key columns of every part, or returns `None` if the release lacks the dataset.
     pub async fn load(reader: PartReader<'_>) -> Result<Option<Self>> {
         let manifest = reader.manifest();
         let Some(rows) = Numbered::<Entity>::of(manifest)? else {
@@ -244,7 +241,7 @@ impl Businesses {
         }))
     }
 
-    /// The row of an id, in any case.
+    /// Returns the row of an id, ignoring case.
     pub fn find(&self, entity_id: &str) -> Option<u32> {
         self.index
             .by_id
@@ -253,17 +250,14 @@ impl Businesses {
             .copied()
     }
 
-    /// The rows of a registry's number.
+    /// Returns the rows with a registry's number.
     pub fn with_number(&self, state: &str, number: &str) -> &[u32] {
         self.index
             .by_number
             .find(&[state, &comparable_number(number)])
     }
 
-    /// The cells of a business as published, a JSON object.
-    ///
-    /// # Errors
-    /// `internal_error`, when its part cannot be read.
+    /// Returns the published cells of a business as a JSON object.
     pub async fn source_fields(
         call: &Call<'_>,
         business: &Record<'_, Entity>,
@@ -312,7 +306,7 @@ impl BusinessIndex {
         .await
     }
 
-    /// How much memory of ours the index takes.
+    /// Returns the owned memory of the index.
     pub fn size_bytes(&self) -> usize {
         let columns = self.precedence.size_bytes()
             + self.jurisdictions.size_bytes()

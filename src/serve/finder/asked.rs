@@ -1,19 +1,19 @@
-//! What was typed, read in the ways in which more than one kind of thing is looked for.
+//! Parses a search text in the ways that several kinds of results share.
 
 use pubdata_core::canonical::name::comparable;
 use pubdata_core::canonical::state::usps;
 
-/// A text that somebody typed into the box.
+/// A search text and its interpretations.
 pub struct Asked<'a> {
-    /// Without blanks around it.
+    /// The text without surrounding blanks.
     pub text: &'a str,
-    /// As names are compared.
+    /// The text in the form in which names are compared.
     pub compared: String,
-    /// A state at the end or the beginning, and what is left without it.
+    /// A state at the start or end, and the text without it.
     pub with_state: Option<(&'static str, &'a str)>,
 }
 
-/// The most words of a state's name.
+/// Maximum number of words in a state's name.
 const WORDS_OF_STATE: usize = 4;
 
 impl<'a> Asked<'a> {
@@ -26,19 +26,19 @@ impl<'a> Asked<'a> {
         }
     }
 
-    /// Whether it is digits alone.
+    /// Reports whether the text consists of digits only.
     pub fn is_number(&self) -> bool {
         !self.text.is_empty() && self.text.bytes().all(|byte| byte.is_ascii_digit())
     }
 
-    /// Whether a number of a register can be meant: short, with a digit in it.
+    /// Reports whether the text can be a register's number: short, with at least one digit.
     pub fn may_be_a_number(&self) -> bool {
         self.text.len() <= 40
             && self.text.bytes().any(|byte| byte.is_ascii_digit())
             && self.text.split_whitespace().count() <= 4
     }
 
-    /// Five digits, also of a code of nine.
+    /// Returns the five digits of a ZIP code, also of a nine-digit code.
     pub fn five_digits(&self) -> Option<&'a str> {
         let (five, rest) = self.text.split_at_checked(5)?;
         let is_digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
@@ -50,8 +50,8 @@ impl<'a> Asked<'a> {
     }
 }
 
-/// A state's code or name that stands before or behind the rest: `Orange County, CA`, `21907
-/// Texas`, `TX 21907`.
+/// Finds a state's code or name at the start or end of a text: `Orange County, CA`, `21907 Texas`,
+/// `TX 21907`.
 fn state_beside(text: &str) -> Option<(&'static str, &str)> {
     let cut = |character: char| character.is_whitespace() || character == ',';
     let borders: Vec<usize> = text
@@ -71,7 +71,7 @@ fn state_beside(text: &str) -> Option<(&'static str, &str)> {
             text[*at..].trim_matches(cut),
         ))
     });
-    // The longest name: `West Virginia`, not `Virginia`.
+    // Prefers the longest name: `West Virginia` over `Virginia`.
     behind
         .filter(|(_, rest)| !rest.is_empty())
         .min_by_key(|(_, rest)| rest.len())

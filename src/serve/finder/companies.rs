@@ -1,4 +1,4 @@
-//! Companies by CIK, ticker or name, and filings by accession number.
+//! Searches companies by CIK, ticker or name, and filings by accession number.
 
 use super::asked::Asked;
 use super::hit::{EXACT, FEW, Found, Hit, Matched, joined, path};
@@ -10,9 +10,6 @@ use crate::sec::tables::{FILINGS, REGISTRANTS, SecTables};
 use pubdata_core::ids::{AccessionNumber, Cik};
 
 /// Finds companies and filings.
-///
-/// # Errors
-/// Those of the families' own searches.
 pub async fn find(call: &Call<'_>, asked: &Asked<'_>, found: &mut Found) -> Result<()> {
     let tables = SecTables::of(call.release);
     if let Some(registrants) = found.searches(REGISTRANTS, tables.registrants.as_deref()) {
@@ -25,7 +22,7 @@ pub async fn find(call: &Call<'_>, asked: &Asked<'_>, found: &mut Found) -> Resu
     Ok(())
 }
 
-/// A CIK as it is written, with or without the letters before it.
+/// Parses a CIK with or without the letters `CIK`.
 fn cik_of(text: &str) -> Option<Cik> {
     let digits = text
         .get(..3)
@@ -78,8 +75,8 @@ fn company(registrants: &Registrants, row: usize, score: i32, label: &'static st
     }
 }
 
-/// Finds a filing whose number is of its registrant's own: which registrant another is of, its
-/// number does not say.
+/// Finds a filing whose accession number starts with its registrant's CIK. Other accession numbers
+/// do not identify the registrant.
 async fn add_filing(call: &Call<'_>, found: &mut Found, accession: AccessionNumber) -> Result<()> {
     let tables = SecTables::of(call.release);
     let number = accession.to_string();
@@ -97,7 +94,7 @@ async fn add_filing(call: &Call<'_>, found: &mut Found, accession: AccessionNumb
     let Some(((cik, bucket), row)) = own.zip(bucket.as_ref()).zip(row) else {
         found.notices.push(Notice {
             code: "FILING_NOT_FOUND",
-            message: "filings are found here by an accession number that begins with the CIK of their registrant; of one that an agent filed, look at the company's list of filings".into(),
+            message: "this search finds a filing only if its accession number begins with its registrant's CIK; for a filing by an agent, see the company's list of filings".into(),
         });
         return Ok(());
     };

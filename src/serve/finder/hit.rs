@@ -1,4 +1,4 @@
-//! What one search finds: results of all kinds in one form, in one order.
+//! Collects the results of a global search: all kinds in one form and one order.
 
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 
@@ -9,7 +9,7 @@ use crate::answer::Decimal;
 use crate::http::meta::Notice;
 use crate::search::rank::BEST;
 
-/// What of an id is written as it is in a path.
+/// Characters of an id that a path segment escapes.
 const SEGMENT: &AsciiSet = &NON_ALPHANUMERIC
     .remove(b'-')
     .remove(b'.')
@@ -17,13 +17,13 @@ const SEGMENT: &AsciiSet = &NON_ALPHANUMERIC
     .remove(b'~')
     .remove(b':');
 
-/// The most results of one kind of name.
+/// Maximum number of results for one kind of name.
 pub const FEW: usize = 5;
 
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 #[schemars(rename = "FoundResult")]
 pub struct Hit {
-    /// What was found: the kind of record or page.
+    /// Kind of record or page.
     #[schemars(extend("enum" = [
         "record", "release", "dataset", "zip", "zcta", "metric", "county", "state", "company", "filing", "business", "license", "property", "permit", "jurisdiction"
     ]))]
@@ -32,16 +32,16 @@ pub struct Hit {
     pub title: String,
     /// Further details in one line, such as place, number or status.
     pub subtitle: String,
-    /// The identifier by which the API knows it.
+    /// Identifier of the result in the API.
     pub id: String,
-    /// The path of this API that answers about it.
+    /// Path of the API endpoint for the result.
     pub path: String,
-    /// The path of the page about it.
+    /// Path of the HTML page for the result.
     pub page: String,
-    /// How the result fits the text.
+    /// How the result matches the text.
     #[serde(rename = "match")]
     pub matched: Matched,
-    /// Record behind the result, for `/v1/provenance/{record_id}`; null if it is not a single
+    /// Record of the result, for `/v1/provenance/{record_id}`; null if the result is not a single
     /// record.
     pub record_id: Option<String>,
 }
@@ -49,16 +49,16 @@ pub struct Hit {
 #[derive(Debug, Clone, Copy, Serialize, JsonSchema)]
 #[schemars(rename = "FoundResultMatch")]
 pub struct Matched {
-    /// How well the result fits, from 0 to 1; 1 is best.
+    /// How well the result matches, from 0 to 1; 1 is best.
     #[schemars(range(min = 0, max = 1))]
     score: Decimal,
-    /// What fits: an identifier's kind, or how a name fits.
+    /// Kind of match: the kind of identifier, or how a name matches.
     #[serde(rename = "type")]
     label: &'static str,
 }
 
 impl Matched {
-    /// The score is in ten-thousandths.
+    /// Creates a match; the score is in ten-thousandths.
     pub fn of(score: i32, label: &'static str) -> Self {
         Self {
             score: Decimal {
@@ -76,11 +76,11 @@ pub struct Interpretation {
     /// Kind of identifier or name that the text was read as, such as `zip`, `cik`, `ticker` or
     /// `address`.
     kind: &'static str,
-    /// The text as that kind is written.
+    /// The text in the canonical form of that kind.
     value: String,
 }
 
-/// All that was found.
+/// Results of a global search.
 #[derive(Debug, Default)]
 pub struct Found {
     pub interpretations: Vec<Interpretation>,
@@ -93,7 +93,7 @@ pub struct Found {
 }
 
 impl Found {
-    /// Notes that the text can be something, whether or not there is one.
+    /// Records an interpretation of the text, even if it leads to no result.
     pub fn read_as(&mut self, kind: &'static str, value: &str) {
         if !self
             .interpretations
@@ -107,7 +107,7 @@ impl Found {
         }
     }
 
-    /// Adds a result, unless the same thing was found before.
+    /// Adds a result, unless it was found before.
     pub fn add(&mut self, hit: Hit) {
         if !self
             .hits
@@ -118,7 +118,7 @@ impl Found {
         }
     }
 
-    /// Whether a dataset is there, which is noted either way.
+    /// Records whether the release has a dataset, and returns its table.
     pub fn searches<'t, T>(
         &mut self,
         dataset_id: &'static str,
@@ -132,27 +132,28 @@ impl Found {
         table
     }
 
-    /// Puts what fits best first; of equal ones identifiers before names, then as they were found.
+    /// Sorts results by score. The sort is stable, so identifiers stay before names of the same
+    /// score.
     pub fn put_in_order(&mut self, limit: usize) {
         self.hits.sort_by_key(|hit| -hit.matched.score.units);
         self.hits.truncate(limit);
     }
 }
 
-/// An exact fit.
+/// Score of an exact match.
 pub const EXACT: i32 = BEST;
 
-/// A path with an id at its end.
+/// Returns a path that ends with an escaped id.
 pub fn path(prefix: &str, id: &str) -> String {
     format!("{prefix}{}", utf8_percent_encode(id, SEGMENT))
 }
 
-/// A number of things, with the word for one of them: `1 permit`, `20 permits`.
+/// Returns a count with its noun: `1 permit`, `20 permits`.
 pub fn counted(count: u64, word: &str) -> String {
     format!("{count} {word}{}", if count == 1 { "" } else { "s" })
 }
 
-/// Texts in one line, those that are there.
+/// Joins the texts that are present into one line.
 pub fn joined<'t>(parts: impl IntoIterator<Item = Option<&'t str>>) -> String {
     parts
         .into_iter()

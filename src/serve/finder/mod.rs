@@ -1,6 +1,5 @@
-//! Answers `GET /v1/search`: what a person types into one box, whatever it is. Identifiers that fit
-//! exactly come first, then names, by the searches of the families that have them; nothing is
-//! compared here in a way of its own.
+//! Answers `GET /v1/search`, one search over all families. Exact identifiers come first, then
+//! names. Each family compares with its own search; this module adds no rules.
 
 mod asked;
 mod companies;
@@ -52,11 +51,11 @@ query! {
 #[derive(Serialize, JsonSchema)]
 #[schemars(rename = "Found")]
 struct Search<'a> {
-    /// What was asked, without blanks around it.
+    /// The search text without surrounding blanks.
     query: &'a str,
-    /// As what the text was read, whether or not there is one.
+    /// Interpretations of the text, including those without results.
     interpretations: &'a [Interpretation],
-    /// By score; of equal scores identifiers before names.
+    /// Results by score; identifiers come before names of the same score.
     results: &'a [Hit],
 }
 
@@ -112,7 +111,7 @@ async fn answer(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
         meta.notice(
             "NOT_PUBLISHED",
             format!(
-                "the release has no {}: nothing was looked for there",
+                "not in the release and therefore not searched: {}",
                 found.missing.join(", ")
             ),
         );

@@ -1,4 +1,5 @@
-//! Properties by address or id, permits by number, and cities whose permits are published by name.
+//! Searches properties by address or id, permits by number, and jurisdictions with published
+//! permits by name.
 
 use std::collections::BTreeMap;
 
@@ -13,19 +14,16 @@ use crate::release::rows::Record;
 use pubdata_core::canonical::line::parse_line;
 use pubdata_core::canonical::name::comparable;
 
-/// Of a city or county by its name.
+/// Score of a jurisdiction by name.
 const OF_NAME: i32 = 9_600;
 
-/// Of a permit in another street of the name, or with another suffix.
+/// Score of a permit in another street of the same name, or with another suffix.
 const OF_STREET: i32 = 9_000;
 
-/// The most permits that are looked at for the properties they are of.
+/// Maximum number of permits read to find their properties.
 const MOST_LOOKED_AT: usize = 200;
 
 /// Finds properties and permits.
-///
-/// # Errors
-/// Those of the families' own searches.
 pub async fn find(call: &Call<'_>, asked: &Asked<'_>, found: &mut Found) -> Result<()> {
     let Some(permits) = found.searches(PERMITS, call.release.table::<Permits>()) else {
         return Ok(());
@@ -93,8 +91,7 @@ pub async fn find(call: &Call<'_>, asked: &Asked<'_>, found: &mut Found) -> Resu
     Ok(())
 }
 
-/// Adds the cities and counties of that name whose permits are published; the word "permits" may
-/// follow the name.
+/// Adds cities and counties with published permits by name; the word "permits" may follow the name.
 fn add_jurisdictions(permits: &Permits, asked: &Asked<'_>, found: &mut Found) {
     let (state, name) = asked
         .with_state
@@ -121,7 +118,7 @@ fn add_jurisdictions(permits: &Permits, asked: &Asked<'_>, found: &mut Found) {
     }
 }
 
-/// The permits of a number, or of a permit's own id, whose number stands behind its jurisdiction.
+/// Returns the permits with a number, or with a permit id, which is a jurisdiction and a number.
 fn numbered<'a>(permits: &'a Permits, text: &str) -> &'a [u32] {
     let is_jurisdiction = |name: &str| permits.lists.contains_key(&name.to_ascii_lowercase());
     let number = text
@@ -133,7 +130,7 @@ fn numbered<'a>(permits: &'a Permits, text: &str) -> &'a [u32] {
 
 fn of_number(permit: &Record<'_, Permit>) -> Hit {
     let id = permit.at("permit_id");
-    // A permit without a number is known by another key of its list, which its id ends with.
+    // A permit without a number has another key of its list, which is the end of its id.
     let number = permit
         .text("permit_number")
         .or_else(|| id.split_once(':').map(|(_, key)| key))

@@ -1,4 +1,4 @@
-//! ZIP codes, ZCTAs, counties and states, and the metrics of a ZCTA.
+//! Searches ZIP codes, ZCTAs, counties and states, and the metrics of a ZCTA.
 
 use super::asked::Asked;
 use super::hit::{EXACT, FEW, Found, Hit, Matched, joined, path};
@@ -14,14 +14,14 @@ use pubdata_core::canonical::state::{all, by_fips, name, usps};
 const ZCTAS: &str = AreaKind::Zcta.place_dataset();
 const COUNTIES: &str = AreaKind::County.place_dataset();
 
-/// Of a county by its name without the word for its kind, and by the beginning of it.
+/// Scores of a county by its name without the word for its kind, and by the start of its name.
 const WITHOUT_KIND: i32 = 9_700;
 const BEGUN: i32 = 8_500;
 
-/// Of a ZIP code by its city.
+/// Score of a ZIP code by its city.
 const OF_CITY: i32 = 9_500;
 
-/// Finds ZIP codes, by code or city.
+/// Finds ZIP codes by code or city.
 pub fn find_zips(call: &Call<'_>, asked: &Asked<'_>, found: &mut Found) {
     let Some(zips) = found.searches("zip.zip", call.release.table::<Zips>()) else {
         return;
@@ -35,8 +35,8 @@ pub fn find_zips(call: &Call<'_>, asked: &Asked<'_>, found: &mut Found) {
     }
 }
 
-/// Finds ZIP codes of a city; where no state is said, one of each state that has a city of that
-/// name before the next of any.
+/// Finds the ZIP codes of a city. Without a state, takes one ZIP code of each state with such a
+/// city before the second of any.
 fn add_city(found: &mut Found, zips: &Zips, asked: &Asked<'_>) {
     let in_state = asked
         .with_state
@@ -118,7 +118,7 @@ fn add_zcta(found: &mut Found, zctas: &PlaceTable, code: &str) {
     });
 }
 
-/// Finds the metrics that words name beside the code of a ZCTA.
+/// Finds the metrics that the words next to a ZCTA's code name.
 fn add_metrics(found: &mut Found, geo: &Geo<'_>, zctas: &PlaceTable, asked: &Asked<'_>) {
     let all = words(asked.text);
     let Some(code) = all
@@ -193,7 +193,7 @@ fn add_state(found: &mut Found, counties: &PlaceTable, asked: &Asked<'_>) {
     });
 }
 
-/// A state's name with small letters.
+/// Returns a state's name in title case.
 fn written(name: &str) -> String {
     let word = |word: &str| match word {
         "OF" | "THE" => word.to_lowercase(),

@@ -1,4 +1,4 @@
-//! Records, releases and datasets, by their own ids; datasets also by the words of their titles.
+//! Searches records, releases and datasets by id, and datasets by words of their titles.
 
 use super::asked::Asked;
 use super::hit::{EXACT, FEW, Found, Hit, Matched, joined, path};
@@ -8,13 +8,10 @@ use crate::http::scope;
 use pubdata_core::canonical::name::{comparable, words};
 use pubdata_core::ids::{RecordId, ReleaseId};
 
-/// Of datasets whose titles have all words.
+/// Score of a dataset whose title contains all words.
 const TITLED: i32 = 8_000;
 
 /// Finds records, datasets and releases.
-///
-/// # Errors
-/// Those of the families' own searches.
 pub async fn find(call: &Call<'_>, asked: &Asked<'_>, found: &mut Found) -> Result<()> {
     if let Ok(release_id) = asked.text.parse::<ReleaseId>() {
         found.read_as("release", release_id.as_str());
@@ -37,7 +34,7 @@ pub async fn find(call: &Call<'_>, asked: &Asked<'_>, found: &mut Found) -> Resu
 }
 
 async fn add_release(call: &Call<'_>, found: &mut Found, release_id: &ReleaseId) {
-    // One that was removed, or never was, has no manifest.
+    // A release that was deleted or never existed has no manifest.
     let Ok(manifest) = call.service.catalog.releases().manifest(release_id).await else {
         return;
     };

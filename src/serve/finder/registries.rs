@@ -1,4 +1,4 @@
-//! Businesses and licenses, by number or name.
+//! Searches businesses and licenses by number or name.
 
 use super::asked::Asked;
 use super::hit::{EXACT, FEW, Found, Hit, Matched, joined, path};
@@ -14,13 +14,10 @@ use crate::search::query::{MatchMode, Query};
 use crate::search::row_names::{Enough, RowNames};
 use pubdata_core::canonical::name::Forms;
 
-/// A row with its score and how it fits.
+/// A row with its score and its kind of match.
 type Fit = (u32, i32, &'static str);
 
 /// Finds businesses.
-///
-/// # Errors
-/// Those of the families' own searches.
 pub async fn find_businesses(call: &Call<'_>, asked: &Asked<'_>, found: &mut Found) -> Result<()> {
     let Some(businesses) = found.searches(ENTITIES, call.release.table::<Businesses>()) else {
         return Ok(());
@@ -76,9 +73,6 @@ fn business(record: &Record<'_, Entity>, (_, score, label): Fit) -> Hit {
 }
 
 /// Finds licenses.
-///
-/// # Errors
-/// Those of the families' own searches.
 pub async fn find_licenses(call: &Call<'_>, asked: &Asked<'_>, found: &mut Found) -> Result<()> {
     let Some(licenses) = found.searches(LICENSES, call.release.table::<Licenses>()) else {
         return Ok(());
@@ -138,7 +132,7 @@ fn license(licenses: &Licenses, record: &Record<'_, License>, (row, score, label
     }
 }
 
-/// Adds rows by name; digits alone are no name.
+/// Adds rows by name, unless the text consists of digits only.
 fn add_named(fits: &mut Vec<Fit>, names: &RowNames, asked: &Asked<'_>) {
     let Some(query) = Query::new(asked.text, Forms::OfStates).filter(|_| !asked.is_number()) else {
         return;

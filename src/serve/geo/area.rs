@@ -1,4 +1,4 @@
-//! Finds the area and the vintage that a request names, and makes the geography object.
+//! Finds the area and the vintage of a request, and builds the geography object.
 
 use crate::answer::{Float, Text};
 use crate::geo::estimates::MetricTable;
@@ -10,7 +10,7 @@ use crate::http::problem::{Code, Problem, Result};
 use crate::place::areas::PlaceTable;
 use pubdata_core::ids::{CountyFips, Zcta};
 
-/// Which kind of area, with what differs between them.
+/// Kind of area, with the data that depends on it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AreaKind {
     Zcta,
@@ -18,7 +18,7 @@ pub enum AreaKind {
 }
 
 impl AreaKind {
-    /// The word in `geography.type`.
+    /// Value of `geography.type`.
     pub fn name(self) -> &'static str {
         match self {
             Self::Zcta => "zcta",
@@ -60,18 +60,18 @@ impl AreaKind {
 pub struct Area<'a> {
     pub kind: AreaKind,
     pub code: &'a str,
-    /// The vintage's estimates and the area's place among them; none when the survey does not cover
+    /// The vintage's estimates and the area's index in them; `None` if the survey does not cover
     /// it.
     pub table: &'a MetricTable,
     pub area: Option<usize>,
-    /// The area's place in the gazetteer; none for an area that only the survey knows.
+    /// The area's row in the gazetteer; `None` for an area that only the survey contains.
     pub place: Option<(&'a PlaceTable, usize)>,
 }
 
-/// Returns the vintage that a request asks for, or the newest.
+/// Returns the requested vintage, or the newest.
 ///
 /// # Errors
-/// `coverage_unavailable`, when it is not published.
+/// `coverage_unavailable` if the vintage is not published.
 pub fn vintage(tables: &[MetricTable], asked: Option<i64>, kind: AreaKind) -> Result<&MetricTable> {
     let Some(newest) = tables.last() else {
         return Err(not_published(kind.metric_dataset()));
@@ -97,8 +97,8 @@ impl<'a> Area<'a> {
     /// Finds an area by its code.
     ///
     /// # Errors
-    /// `invalid_parameter`, when the code has the wrong form; `not_found`, when there is no such
-    /// area; `coverage_unavailable`, when the vintage or the whole dataset is missing.
+    /// `invalid_parameter` if the code has the wrong form; `not_found` if the area does not exist;
+    /// `coverage_unavailable` if the vintage or the whole dataset is missing.
     pub fn find(
         geo: &Geo<'a>,
         kind: AreaKind,
@@ -140,7 +140,7 @@ impl<'a> Area<'a> {
         let (what, explanation) = match kind {
             AreaKind::Zcta => (
                 "ZCTA with the code",
-                "ZCTAs are not postal ZIP codes: a ZIP code of post office boxes, of a single building or of the military has none, and no crosswalk is applied",
+                "ZCTAs are not postal ZIP codes: a ZIP code for post office boxes, a single building or the military has none, and no crosswalk is applied",
             ),
             AreaKind::County => (
                 "county with the FIPS code",
@@ -157,14 +157,14 @@ impl<'a> Area<'a> {
         };
         if !others.is_empty() {
             message.push_str(&format!(
-                ". It has estimates in vintage {}: ask with `vintage`",
+                ". It has estimates in vintage {}: select it with `vintage`",
                 others.join(", ")
             ));
         }
         Err(Problem::of_field(Code::NotFound, field, message))
     }
 
-    /// The area's name in the gazetteer, else in the survey, else its code.
+    /// Returns the area's name from the gazetteer; otherwise from the survey; otherwise its code.
     pub fn name(&self) -> &'a str {
         let in_survey = || self.area.and_then(|area| self.table.area_name(area));
         self.place
@@ -173,7 +173,7 @@ impl<'a> Area<'a> {
             .unwrap_or(self.code)
     }
 
-    /// The geography object.
+    /// Returns the geography object.
     pub fn geography(&self, geo: &Geo<'a>) -> Text<'a, Geography<'a>> {
         match (self.place, geo.zcta_geographies) {
             (Some((places, row)), Some(texts))
@@ -190,7 +190,7 @@ impl<'a> Area<'a> {
         }
     }
 
-    /// The members of the geography object.
+    /// Builds the members of the geography object.
     pub fn geography_fields(&self, geo: &Geo<'a>) -> Geography<'a> {
         let place = self.place;
         let state = place.and_then(|(places, row)| places.states.get(row));
@@ -236,7 +236,7 @@ impl<'a> Area<'a> {
         }
     }
 
-    /// Adds the datasets, the coverage and the notices that every answer about this area has.
+    /// Adds the datasets, the coverage and the notices of every answer about this area.
     pub fn describe(&self, meta: &mut Meta) {
         let (kind, table) = (self.kind, self.table);
         meta.datasets
@@ -262,7 +262,7 @@ impl<'a> Area<'a> {
             crate::geo::notices::add_zcta_notice(meta);
             meta.notice(
                 "PRIMARY_COUNTY_RULE",
-                "primary_county_fips is the county with the largest part of the ZCTA's land; in Connecticut the planning region from vintage 2022 on, and the old county before. primary_county_basis names the rule \
+                "primary_county_fips is the county with the largest part of the ZCTA's land; in Connecticut, the planning region from vintage 2022 on and the old county before. primary_county_basis names the rule \
                  used, primary_county_land_share the part.",
             );
         }

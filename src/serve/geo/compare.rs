@@ -1,6 +1,6 @@
-//! Compares two ZCTAs. Whether a difference is significant is the Bureau's rule at 90 % confidence:
-//! the square of the difference is greater than the sum of the squared margins of error. Equal is
-//! not greater, so whole numbers decide and nothing is rounded.
+//! Compares two ZCTAs. A difference is significant by the Bureau's rule at 90 % confidence: the
+//! square of the difference is greater than the sum of the squared margins of error. An equal
+//! square is not significant, and whole numbers decide, so nothing is rounded.
 //!
 //! # Source
 //! U.S. Census Bureau, "Understanding and Using American Community Survey Data", chapter 7;
@@ -40,7 +40,7 @@ pub const ENDPOINT: Endpoint = Endpoint {
     handler: Handler::Memory(compare),
 };
 
-/// Standard errors of a published 90 % margin of error.
+/// Number of standard errors in a published 90 % margin of error.
 const Z_90: f64 = 1.645;
 
 request! {
@@ -49,7 +49,7 @@ request! {
         #[schemars(inner(regex(pattern = "^[0-9]{5}$")), extend("uniqueItems" = true))]
         locations: [String; 2],
         /// Metric keys; all twelve when absent.
-        // Read as their positions.
+        // Read as positions in the list of metrics.
         #[schemars(length(min = 1), extend("type" = "array", "uniqueItems" = true, "items" = {"$field": "geo.zcta_metric/metric"}))]
         metrics: Option<Vec<usize>>,
         /// Final year of the survey period; the newest vintage if null or absent.
@@ -90,7 +90,7 @@ impl CompareRequest {
 #[derive(Serialize, JsonSchema)]
 #[schemars(rename = "Comparison")]
 struct Compared<'a> {
-    /// Survey vintage of all figures compared.
+    /// Survey vintage of all compared figures.
     vintage: &'a Vintage,
     /// The compared areas, in the order of the request.
     locations: Vec<Text<'a, Geography<'a>>>,
@@ -100,7 +100,7 @@ struct Compared<'a> {
     provenance: Vec<Provenance<'a>>,
 }
 
-/// A metric of two areas.
+/// Comparison of one metric between the two areas.
 #[derive(Serialize, JsonSchema)]
 struct ComparedMetric<'a> {
     #[schemars(extend("$field" = "geo.zcta_metric/metric"))]
@@ -111,15 +111,15 @@ struct ComparedMetric<'a> {
     universe: Option<&'a str>,
     /// Figures of the two areas, in the order of the request.
     values: Vec<ComparedValue<'a>>,
-    /// First less second; null when a value is missing or open-ended.
+    /// First value minus the second; null if a value is missing or open-ended.
     difference: Option<Fixed>,
     /// 90 % margin of error of the difference, in the metric's unit; null if it cannot be computed.
     difference_moe: Option<Decimal>,
     /// Difference in standard errors, significant beyond 1.645 in either direction; null if it
     /// cannot be computed.
     z: Option<Decimal>,
-    /// The Bureau's test at 90 % confidence; null when it is not appropriate, and `reason` says
-    /// why.
+    /// Result of the Bureau's test at 90 % confidence; null if the test is not appropriate, with
+    /// the reason in `reason`.
     significant_at_90: Option<bool>,
     /// Margins that the test used: `published`, or `controlled` if one estimate is controlled to
     /// the population estimates and so counts as free of sampling error, by the Bureau's method.
@@ -141,17 +141,17 @@ struct ComparedValue<'a> {
     figures: AreaFigures<'a>,
 }
 
-/// What the Bureau's test says about two estimates. Values are in tenths.
+/// Result of the Bureau's test on two estimates. Values are in tenths.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Comparison {
     pub difference: Option<i64>,
     pub difference_moe: Option<f64>,
     pub z: Option<f64>,
     pub significant_at_90: Option<bool>,
-    /// What the margins of the test are: `published`, or `controlled` where one estimate counts as
-    /// free of sampling error.
+    /// Margins that the test used: `published`, or `controlled` if one estimate counts as free of
+    /// sampling error.
     pub margin_basis: Option<&'static str>,
-    /// Why the test is not appropriate.
+    /// Reason why the test is not appropriate.
     pub reason: Option<&'static str>,
 }
 
@@ -166,7 +166,7 @@ pub struct Side<'a> {
 /// Tests the difference of two estimates.
 ///
 /// # Units
-/// All figures in tenths of the metric's unit, except `z`, which has none.
+/// All figures are in tenths of the metric's unit, except `z`, which has no unit.
 pub fn compare_estimates(a: Side<'_>, b: Side<'_>) -> Comparison {
     let without = |difference, reason| Comparison {
         difference,
@@ -188,8 +188,7 @@ pub fn compare_estimates(a: Side<'_>, b: Side<'_>) -> Comparison {
             },
         );
     };
-    // Published figures have at most 14 digits; a difference beyond the machine's numbers cannot
-    // come from them.
+    // Published figures have at most 14 digits, so their difference never overflows.
     let Some(difference) = value_a.checked_sub(value_b) else {
         return without(None, "value_not_available");
     };
@@ -316,7 +315,7 @@ fn side(estimate: Option<Estimate<'_>>) -> Side<'_> {
     }
 }
 
-/// A number rounded to some decimals.
+/// Rounds a number to some decimals.
 fn rounded(value: f64, decimals: u8) -> Decimal {
     Decimal {
         units: (value * 10f64.powi(i32::from(decimals))).round() as i128,

@@ -1,4 +1,4 @@
-//! Answers `GET counties/{fips}`, in the form of the answer about a ZCTA.
+//! Answers `GET counties/{fips}` in the same form as for a ZCTA.
 
 use crate::geo::area::AreaKind;
 use crate::geo::profile::{Parameters, Profile, write_profile};
@@ -22,11 +22,7 @@ pub const ENDPOINT: Endpoint = Endpoint {
     handler: Handler::Memory(county),
 };
 
-/// Answers `GET counties/{fips}`: the county and its twelve metrics, or those that are chosen.
-///
-/// # Errors
-/// `invalid_parameter`, when the code has the wrong form; `not_found`, when there is no such
-/// county; `coverage_unavailable`, when the vintage or the whole dataset is missing.
+/// Answers `GET counties/{fips}`: the county and its twelve metrics, or the chosen ones.
 pub fn county(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
     write_profile(call, json, AreaKind::County, "fips")
 }

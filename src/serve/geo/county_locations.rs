@@ -1,5 +1,5 @@
-//! Answers `GET counties/{fips}/locations`: the ZCTAs with land in a county, and how much of theirs
-//! it is.
+//! Answers `GET counties/{fips}/locations`: the ZCTAs with land in a county, and the share of their
+//! land that lies there.
 
 use std::collections::BTreeMap;
 
@@ -68,14 +68,14 @@ struct CountyLocations<'a> {
 struct Location<'a> {
     /// A ZCTA with land in the county.
     geography: Text<'a, Geography<'a>>,
-    /// Part of the ZCTA's land that lies in the county, as a fraction from 0 to 1; null where it is
+    /// Part of the ZCTA's land that lies in the county, as a fraction from 0 to 1; null if it is
     /// not published.
     #[schemars(extend("minimum" = 0, "maximum" = 1))]
     land_share: Option<Float>,
-    /// Whether the county has the largest part of the ZCTA's land.
+    /// True if the county contains the largest part of the ZCTA's land.
     is_primary: bool,
-    /// Record of the part in the county; null where only the primary county is published, by the
-    /// record of the geography.
+    /// Record of the part in the county; null if only the primary county is published, which the
+    /// record of the geography names.
     part_record_id: Option<String>,
     /// Figures of the whole ZCTA, not of its part in the county, by metric key.
     metrics: ChosenFigures<'a>,
@@ -85,21 +85,21 @@ struct Location<'a> {
     provenance: Option<RecordReferences<'a>>,
 }
 
-/// What of a ZCTA lies in the county.
+/// The part of a ZCTA that lies in the county.
 struct PartOfZcta<'a> {
     land_share: Option<f64>,
     is_primary: bool,
-    /// The ZIP code of the same digits, of which the part in the county is published.
+    /// The ZIP code with the same digits, if its part in the county is published.
     zip: Option<&'a str>,
-    /// Its row in the table of such parts.
+    /// Its row in the table of these parts.
     part: Option<usize>,
 }
 
 /// Answers `GET counties/{fips}/locations`.
 ///
 /// # Errors
-/// `invalid_parameter`, when the code has the wrong form; `not_found`, when there is no such
-/// county; `coverage_unavailable`, when the vintage or a dataset is missing; `invalid_cursor`.
+/// `invalid_parameter` if the code has the wrong form; `not_found` if the county does not exist;
+/// `coverage_unavailable` if the vintage or a dataset is missing; `invalid_cursor`.
 pub fn locations(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
     let query = Parameters::of(call)?;
     let geo = Geo::of(call.release);
@@ -209,14 +209,14 @@ pub fn locations(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
     Ok(meta)
 }
 
-/// The dataset of the parts of ZIP codes in counties.
+/// Dataset of the parts of ZIP codes in counties.
 const PARTS: &str = "zip.county";
 
-const WITH_PARTS: &str = "is_primary is true where the county has the largest part of the ZCTA's land; in Connecticut the planning region from vintage 2022 on, and the old county before. \
-    Smaller parts are known of ZCTAs whose code is a ZIP code too, by the counties of 2020: in Connecticut none by planning region.";
-const PRIMARY_ONLY: &str = "This release has one county for each ZCTA, the one with the largest part of its land: ZCTAs of which the county has a smaller part are not listed.";
+const WITH_PARTS: &str = "is_primary is true if the county has the largest part of the ZCTA's land; in Connecticut, the planning region from vintage 2022 on and the old county before. \
+    Smaller parts are known for ZCTAs whose code is also a ZIP code, by the counties of 2020: in Connecticut, none by planning region.";
+const PRIMARY_ONLY: &str = "This release has one county for each ZCTA, the one with the largest part of its land: ZCTAs with a smaller part in the county are not listed.";
 
-/// The ZCTAs with land in a county, by their rows, as far as that is published.
+/// Returns the ZCTAs with land in a county, by row, as far as this is published.
 fn in_county<'a>(
     places: &PlaceTable,
     zips: Option<&'a Zips>,
@@ -243,7 +243,7 @@ fn in_county<'a>(
         return found;
     };
     for (part, zip) in counties.in_county(county_fips) {
-        // A ZIP code without an area of its own has the parts of the area that it lies in.
+        // A ZIP code without its own area has the parts of the area in which it lies.
         let is_area = zips
             .find(zip)
             .is_some_and(|row| zips.zctas.get(row) == Some(zip));

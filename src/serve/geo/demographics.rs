@@ -1,5 +1,5 @@
-//! Answers `GET locations/{zcta}/demographics`: chosen metrics of a ZCTA, with those of every
-//! published vintage where that is asked for.
+//! Answers `GET locations/{zcta}/demographics`: chosen metrics of a ZCTA, on request with the
+//! figures of every published vintage.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -24,7 +24,7 @@ use pubdata_store::Scope;
 query! {
     pub struct Parameters<'a> {
         metric: Vec<&'a str> = METRIC_OF_AREA,
-        /// `true`: each metric also carries its figures of every published vintage.
+        /// `true`: each metric also has its figures of every published vintage.
         history: Option<bool> = Kind::Flag,
         vintage: Option<i64> = VINTAGE,
         ..RELEASE, ..AS_OF,
@@ -46,7 +46,7 @@ pub const ENDPOINT: Endpoint = Endpoint {
 
 #[derive(Serialize, JsonSchema)]
 struct Demographics<'a> {
-    /// The area of the figures.
+    /// Area of the figures.
     geography: Text<'a, Geography<'a>>,
     /// Record of the geography; null if the release has no record of the area.
     geography_provenance: Option<Provenance<'a>>,
@@ -54,16 +54,11 @@ struct Demographics<'a> {
     vintage: &'a Vintage,
     /// Figures of the area by metric key: all, or those that `metric` names.
     demographics: Metrics<'a>,
-    /// Provenance of the first figure, with the worst verdict of all; each figure carries its own.
+    /// Provenance of the first figure, with the worst verdict of all; each figure has its own.
     provenance: Provenance<'a>,
 }
 
-/// Answers `GET locations/{zcta}/demographics`: chosen metrics, on request with their figures of
-/// every published vintage.
-///
-/// # Errors
-/// `invalid_parameter`, when the code has the wrong form; `not_found`, when there is no such ZCTA;
-/// `coverage_unavailable`, when the vintage or the whole dataset is missing.
+/// Answers `GET locations/{zcta}/demographics`.
 pub fn demographics(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
     let Parameters {
         metric,
@@ -110,7 +105,7 @@ pub fn demographics(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
     Ok(meta)
 }
 
-/// A metric's figures in one vintage.
+/// Returns a metric's figures in one vintage.
 fn past<'a>(table: &'a MetricTable, code: &'a str, key: &str, metric: usize) -> PastFigures<'a> {
     let area = Area {
         kind: AreaKind::Zcta,

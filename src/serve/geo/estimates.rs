@@ -1,5 +1,5 @@
-//! The metrics of one vintage in memory: twelve cells for each area, found by the area's code. What
-//! cells have in common (unit, universe, variables, file) is kept once.
+//! Holds the metrics of one vintage in memory: twelve cells for each area, found by the area's
+//! code. Facts that cells share (unit, universe, variables, file) are stored once.
 
 use serde::{Deserialize, Serialize};
 
@@ -17,43 +17,42 @@ use crate::release::text_column::TextColumn;
 #[derive(Debug)]
 pub struct MetricTable {
     pub vintage_year: i32,
-    /// The same as text, for record ids.
+    /// `vintage_year` as text, for record ids.
     pub vintage_text: String,
     pub vintage: Vintage,
     estimates: Estimates,
-    /// By number of [`Shared`].
+    /// Indexed by the number of a [`Shared`].
     texts: Vec<MetricText>,
-    /// By number of [`Descriptor`].
+    /// Indexed by the number of a [`Descriptor`].
     origins: Vec<Origin>,
-    /// By metric: whether the Bureau's margins were not fetched.
+    /// For each metric, whether the Bureau's margins were not fetched.
     lacks_margins: Vec<bool>,
     metric_count: usize,
 }
 
-/// What is read of a part, whichever release it is in. Values are in tenths.
+/// Data read from a part, independent of the release that contains it. Values are in tenths.
 #[derive(Debug, Default)]
 pub(super) struct Estimates {
-    /// None of a part without rows.
+    /// `None` for a part without rows.
     pub vintage_year: Small<Option<i32>>,
     pub codes: AreaCodes,
-    /// Empty where an area has none.
+    /// Empty if an area has no name.
     pub names: TextColumn,
-    /// One row of cells per area, in the order of the metric keys; of open-ended medians the
-    /// bounds.
+    /// One row of cells per area, in the order of the metric keys; bounds for open-ended medians.
     pub values: Column<i64>,
-    /// The published margins; of what was computed from counts the approximate ones.
+    /// Published margins; approximate ones for figures computed from counts.
     pub moes: Column<i64>,
-    /// Numbers of [`Shared`]; [`ABSENT`](crate::release::dictionary::ABSENT) where an area has no
+    /// Numbers of [`Shared`]; [`ABSENT`](crate::release::dictionary::ABSENT) if an area has no
     /// estimate.
     pub shared_of: Column<u16>,
     pub validation_statuses: Column<u16>,
     pub shared: Small<Vec<Shared>>,
-    /// What each metric's cells usually are, for areas that have none.
+    /// Descriptor of most cells of each metric, for areas without an estimate.
     pub usual: Small<Vec<Option<u16>>>,
     pub descriptors: Small<Vec<Descriptor>>,
-    /// What the first row of each descriptor comes from.
+    /// Source of the first row of each descriptor.
     pub sources: Small<Vec<Option<FirstSource>>>,
-    /// Bound types, qualifiers, reasons, statuses and warning lists; 0 is none.
+    /// Bound types, qualifiers, reasons, statuses and warning lists; 0 stands for none.
     pub words: Dictionary,
 }
 
@@ -74,12 +73,12 @@ stored!(Estimates {
 
 pub(super) const NONE: i64 = i64::MIN;
 
-/// What many cells of a metric share beside their figures, by number.
+/// Facts besides the figures that many cells of a metric share, by number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub(super) struct Shared {
     pub metric: u16,
     pub descriptor: u16,
-    /// 0 of what is not open-ended.
+    /// 0 for figures that are not open-ended.
     pub bound_type: u16,
     pub qualifier: u16,
     pub null_reason: u16,
@@ -87,7 +86,7 @@ pub(super) struct Shared {
     pub warnings: u16,
 }
 
-/// What many cells share of where they come from.
+/// Facts about the source that many cells share.
 #[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Descriptor {
     pub unit: String,
@@ -119,7 +118,7 @@ pub struct Estimate<'a> {
 }
 
 impl Estimates {
-    /// What cells of a metric say; the figure is a bound of those that have one.
+    /// Builds the figures of a cell; the figure is a bound if the cell has a bound type.
     fn figures<N>(&self, shared: &Shared, figure: Option<N>, margin: Option<N>) -> Figures<'_, N> {
         let bound_type = self.words.text(shared.bound_type);
         let (value, bound) = if bound_type.is_some() {
@@ -147,7 +146,7 @@ impl Estimates {
 }
 
 impl MetricTable {
-    /// Takes what was read of a part; `metric_keys` give the order of the cells.
+    /// Builds the table from a part; `metric_keys` give the order of the cells.
     pub(super) fn of(estimates: Estimates, metric_keys: &[String], origins: &PartOrigins) -> Self {
         let origins: Vec<Origin> = estimates
             .sources
@@ -194,27 +193,25 @@ impl MetricTable {
         }
     }
 
-    /// Number of areas.
     pub fn areas(&self) -> usize {
         self.estimates.codes.len()
     }
 
-    /// The code of an area.
+    /// Returns the code of an area.
     pub fn code(&self, area: usize) -> String {
         self.estimates.codes.at(area)
     }
 
-    /// Finds an area.
     pub fn find(&self, code: &str) -> Option<usize> {
         self.estimates.codes.find(code)
     }
 
-    /// The area's name in the survey.
+    /// Returns the area's name in the survey.
     pub fn area_name(&self, area: usize) -> Option<&str> {
         Some(self.estimates.names.get(area)).filter(|name| !name.is_empty())
     }
 
-    /// The estimate of an area; none when its record was set aside.
+    /// Returns the estimate of an area; `None` if its record was quarantined.
     pub fn estimate(&self, area: usize, metric: usize) -> Option<Estimate<'_>> {
         let (cell, all) = (area * self.metric_count + metric, &self.estimates);
         let shared = all.shared.get(usize::from(all.shared_of[cell]))?;
@@ -229,8 +226,8 @@ impl MetricTable {
         })
     }
 
-    /// Writes the members of the metric's object of an area, with the pieces of its record's id;
-    /// whether there is an estimate.
+    /// Writes the members of an area's metric object, with the pieces of its record id. Returns
+    /// false if the area has no estimate.
     pub fn write(&self, json: &mut Json, area: usize, metric: usize, record_id: &[&str]) -> bool {
         let (cell, all) = (area * self.metric_count + metric, &self.estimates);
         let Some(text) = self.texts.get(usize::from(all.shared_of[cell])) else {
@@ -245,7 +242,7 @@ impl MetricTable {
         true
     }
 
-    /// Writes the provenance of the metric of an area; whether there is an estimate.
+    /// Writes the provenance of an area's metric. Returns false if the area has no estimate.
     pub fn write_provenance(
         &self,
         json: &mut Json,
@@ -265,18 +262,18 @@ impl MetricTable {
         true
     }
 
-    /// Whether the Bureau publishes margins of the metric that were not fetched.
+    /// Returns true if the Bureau publishes margins of the metric that were not fetched.
     pub fn lacks_margins(&self, metric: usize) -> bool {
         self.lacks_margins[metric]
     }
 
-    /// What the metric's cells usually are.
+    /// Returns the descriptor of most cells of the metric.
     pub fn usual(&self, metric: usize) -> Option<&Descriptor> {
         self.estimates.usual[metric].map(|number| &self.estimates.descriptors[usize::from(number)])
     }
 }
 
-/// What is said of validation where all or not all records have passed without a warning.
+/// Returns the validation status of a set of records.
 pub fn verdict(are_passed: bool) -> &'static str {
     if are_passed {
         "passed"

@@ -1,4 +1,4 @@
-//! Reads the metrics of one vintage into memory, a piece of a part at a time.
+//! Reads the metrics of one vintage into memory, one piece of a part at a time.
 
 use std::collections::HashMap;
 
@@ -38,14 +38,14 @@ key_columns! {
     }
 }
 
-/// What releases of before do not have.
+/// A column that older releases lack.
 const ADDED: &str = "moe_approximate?";
 
 /// Reads one part. `area_column` holds the codes; `metric_keys` give the order of the cells.
 ///
 /// # Errors
-/// `Store`, when the part lacks a column or is out of order; `Contract`, when it holds a metric
-/// that the contract does not.
+/// `Store` if the part lacks a column or is not sorted; `Contract` if it contains a metric that the
+/// contract does not.
 pub fn read(
     area_column: &str,
     metric_keys: &[String],
@@ -68,7 +68,6 @@ pub fn read(
     Ok(estimates)
 }
 
-/// One estimate.
 #[derive(Clone, Copy)]
 struct Cell {
     value: i64,
@@ -84,16 +83,16 @@ const EMPTY: Cell = Cell {
     validation_status: 0,
 };
 
-/// What was read of a part so far.
+/// State of a part that is being read.
 struct Builder<'a> {
     metric_keys: &'a [String],
     positions: HashMap<&'a str, usize>,
     rows: usize,
-    /// But for what follows here.
+    /// Everything except the fields below.
     estimates: Estimates,
     cells: Vec<Cell>,
     shared: Numbers,
-    /// The first row of each descriptor.
+    /// First row of each descriptor.
     first_rows: Vec<usize>,
 }
 
@@ -129,7 +128,7 @@ impl<'a> Builder<'a> {
             .any(|figures| figures.scale() != 1)
         {
             return Err(Error::store(format!(
-                "{place}: estimates are expected in tenths"
+                "{place}: expected estimates in tenths"
             )));
         }
         let Self {
@@ -151,7 +150,7 @@ impl<'a> Builder<'a> {
                 .push(areas.at(row))
                 .context(|| place.to_owned())?
             {
-                // `ZCTA5` is the Bureau's name of the kind, in every name of the survey.
+                // `ZCTA5` is the Bureau's name of the kind, part of every name in the survey.
                 estimates.names.push(
                     &columns
                         .area_name
@@ -250,7 +249,7 @@ fn column<T: ArrowNativeType>(cells: &[Cell], of: impl Fn(&Cell) -> T) -> Column
     cells.iter().map(of).collect::<Vec<_>>().into()
 }
 
-/// Numbers for what cells share, each different one once.
+/// Numbers the distinct [`Shared`] values.
 #[derive(Default)]
 struct Numbers {
     all: Vec<Shared>,
@@ -270,7 +269,7 @@ impl Numbers {
 }
 
 impl EstimateColumns {
-    /// Whether an estimate is described so.
+    /// Returns true if an estimate has this descriptor.
     fn is_like(&self, row: usize, descriptor: &Descriptor) -> bool {
         self.table_id.at(row) == descriptor.table_id
             && self.moe_variable.get(row) == descriptor.moe_variable.as_deref()
@@ -307,9 +306,9 @@ mod tests {
     use crate::geo::estimates::Estimates;
     use crate::release::table::Table;
 
-    /// More than two pieces, which end within an area.
+    /// More than two pieces; pieces end within an area.
     const ROWS: usize = 40_000;
-    /// The first row of its descriptor, in the second piece.
+    /// First row of its descriptor, in the second piece.
     const LATE: usize = 20_000;
     const KEYS: [&str; 7] = ["a", "b", "c", "d", "e", "f", "g"];
 
@@ -444,7 +443,8 @@ mod tests {
         writer.into_inner().unwrap().into()
     }
 
-    /// All that was read, and the first row of each descriptor.
+    /// Reads the part; returns all data, the first row of each descriptor, and the number of
+    /// pieces.
     fn read(in_pieces: bool) -> (String, Vec<usize>, usize) {
         let keys = KEYS.map(str::to_owned);
         let columns = [EstimateColumns::COLUMNS, &["zcta", ADDED]].concat();
@@ -493,7 +493,7 @@ mod tests {
     #[test]
     fn a_part_in_pieces_is_what_it_is_as_a_whole() {
         let (whole, first_rows, one) = read(false);
-        // By metric and unit; of a metric every second row is in persons.
+        // One descriptor for each metric and unit: every second row of a metric is in persons.
         assert_eq!(
             (
                 first_rows.len(),

@@ -1,4 +1,4 @@
-//! Figures of areas as answers show them.
+//! Shows figures of areas in answers.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -6,7 +6,7 @@ use serde::Serialize;
 use crate::answer::{Fixed, Text};
 use crate::release::provenance::Provenance;
 
-/// A five-year survey, which is named by its last year.
+/// A five-year survey, named by its last year.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct Vintage {
     /// Name of the survey: `ACS 5-year estimates`.
@@ -48,7 +48,7 @@ pub struct Figures<'a, N> {
 }
 
 impl<'a, N> Figures<'a, N> {
-    /// Of an area that has no estimate.
+    /// Figures of an area without an estimate.
     pub fn none(reason: &'a str) -> Self {
         Self {
             value: None,
@@ -62,7 +62,7 @@ impl<'a, N> Figures<'a, N> {
         }
     }
 
-    /// With each figure in another form.
+    /// Converts each figure.
     pub fn map<M>(self, form: impl Fn(N) -> M) -> Figures<'a, M> {
         let Self {
             value,

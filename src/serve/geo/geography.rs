@@ -1,12 +1,12 @@
-//! The geography objects of areas, for ZCTAs as JSON text that is made once when a release is
-//! loaded: each stands in many answers, and is made of cells of a dozen columns.
+//! Builds the geography objects of areas. For ZCTAs, the JSON text is written once when a release
+//! is loaded, because each object appears in many answers and reads a dozen columns.
 
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::answer::{Decimal, Float, Text};
 
-/// An area, with where it lies.
+/// An area and its location.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct Geography<'a> {
     /// Kind of area: `zcta` (ZIP Code Tabulation Area) or `county`.
@@ -61,15 +61,15 @@ pub struct InternalPoint {
 /// The objects of all areas of a table, by row.
 #[derive(Debug)]
 pub struct GeographyTexts {
-    /// Where each begins, and where the last one ends.
+    /// Start of each text, and the end of the last.
     borders: Vec<usize>,
     text: String,
-    /// The vintage whose counties they name.
+    /// Vintage of the counties in the objects.
     pub vintage_year: i32,
 }
 
 impl GeographyTexts {
-    /// Of so many rows.
+    /// Writes the objects of `rows` rows.
     pub fn new<'a>(
         rows: usize,
         vintage_year: i32,

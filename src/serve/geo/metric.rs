@@ -1,4 +1,4 @@
-//! The metrics of an area in answers, and the provenance of a set of them.
+//! Shows the metrics of an area in answers, and the provenance of a set of them.
 
 use std::borrow::Cow;
 
@@ -17,29 +17,29 @@ use crate::json::Json;
 use crate::release::loaded::Release;
 use crate::release::provenance::{Provenance, schema_version};
 
-/// Reason of a metric whose area is not in the survey.
+/// Reason for a metric whose area is not in the survey.
 pub const NOT_IN_SURVEY: &str = "not_in_survey";
-/// Reason of a metric whose record was set aside by validation.
+/// Reason for a metric whose record was quarantined by validation.
 pub const QUARANTINED: &str = "quarantined";
 
 const METRIC_KEYS: Kind = Kind::OneOf("geo.zcta_metric", "metric");
 
-/// The parameter that chooses metrics of an area.
+/// Parameter that chooses metrics of an area.
 pub const METRIC_OF_AREA: Parameter =
     METRIC_KEYS.described("Comma list of metric keys; all twelve when absent.");
-/// The parameter that chooses metrics of the areas in a list.
+/// Parameter that chooses metrics of the areas in a list.
 pub const METRIC_OF_LIST: Parameter = METRIC_KEYS.described(
     "Comma list of metrics whose values and margins of error each area has; none when absent.",
 );
 
-/// The metrics that a request names, in its order and as positions in the release's order.
+/// Returns the requested metrics in request order, as positions in the release's order.
 pub fn asked_metrics(geo: &Geo<'_>, keys: &[&str]) -> Vec<usize> {
     keys.iter()
         .filter_map(|key| geo.metric_keys.iter().position(|known| known == key))
         .collect()
 }
 
-/// The metrics of an answer about one area: those that the request names, else all.
+/// Returns the metrics of an answer about one area: the requested ones, or all.
 pub fn metrics_of_area(geo: &Geo<'_>, keys: &[&str]) -> Vec<usize> {
     if keys.is_empty() {
         (0..geo.metric_keys.len()).collect()
@@ -48,8 +48,8 @@ pub fn metrics_of_area(geo: &Geo<'_>, keys: &[&str]) -> Vec<usize> {
     }
 }
 
-/// The metrics in the order of a page: how many, how old, how they live, what they have; with their
-/// units, for vintages in which no area has the metric, and what they are.
+/// The metrics in the order of a page: size, age, living conditions, wealth. Each has its unit, for
+/// vintages in which no area has the metric, and its description.
 #[rustfmt::skip]
 pub const METRICS: [(&str, &str, &str); 12] = [
     ("population", "persons", "Number of people in the area."),
@@ -66,7 +66,7 @@ pub const METRICS: [(&str, &str, &str); 12] = [
     ("bachelors_attainment", "percent", "Part of the people aged 25 and over with a bachelor's degree or more, in percent (0 to 100)."),
 ];
 
-/// Unit and universe of a metric, whether or not the area has it.
+/// Returns unit and universe of a metric, even if the area lacks it.
 pub fn unit_and_universe<'a>(
     table: &'a MetricTable,
     key: &str,
@@ -88,7 +88,7 @@ pub fn unit_and_universe<'a>(
 #[derive(Serialize, JsonSchema)]
 pub struct Metrics<'a>(Text<'static, Members<&'a str, Metric<'a>>>);
 
-/// Figures of the metrics that a request names, by their keys.
+/// Figures of the requested metrics, by key.
 #[derive(Serialize)]
 pub struct ChosenFigures<'a>(Members<&'a str, AreaFigures<'a>>);
 
@@ -97,7 +97,7 @@ impl JsonSchema for ChosenFigures<'_> {
         "ChosenFigures".into()
     }
 
-    /// With each metric by its name: a table of areas has columns for those that are named.
+    /// Lists each metric by name: a table of areas has columns for the named metrics.
     fn json_schema(generator: &mut SchemaGenerator) -> Schema {
         let figures = generator.subschema_for::<AreaFigures<'_>>();
         let member = |(key, _, description): (&str, &str, &str)| {
@@ -110,8 +110,8 @@ impl JsonSchema for ChosenFigures<'_> {
     }
 }
 
-/// An estimate in a few words: value and margin as the publisher prints them, the phrase of an
-/// open-ended median, or why there is none.
+/// Formats an estimate briefly: value and margin as the publisher prints them, the phrase for an
+/// open-ended median, or the reason why it is missing.
 pub fn told(estimate: &Estimate<'_>) -> String {
     let unit = estimate.descriptor.unit.as_str();
     let figure = |tenths: i64| Text::of(&printed(tenths, unit)).as_str().to_owned();
@@ -129,12 +129,11 @@ pub fn told(estimate: &Estimate<'_>) -> String {
 }
 
 impl<'a> Area<'a> {
-    /// The area's estimate of a metric.
     pub fn estimate(&self, metric: usize) -> Option<Estimate<'a>> {
         self.area.and_then(|area| self.table.estimate(area, metric))
     }
 
-    /// The figures of a metric and the id of their record.
+    /// Returns the figures of a metric and the id of their record.
     pub fn figures(&self, key: &str, metric: usize) -> AreaFigures<'a> {
         let (unit, _) = unit_and_universe(self.table, key, metric);
         let (figures, record_id) = match self.estimate(metric) {
@@ -147,7 +146,7 @@ impl<'a> Area<'a> {
         }
     }
 
-    /// The figures of some metrics by their keys.
+    /// Returns the figures of some metrics by key.
     pub fn chosen(&self, geo: &Geo<'a>, metrics: &[usize]) -> ChosenFigures<'a> {
         let keys = geo.metric_keys;
         ChosenFigures(Members(
@@ -158,7 +157,7 @@ impl<'a> Area<'a> {
         ))
     }
 
-    /// Why an area has no estimate record.
+    /// Returns the reason why an area has no estimate record.
     fn missing_reason(&self) -> &'static str {
         if self.area.is_some() {
             QUARANTINED
@@ -167,9 +166,9 @@ impl<'a> Area<'a> {
         }
     }
 
-    /// Metric objects by their keys, each with its provenance and what `write` adds. They are
-    /// written from text that was made when the release was loaded: figures aside, it is the same
-    /// for thousands of areas.
+    /// Writes metric objects by key, each with its provenance and the members that `write` adds.
+    /// Copies text that was built when the release was loaded: except for the figures, it is the
+    /// same for thousands of areas.
     pub fn metrics(
         &self,
         release: &'a Release,
@@ -223,7 +222,7 @@ impl<'a> Area<'a> {
         });
     }
 
-    /// The record id of one of the area's metrics.
+    /// Returns the record id of one of the area's metrics.
     pub fn record_id(&self, key: &str) -> String {
         self.record_id_pieces(key).concat()
     }
@@ -240,7 +239,7 @@ impl<'a> Area<'a> {
         ]
     }
 
-    /// The provenance of the area's geography; none where the release has no record of it.
+    /// Returns the provenance of the area's geography; `None` if the release has no record of it.
     pub fn geography_provenance(&self) -> Option<Provenance<'a>> {
         let (places, row) = self.place?;
         Some(places.origin.as_ref()?.provenance(
@@ -249,8 +248,8 @@ impl<'a> Area<'a> {
         ))
     }
 
-    /// The provenance of an answer: the file and record of its first metric, the worst verdict of
-    /// all; for an area outside the survey those of its geography.
+    /// Returns the provenance of an answer: file and record of its first metric, with the worst
+    /// verdict of all. For an area outside the survey, it is that of its geography.
     pub fn provenance(&self, release: &'a Release, metrics: &[usize]) -> Provenance<'a> {
         let mut estimates = metrics
             .iter()

@@ -1,5 +1,5 @@
-//! Answers `GET metrics/{metric}`: one metric of all areas of a kind, in the order of its values or
-//! of the areas' codes.
+//! Answers `GET metrics/{metric}`: one metric of all areas of a kind, ordered by value or by area
+//! code.
 
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
@@ -44,17 +44,17 @@ query! {
     pub struct Parameters<'a> {
         /// Kind of area.
         geography_type: &'a str = Kind::Word(&["zcta", "county"]).or("zcta"),
-        /// Only these areas, by a comma list of at most 100 codes of the kind in `geography_type`;
-        /// ranks are then those among them. Areas that the survey does not cover come last.
+        /// Only these areas, as a comma list of at most 100 codes of the kind in `geography_type`;
+        /// ranks are then among them. Areas that the survey does not cover come last.
         areas: Vec<&'a str> = Kind::Form(TextForm { pattern: "^[0-9]{5}$", description: "the code of an area, five digits" }).items(1, 100),
-        /// Only areas of this state, by postal code or name; ranks are then those among them.
-        /// Another text is refused.
+        /// Only areas of this state, by postal code or name; ranks are then among them. Other
+        /// values are rejected.
         state: Option<&'a str> = Kind::State,
         vintage: Option<i64> = VINTAGE,
         /// `value_desc`: highest value first; `value_asc`: lowest first; `id`: by code, with the
         /// ranks of `value_desc`. An open-ended median is ranked by its bound, above an equal value
-        /// if `at_least` and below it if `at_most`. By value, areas without value and bound come
-        /// last.
+        /// if `at_least` and below it if `at_most`. With a sort by value, areas without value and
+        /// bound come last.
         sort: &'a str = Kind::Word(&[DESCENDING, ASCENDING, "id"]).or(DESCENDING),
         include: Option<&'a str> = INCLUDE, limit: usize = LIMIT, cursor: Option<&'a str> = CURSOR,
         ..format("areas"), ..RELEASE, ..AS_OF,
@@ -74,7 +74,7 @@ struct MetricAreas<'a> {
     geography_type: &'static str,
     /// Survey vintage of the figures.
     vintage: &'a Vintage,
-    /// Areas with their figures, in the order that the request asks for.
+    /// Areas with their figures, in the requested order.
     areas: Vec<RankedArea<'a>>,
     /// Sources of the rows; with `include=provenance`.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -86,8 +86,8 @@ struct MetricAreas<'a> {
 #[schemars(rename = "MetricAreasArea")]
 struct RankedArea<'a> {
     /// Equal values share a rank. An open-ended median is ranked by its bound, above an equal value
-    /// if `at_least` and below it if `at_most`; those with one bound share a rank. Null for an area
-    /// with neither value nor bound, which comes last when areas are sorted by value.
+    /// if `at_least` and below it if `at_most`; medians with equal bounds share a rank. Null for an
+    /// area with neither value nor bound, which comes last if areas are sorted by value.
     #[schemars(extend("minimum" = 1))]
     rank: Option<i64>,
     /// Five digits: the ZCTA code, or the FIPS code of the county.
@@ -110,18 +110,14 @@ struct RankedArea<'a> {
 const DESCENDING: &str = "value_desc";
 const ASCENDING: &str = "value_asc";
 
-/// An area of the table and its rank; none without value and bound.
+/// An area of the table and its rank; `None` without value and bound.
 type Ranked = (usize, Option<usize>);
 
-/// What areas are ranked by: a value or a bound, then whether it is an upper bound (-1), a value
-/// (0) or a lower bound (1).
+/// Sort key of areas: a value or a bound, then -1 for an upper bound, 0 for a value, 1 for a lower
+/// bound.
 type RankKey = (i64, i8);
 
 /// Answers `GET metrics/{metric}`.
-///
-/// # Errors
-/// `invalid_parameter`, when metric or state are none; `not_found`, when one of `areas` is none;
-/// `coverage_unavailable`, when the vintage or the whole dataset is missing; `invalid_cursor`.
 pub fn areas(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
     let query = Parameters::of(call)?;
     let (geo, key) = (Geo::of(call.release), call.path_value("metric"));
@@ -137,7 +133,10 @@ pub fn areas(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
             Problem::of_field(
                 Code::InvalidParameter,
                 "metric",
-                format!("`{shown}` is no metric; {}", nearest::hint(&shown, &known)),
+                format!(
+                    "`{shown}` is not a metric; {}",
+                    nearest::hint(&shown, &known)
+                ),
             )
         })?;
     let kind = if query.geography_type == "county" {
@@ -173,7 +172,7 @@ pub fn areas(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
             sort,
         ),
     };
-    // Areas that the survey does not cover are numbered behind those of the table.
+    // Areas that the survey does not cover are numbered after those of the table.
     let outside: Vec<Area<'_>> = named
         .into_iter()
         .flatten()
@@ -238,27 +237,24 @@ pub fn areas(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
             "POST /v1/geo-demographics/locations/compare tests whether a difference is significant"
         }
         AreaKind::County => {
-            "A difference is significant at 90 % where it is larger than the square root of the sum of the squares of the two `moe`"
+            "A difference is significant at 90 % if it is larger than the square root of the sum of the squares of the two `moe`"
         }
     };
     let message = format!(
-        "Ranks are those of the estimates alone: two areas whose margins of error overlap may be the other way round. {test}."
+        "Ranks use the estimates alone: two areas whose margins of error overlap may be in the opposite order. {test}."
     );
     meta.notice("RANKS_IGNORE_MARGINS", message);
     if has_bounds {
         meta.notice(
             "OPEN_ENDED_RANKS",
-            "Open-ended medians are ranked by `bound`, above an equal value if `at_least` and below it if `at_most`. Areas with one bound share a rank, though their medians differ.",
+            "Open-ended medians are ranked by `bound`, above an equal value if `at_least` and below it if `at_most`. Areas with equal bounds share a rank, although their medians may differ.",
         );
     }
     add_not_fetched_notice(&mut meta, table, &[metric]);
     Ok(meta)
 }
 
-/// The areas of a list of codes, by code and each once.
-///
-/// # Errors
-/// As [`Area::find`].
+/// Returns the areas of a list of codes, sorted by code and without duplicates.
 fn named<'a>(
     geo: &Geo<'a>,
     kind: AreaKind,
@@ -295,7 +291,7 @@ fn area_of<'a>(
     }
 }
 
-/// Postal code of the state that an area is in: of a ZCTA that of its primary county.
+/// Postal code of the state of an area; for a ZCTA, the state of its primary county.
 fn state_code(area: Area<'_>) -> Option<&str> {
     let of_place = area.place.and_then(|(places, row)| places.states.get(row));
     of_place.or_else(|| {
@@ -325,8 +321,8 @@ fn rank_key(estimate: &Estimate<'_>) -> Option<RankKey> {
         .or_else(|| figures.bound.map(of_bound))
 }
 
-/// Areas in the order that is asked for, those without value and bound last, and whether any has a
-/// bound. Equal keys have one rank, and as many ranks behind it are left out.
+/// Returns areas in the requested order, those without value and bound last, and whether any has a
+/// bound. Equal keys share a rank, and as many following ranks are skipped.
 fn ranked(
     table: &MetricTable,
     metric: usize,

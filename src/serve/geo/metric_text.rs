@@ -1,17 +1,17 @@
-//! The text of a metric's object around its figures. Thousands of areas share it, so that it is
-//! made once when a release is loaded: an answer about an area is mostly metrics, and copying their
-//! text takes a small part of the time that writing it member by member does.
+//! Builds the text of a metric's object around its figures. Thousands of areas share it, so it is
+//! built once when a release is loaded. An answer about an area consists mostly of metrics, and
+//! copying their text takes a small part of the time of writing each member.
 
 use crate::answer::{Fixed, Text};
 use crate::geo::figures::Metric;
 use crate::json::{Json, Trim};
 
-/// What stands for a metric's figure, margin of error and record id while the text of its object is
-/// made: a JSON text of what no record has.
+/// Placeholder for a metric's figure, margin of error and record id in the template: a JSON text
+/// that no record contains.
 pub const GAP: &str = r#""\u0000""#;
 
-/// The members of a metric's object as JSON text, with gaps for the value or bound, the margin of
-/// error and the record id, and those of its provenance that say where the records come from.
+/// The members of a metric's object as JSON text. It has gaps for the value or bound, the margin of
+/// error and the record id. A separate text holds the provenance members that name the source.
 #[derive(Debug)]
 pub struct MetricText {
     before_figure: Box<str>,
@@ -23,7 +23,7 @@ pub struct MetricText {
 }
 
 impl MetricText {
-    /// Of a metric with its three gaps and its provenance.
+    /// Splits the text of a metric at its three gaps and its provenance.
     pub fn of(metric: &Metric<'_>) -> Self {
         let members = Text::<Metric<'_>>::written(|json| json.members(metric));
         let (own, provenance) = members
@@ -48,8 +48,8 @@ impl MetricText {
         }
     }
 
-    /// Writes the members but for the provenance, with figures in tenths, null in place of none,
-    /// and the pieces of the record id.
+    /// Writes the members except the provenance: figures in tenths, null for `None`, and the pieces
+    /// of the record id.
     pub fn write(
         &self,
         json: &mut Json,
@@ -66,7 +66,6 @@ impl MetricText {
         json.raw(&self.after_id);
     }
 
-    /// Writes the provenance.
     pub fn write_provenance(&self, json: &mut Json, validation_status: &str, record_id: &[&str]) {
         json.key("provenance").object(|json| {
             json.raw(&self.origin);
@@ -76,8 +75,8 @@ impl MetricText {
     }
 }
 
-/// As the publisher prints a unit: one decimal for years and percentages, none for counts and
-/// dollars.
+/// Returns how the publisher prints a unit: one decimal for years and percentages, none for counts
+/// and dollars.
 fn trim_of(unit: &str) -> Trim {
     if matches!(unit, "percent" | "years") {
         Trim::Keep
@@ -86,7 +85,7 @@ fn trim_of(unit: &str) -> Trim {
     }
 }
 
-/// A number of tenths as the publisher prints the unit.
+/// Formats a number of tenths as the publisher prints the unit.
 pub fn printed(tenths: i64, unit: &str) -> Fixed {
     match trim_of(unit) {
         Trim::Zeros if tenths % 10 == 0 => Fixed {

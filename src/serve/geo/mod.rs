@@ -33,7 +33,7 @@ use pubdata_core::contract::Contracts;
 use pubdata_core::error::Result;
 use tables::{Geo, GeoTables};
 
-/// What the route table takes.
+/// Endpoints and tables of the family.
 pub static FAMILY: Family = Family {
     tag: Tag {
         name: "Areas",
@@ -73,7 +73,7 @@ pub static FAMILY: Family = Family {
             name: "metric",
             pattern: "^[a-z_]+$",
             example: "geo.zcta_metric/metric",
-            description: "Key of a metric; another word is refused.",
+            description: "Key of a metric; other values are rejected.",
         },
     ],
 };

@@ -1,4 +1,4 @@
-//! Notices of answers about areas.
+//! Adds notices to answers about areas.
 
 use crate::geo::estimates::MetricTable;
 use crate::http::meta::Meta;
@@ -11,8 +11,8 @@ pub fn add_zcta_notice(meta: &mut Meta) {
     );
 }
 
-/// Adds the notice of margins that the Bureau publishes and the release does not have, where one of
-/// the metrics lacks them.
+/// Adds a notice if a metric lacks margins that the Bureau publishes but the release does not
+/// contain.
 pub fn add_not_fetched_notice(meta: &mut Meta, table: &MetricTable, metrics: &[usize]) {
     if metrics.iter().any(|&metric| table.lacks_margins(metric)) {
         meta.notice(
@@ -23,7 +23,7 @@ pub fn add_not_fetched_notice(meta: &mut Meta, table: &MetricTable, metrics: &[u
     }
 }
 
-/// Adds the notice of an area that the survey does not cover.
+/// Adds the notice on an area that the survey does not cover.
 pub fn add_not_in_survey_notice(meta: &mut Meta, code: &str, vintage_year: i32) {
     meta.notice(
         "NOT_IN_SURVEY",

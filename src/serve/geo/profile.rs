@@ -50,15 +50,11 @@ pub struct Profile<'a> {
     vintage: &'a Vintage,
     /// Figures of the area by metric key: all, or those that `metric` names.
     summary: Metrics<'a>,
-    /// Provenance of the first figure, with the worst verdict of all; each figure carries its own.
+    /// Provenance of the first figure, with the worst verdict of all; each figure has its own.
     provenance: Provenance<'a>,
 }
 
-/// Answers `GET locations/{zcta}`: the area and its twelve metrics, or those that are chosen.
-///
-/// # Errors
-/// `invalid_parameter`, when the code has the wrong form; `not_found`, when there is no such ZCTA;
-/// `coverage_unavailable`, when the vintage or the whole dataset is missing.
+/// Answers `GET locations/{zcta}`: the area and its twelve metrics, or the chosen ones.
 pub fn profile(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
     write_profile(call, json, AreaKind::Zcta, "zcta")
 }
@@ -66,8 +62,8 @@ pub fn profile(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
 /// Writes geography, vintage, summary and provenance of one area.
 ///
 /// # Errors
-/// `invalid_parameter`, when the code has the wrong form; `not_found`, when there is no such area;
-/// `coverage_unavailable`, when the vintage or the whole dataset is missing.
+/// `invalid_parameter` if the code has the wrong form; `not_found` if the area does not exist;
+/// `coverage_unavailable` if the vintage or the whole dataset is missing.
 pub fn write_profile(
     call: &Call<'_>,
     json: &mut Json,

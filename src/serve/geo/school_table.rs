@@ -1,5 +1,5 @@
-//! Public schools in memory, and the open ones that have coordinates in order of latitude, so that
-//! a search looks only at a band.
+//! Holds public schools in memory. Open schools with coordinates are sorted by latitude, so that a
+//! search reads only a band.
 
 use arrow::array::{Array, BooleanArray, Float64Array};
 use bytes::Bytes;
@@ -18,7 +18,7 @@ pub struct SchoolTable {
     pub origin: Option<Origin>,
     /// Open schools with coordinates, by latitude.
     pub points: Vec<Point>,
-    /// Open schools that no search can find because the publisher gives no coordinates.
+    /// Number of open schools that no search can find, because the publisher gives no coordinates.
     pub open_without_coordinates: usize,
 }
 
@@ -55,9 +55,6 @@ key_columns! {
 
 impl SchoolTable {
     /// Reads the part of `geo.school`.
-    ///
-    /// # Errors
-    /// `Store`, when the part lacks a column.
     pub fn read(origins: &PartOrigins, part: &Part, bytes: Bytes) -> Result<Self> {
         let table = Table::read(bytes.clone(), SchoolColumns::COLUMNS, &part.path)?;
         let columns = SchoolColumns::open(&table)?;
@@ -83,7 +80,8 @@ impl SchoolTable {
         })
     }
 
-    /// Whether instruction is wholly or mainly virtual; none when the publisher does not say.
+    /// Returns whether instruction is wholly or mainly virtual; `None` if the publisher does not
+    /// state it.
     pub fn is_virtual(&self, row: usize) -> Option<bool> {
         match self.columns.virtual_status.get(row) {
             Some("exclusively_virtual" | "primarily_virtual") => Some(true),
@@ -92,7 +90,8 @@ impl SchoolTable {
         }
     }
 
-    /// Whether it is a charter school; none where the directory says not applicable.
+    /// Returns whether it is a charter school; `None` if the directory states that this does not
+    /// apply.
     pub fn is_charter(&self, row: usize) -> Option<bool> {
         let charters = &self.columns.is_charter;
         (!charters.is_null(row)).then(|| charters.value(row))

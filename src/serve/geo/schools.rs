@@ -58,11 +58,11 @@ query! {
 
 #[derive(Serialize, JsonSchema)]
 struct Schools<'a> {
-    /// The ZCTA that the search starts from.
+    /// ZCTA from which the search starts.
     geography: Text<'a, Geography<'a>>,
     /// Record of the geography; null if the release has no record of the area.
     geography_provenance: Option<Provenance<'a>>,
-    /// Point that distances are measured from.
+    /// Point from which distances are measured.
     origin: Start,
     /// Radius of the search in statute miles.
     radius_mi: Float,
@@ -90,7 +90,7 @@ struct School<'a> {
     school_id: &'a str,
     #[schemars(extend("$field" = "geo.school/name"))]
     name: &'a str,
-    /// Local education agency that the school belongs to.
+    /// Local education agency to which the school belongs.
     district: District<'a>,
     #[serde(rename = "type")]
     #[schemars(extend("$field" = "geo.school/school_type"))]
@@ -101,8 +101,8 @@ struct School<'a> {
     grades: Grades<'a>,
     #[schemars(extend("$field" = "geo.school/is_charter"))]
     is_charter: Option<bool>,
-    /// Whether instruction is exclusively or primarily virtual; null when the publisher does not
-    /// say.
+    /// True if instruction is exclusively or primarily virtual; null if the publisher does not
+    /// state it.
     is_virtual: Option<bool>,
     #[schemars(extend("$field" = "geo.school/virtual_status"))]
     virtual_status: Option<&'a str>,
@@ -170,7 +170,7 @@ pub fn schools(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
             Code::NotFound,
             "zcta",
             format!(
-                "ZCTA {} has no internal point in the gazetteer, so nothing can be near it",
+                "ZCTA {} has no internal point in the gazetteer, so distances cannot be computed",
                 area.code
             ),
         ));

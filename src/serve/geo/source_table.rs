@@ -1,5 +1,5 @@
-//! The provenance of lists: each row names its records and their sources, and a table describes
-//! each source once.
+//! Lists the provenance of rows: each row names its records and their sources, and a table
+//! describes each source once.
 
 use std::collections::BTreeMap;
 
@@ -12,23 +12,23 @@ use crate::http::parameters::{Kind, Parameter};
 use crate::release::provenance::Origin;
 use pubdata_core::provenance::Snapshot;
 
-/// The parameter of lists that can state their provenance.
+/// Parameter of lists that can state their provenance.
 pub const INCLUDE: Parameter =
     Kind::Word(&["provenance"]).described("`provenance`: each row names its records and their sources, and `data.provenance` describes each source once.");
 
-/// Digits of a file's digest in the key of its source.
+/// Number of digits of a file's digest in the key of its source.
 const DIGEST_DIGITS: usize = 12;
 
 /// Sources by key: dataset, source and the first digits of the file's SHA-256.
 #[derive(Default, Serialize, JsonSchema)]
 pub struct SourceTable<'a>(BTreeMap<String, ListedSource<'a>>);
 
-/// What records of a list come from.
+/// Source of records in a list.
 #[derive(Serialize, JsonSchema)]
 struct ListedSource<'a> {
     /// Dataset of the records, such as `geo.zcta_metric`.
     dataset_id: &'a str,
-    /// Publisher's file family that the records come from; null if they name no file.
+    /// Publisher's file family of the records; null if they name no file.
     source_id: Option<&'a str>,
     /// URL of the publisher's file; null if the records name no file.
     source_url: Option<&'a str>,
@@ -37,8 +37,8 @@ struct ListedSource<'a> {
     source_version: Option<&'a str>,
     /// The publisher's date of the file, YYYY-MM-DD; null if the records name no file.
     source_date: Option<&'a str>,
-    /// Name of the mirror that the file was fetched from in place of the publisher; null if it came
-    /// from the publisher, or a person imported it.
+    /// Name of the mirror from which the file was fetched instead of the publisher; null if it came
+    /// from the publisher or was imported manually.
     source_mirror: Option<&'a str>,
     /// Version of the dataset's contract that the records follow.
     schema_version: &'a str,
@@ -61,7 +61,7 @@ pub struct RecordReference<'a> {
 }
 
 impl<'a> SourceTable<'a> {
-    /// The reference of a record to its source.
+    /// Adds the source of a record and returns the reference to it.
     pub fn record(
         &mut self,
         (dataset_id, schema_version): (&'a str, &'a str),
@@ -88,7 +88,7 @@ impl<'a> SourceTable<'a> {
         }
     }
 
-    /// The references of an area's place and of its metrics, as far as they have records.
+    /// Returns the references of an area's geography and metrics, as far as they have records.
     pub fn area(
         &mut self,
         geo: &Geo<'_>,
@@ -126,7 +126,8 @@ impl<'a> SourceTable<'a> {
     }
 }
 
-/// Dataset, source and the beginning of its file's digest: two files of one source differ in it.
+/// Builds the key of a source: dataset, source and the beginning of the file's digest, which
+/// distinguishes two files of one source.
 fn key_of(dataset_id: &str, snapshot: Option<&Snapshot>) -> String {
     match snapshot {
         Some(snapshot) => {

@@ -1,5 +1,4 @@
-//! Answers `GET states/{state}/counties`: the counties of a state as a vintage of the survey has
-//! them.
+//! Answers `GET states/{state}/counties`: the counties of a state in a vintage of the survey.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -50,7 +49,7 @@ struct StateCounties<'a> {
     state_code: &'a str,
     /// Survey vintage of the figures.
     vintage: &'a Vintage,
-    /// By code: those of the vintage.
+    /// Counties of the vintage, by code.
     counties: Vec<County<'a>>,
     /// Sources of the rows; with `include=provenance`.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -71,10 +70,7 @@ struct County<'a> {
     provenance: Option<RecordReferences<'a>>,
 }
 
-/// The postal code of a state that a request names.
-///
-/// # Errors
-/// `invalid_parameter`, when it is none.
+/// Returns the postal code of the requested state.
 pub fn state_of(text: &str) -> Result<&'static str> {
     usps(text).ok_or_else(|| {
         Problem::of_field(
@@ -86,11 +82,6 @@ pub fn state_of(text: &str) -> Result<&'static str> {
 }
 
 /// Answers `GET states/{state}/counties`.
-///
-/// # Errors
-/// `invalid_parameter`, when the state is none; `not_found`, when none of its counties is
-/// published; `coverage_unavailable`, when the vintage or the whole dataset is missing;
-/// `invalid_cursor`.
 pub fn counties(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
     let query = Parameters::of(call)?;
     let geo = Geo::of(call.release);
@@ -98,7 +89,7 @@ pub fn counties(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
     let table = vintage(geo.county_metrics, query.vintage, AreaKind::County)?;
     let places = AreaKind::County.places(&geo);
     let prefix = fips(state).unwrap_or_default();
-    // Codes are those of the vintage; of a state outside the survey those of the Gazetteer.
+    // Codes of the vintage; for a state outside the survey, those of the Gazetteer.
     let mut codes: Vec<String> = (0..table.areas())
         .map(|area| table.code(area))
         .filter(|code| code.starts_with(prefix))

@@ -1,4 +1,4 @@
-//! What the family keeps of a release, and the areas that its answers are about.
+//! Holds the family's tables of a release, and the tables behind answers about areas.
 
 use futures_util::future::join_all;
 use futures_util::join;
@@ -21,10 +21,10 @@ const ZCTA_METRICS: &str = "geo.zcta_metric";
 const COUNTY_METRICS: &str = "geo.county_metric";
 const SCHOOLS: &str = "geo.school";
 
-/// Estimates and schools. A dataset that the release lacks is none or empty.
+/// Estimates and schools. A dataset that the release lacks is `None` or empty.
 #[derive(Debug, Default)]
 pub struct GeoTables {
-    /// The twelve metric keys in the order they are served.
+    /// The twelve metric keys in the order of answers.
     metric_keys: Vec<String>,
     /// By vintage, ascending.
     zcta_metrics: Vec<MetricTable>,
@@ -33,7 +33,7 @@ pub struct GeoTables {
     schools: Option<SchoolTable>,
 }
 
-/// The tables that answers about areas are made from.
+/// Tables from which answers about areas are built.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Geo<'a> {
     pub metric_keys: &'a [String],
@@ -42,9 +42,9 @@ pub struct Geo<'a> {
     pub zctas: Option<&'a PlaceTable>,
     pub counties: Option<&'a PlaceTable>,
     pub schools: Option<&'a SchoolTable>,
-    /// The geography objects of `zctas`.
+    /// Geography objects of `zctas`.
     pub zcta_geographies: Option<&'a GeographyTexts>,
-    /// Whether the release was built from samples, which have few areas.
+    /// True if the release was built from samples, which contain few areas.
     pub is_sample: bool,
 }
 
@@ -60,7 +60,7 @@ impl<'a> Geo<'a> {
         }
     }
 
-    /// Of the family's own tables alone.
+    /// Uses only the family's own tables.
     pub fn of_tables(tables: &'a GeoTables) -> Self {
         Self {
             metric_keys: &tables.metric_keys,
@@ -73,11 +73,11 @@ impl<'a> Geo<'a> {
 }
 
 impl GeoTables {
-    /// Reads what is kept in memory, its parts side by side.
+    /// Loads the tables; reads their parts in parallel.
     ///
     /// # Errors
-    /// `Store`, when a part is missing, damaged, or not as its contract says; `Contract`, when
-    /// there is no contract of metrics.
+    /// `Store` if a part is missing, damaged, or differs from its contract; `Contract` if the
+    /// contracts lack the metrics.
     pub async fn load(reader: PartReader<'_>, contracts: &Contracts) -> Result<Self> {
         let metric_keys = metric_keys(contracts)?;
         let metrics = |dataset_id, area_column| {
@@ -88,7 +88,7 @@ impl GeoTables {
             )
         };
         let schools = join_all(reader.parts_of(SCHOOLS).map(|part| schools(reader, part)));
-        // All to their end: of several errors the first part's is told.
+        // Await all parts, so that the error of the first failing part is reported.
         let (zctas, counties, schools) = join!(
             metrics(ZCTA_METRICS, "zcta"),
             metrics(COUNTY_METRICS, "county_fips"),
@@ -142,13 +142,13 @@ async fn schools(reader: PartReader<'_>, part: &Part) -> Result<SchoolTable> {
         .await
 }
 
-/// The metric keys in contract order.
+/// Returns the metric keys in contract order.
 fn metric_keys(contracts: &Contracts) -> Result<Vec<String>> {
     let column = contracts
         .get(ZCTA_METRICS)
         .and_then(|contract| contract.column("metric"));
     let column = column.ok_or_else(|| {
-        Error::contract("there is no contract geo.zcta_metric with a column `metric`")
+        Error::contract("contract geo.zcta_metric with a column `metric` is missing")
     })?;
     Ok(column.column_type.values.clone())
 }

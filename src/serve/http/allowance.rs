@@ -1,4 +1,4 @@
-//! What a request finds in its client's token bucket, and how that is told.
+//! Token-bucket state seen by one request, and the rate-limit headers that report it.
 
 use axum::http::{HeaderMap, HeaderName, HeaderValue};
 
@@ -11,7 +11,7 @@ const LIMIT: HeaderName = HeaderName::from_static("x-ratelimit-limit");
 const REMAINING: HeaderName = HeaderName::from_static("x-ratelimit-remaining");
 const RESET: HeaderName = HeaderName::from_static("x-ratelimit-reset");
 
-/// What a request found: whether it may pass, and what is left.
+/// Result of a rate-limit check: whether the request may pass, and the tokens that remain.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Allowance {
     pub is_allowed: bool,
@@ -26,8 +26,8 @@ pub struct Allowance {
 }
 
 impl Allowance {
-    /// Of a bucket in which so many tokens are left; `wanted` are those that a refused request
-    /// would need.
+    /// Builds the allowance for a bucket that holds `left` tokens. `wanted` is the number of tokens
+    /// that a refused request needs.
     pub fn of(plan: Plan, is_allowed: bool, left: f64, wanted: f64) -> Self {
         let (burst, per_second) = (plan.burst as f64, plan.requests_per_minute as f64 / 60.0);
         let next = if is_allowed { 1.0 } else { wanted };
@@ -41,13 +41,13 @@ impl Allowance {
         }
     }
 
-    /// Of a request that takes nothing.
+    /// Builds the allowance for a request that takes no tokens.
     pub fn free(plan: Plan) -> Self {
         let is_allowed = true;
         Self::of(plan, is_allowed, plan.burst as f64, 0.0)
     }
 
-    /// The problem of a request that may not pass.
+    /// Builds the `rate_limited` problem for a refused request.
     pub fn refusal(&self) -> Problem {
         let detail = format!(
             "the plan's limit is reached; the next request may pass in {} s",
@@ -59,7 +59,8 @@ impl Allowance {
         }
     }
 
-    /// Adds the limit headers: those of the IETF draft and the widely read older ones.
+    /// Adds the limit headers: those of the IETF draft and the widely supported `X-RateLimit-*`
+    /// headers.
     pub fn add_headers(&self, plan_name: &str, headers: &mut HeaderMap) {
         let Self {
             burst,

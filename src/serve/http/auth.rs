@@ -1,7 +1,7 @@
-//! Turns a request's key into a client. Both header forms are accepted everywhere. Keys are found
-//! by the digest's first bytes and compared in constant time; the keys file is read again when it
-//! changes: for a key that is not known yet it is looked at on each request, for others a few times
-//! a second.
+//! Turns a request's API key into a client. Both header forms are accepted everywhere. Keys are
+//! looked up by the first bytes of their digest and compared in constant time. The keys file is
+//! read again when it changes. An unknown key checks the file on each request; a known key checks
+//! it a few times a second.
 
 use std::collections::HashMap;
 use std::fs::Metadata;
@@ -20,16 +20,16 @@ use pubdata_core::error::Result;
 use pubdata_core::ids::Digest;
 use pubdata_store::{ANONYMOUS_PLAN, ApiKey, Keys, Plan, Plans, Scope};
 
-/// For how long a key that was valid counts without another look at the keys file, in milliseconds:
-/// to look takes a tenth of the time of a small answer.
+/// How long a known key is accepted without checking the keys file again, in milliseconds. The
+/// check takes a tenth of the time of a small answer.
 const BELIEVED_MS: i64 = 250;
 
-/// Who sends a request.
+/// Sender of a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Client {
-    /// The key's id; the address for a client without a key.
+    /// Id of the key, or the address of a client without a key.
     pub id: String,
-    /// Digest of the secret that was sent; none without a key.
+    /// Digest of the secret that was sent; `None` without a key.
     pub secret: Option<Digest>,
     pub scopes: Vec<Scope>,
     pub plan_name: String,
@@ -37,7 +37,7 @@ pub struct Client {
 }
 
 impl Client {
-    /// When its connections give way to others.
+    /// Returns the rank at which the client's connections are evicted.
     pub fn gives_way(&self) -> GivesWay {
         if self.scopes.is_empty() {
             GivesWay::First
@@ -47,21 +47,21 @@ impl Client {
     }
 }
 
-/// The valid keys.
+/// Set of valid API keys, reloaded when the keys file changes.
 pub struct KeyRing {
     keys: Keys,
     plans: Plans,
     anonymous: Plan,
     ring: ArcSwap<Ring>,
-    /// When a request last looked at the file, in milliseconds of its clock.
+    /// Time of the last check of the keys file, in milliseconds of the request clock.
     looked_at: AtomicI64,
     reading: Mutex<()>,
 }
 
-/// Secrets by the first bytes of their digests, each with its key.
+/// Secrets and their keys, indexed by the first bytes of the secret's digest.
 type ByPrefix = HashMap<[u8; 8], Vec<Secret>>;
 
-/// A secret of a key.
+/// One secret of a key.
 struct Secret {
     sha256: Digest,
     key: Arc<ApiKey>,
@@ -70,12 +70,12 @@ struct Secret {
 
 #[derive(Default)]
 struct Ring {
-    /// Of the file that was last looked at, whether it could be read or not.
+    /// Stamp of the file at the last check, also if the file could not be read.
     stamp: Option<Stamp>,
     by_prefix: Arc<ByPrefix>,
 }
 
-/// What changes when the file is replaced.
+/// File metadata that changes when the file is replaced.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Stamp {
     modified: Option<SystemTime>,
@@ -84,7 +84,8 @@ struct Stamp {
 }
 
 impl Ring {
-    /// The holder of a key, or why it is not valid; none of a key that is not there.
+    /// Returns the holder of a key, or the reason why the key is not valid; `None` if the key is
+    /// unknown.
     fn holder(&self, digest: &Digest, now: Timestamp) -> Option<ApiResult<Arc<Client>>> {
         let Secret { key, client, .. } = self.secret(digest)?;
         let why = match key.revoked_at {
@@ -105,10 +106,7 @@ impl Ring {
 }
 
 impl KeyRing {
-    /// Reads the keys.
-    ///
-    /// # Errors
-    /// `Store` or `Config`, when the keys file or the plans cannot be used.
+    /// Creates the key ring and reads the keys file.
     pub fn new(keys: Keys, plans: Plans) -> Result<Self> {
         let anonymous = plans.anonymous();
         let ring = Self {
@@ -123,10 +121,11 @@ impl KeyRing {
         Ok(ring)
     }
 
-    /// Returns the client of a request: the key's holder, or the address when no key is sent.
+    /// Returns the client of a request: the holder of its key, or the address if it sends no key.
     ///
     /// # Errors
-    /// `invalid_parameter` for two different keys, `invalid_api_key` for one that is not valid.
+    /// `invalid_parameter` if the headers carry two different keys; `invalid_api_key` if the key is
+    /// not valid.
     pub fn client(
         &self,
         headers: &HeaderMap,
@@ -142,7 +141,7 @@ impl KeyRing {
     /// Returns the holder of a key.
     ///
     /// # Errors
-    /// `invalid_api_key`, when the key is not known, expired or revoked.
+    /// `invalid_api_key` if the key is unknown, expired or revoked.
     pub fn holder(&self, key: &str, now: Timestamp) -> ApiResult<Arc<Client>> {
         let digest = Digest::of(key.as_bytes());
         let now_ms = now.as_millisecond();
@@ -162,7 +161,7 @@ impl KeyRing {
         })
     }
 
-    /// Whether the secret that a client sent is still accepted.
+    /// Reports whether the secret that a client sent is still accepted.
     pub fn is_valid(&self, client: &Client, now: Timestamp) -> bool {
         self.follow_file();
         let ring = self.ring.load();
@@ -172,7 +171,7 @@ impl KeyRing {
         })
     }
 
-    /// The client of requests from an address without a valid key.
+    /// Builds the client for requests from an address without a valid key.
     pub fn anonymous(&self, address: &str) -> Client {
         Client {
             id: format!("address {address}"),
@@ -206,7 +205,7 @@ impl KeyRing {
         let path = self.keys.path().display();
         if stamp.is_none() {
             tracing::error!(
-                "{path} is gone: every API key is refused until it is there again; restore it from a backup, or make new keys"
+                "{path} is missing: every API key is refused until the file exists again; restore it from a backup, or create new keys"
             );
         }
         match self.read(stamp) {
@@ -214,7 +213,7 @@ impl KeyRing {
             Ok(()) => {}
             Err(error) => {
                 tracing::error!(
-                    "the API keys cannot be read, the known ones stay valid until the file is another: {error}"
+                    "cannot read the API keys; the keys read last stay valid until the file changes: {error}"
                 );
                 self.ring.store(Arc::new(Ring {
                     stamp,
@@ -260,7 +259,7 @@ impl KeyRing {
     }
 }
 
-/// The key that the headers carry, in either form.
+/// Returns the key that the headers carry, in either form.
 fn sent_key(headers: &HeaderMap) -> ApiResult<Option<&str>> {
     let bearer = headers.get_all(header::AUTHORIZATION).iter().map(|value| {
         let (scheme, key) = value.to_str().ok()?.split_once(' ')?;

@@ -1,4 +1,4 @@
-//! The items of a batch: each with what was sent, and its result or its problem.
+//! Defines the items of a batch answer: each has its input and a result or a problem.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -7,20 +7,20 @@ use super::endpoint::Call;
 use super::meta::Notice;
 use super::problem::{Problem, ProblemDetails};
 
-/// What is answered to one item of a batch.
+/// Answer to one item of a batch.
 #[derive(Serialize, JsonSchema)]
 #[schemars(inline)]
 pub struct BatchItem<'a, Input, Answer> {
-    /// Number of the item in the request, counted from 0.
+    /// Index of the item in the request, counted from 0.
     index: usize,
     input: Input,
-    /// True if there is a result.
+    /// True if the item has a result.
     found: bool,
-    /// What was found; null if nothing was.
+    /// The result; null if nothing was found.
     result: Option<Answer>,
-    /// Facts that a reader needs to interpret the result; empty if there are none.
+    /// Facts that a reader needs to interpret the result; empty if none apply.
     notices: Vec<Notice>,
-    /// Why there is no result; null if there is one.
+    /// Reason why the item has no result; null if it has one.
     error: Option<ProblemDetails<'a>>,
 }
 

@@ -1,5 +1,5 @@
-//! Strict reading of a JSON body: one object, known fields only, each of the expected type. What a
-//! body may have is a struct, from which its schema follows too.
+//! Reads a JSON body strictly: one object, known fields only, each of the expected type. The fields
+//! of a body are a struct, from which its schema is derived too.
 
 use std::ops::RangeInclusive;
 
@@ -9,14 +9,15 @@ use serde_json::{Map, Value};
 use crate::http::problem::{Code, Problem, Result};
 use crate::http::{nearest, object};
 
-/// The most items of a batch, for every plan.
+/// Maximum number of items in a batch, for every plan.
 pub const MAX_BATCH_ITEMS: usize = 100;
 
-/// The years that surveys may be of.
+/// Years that a request may name for a survey.
 pub const YEARS: RangeInclusive<i64> = 1900..=2200;
 
-/// Declares what the body of a request may have, or an object in it: the struct that its reader
-/// fills. Each field has a constant that is its name, so that readers spell none.
+/// Declares the fields of a request body, or of an object in it, as the struct that its reader
+/// fills. Each field gets a constant that holds its name, so readers never repeat a name as a
+/// literal.
 macro_rules! request {
     (
         $(#[$meta:meta])*
@@ -32,7 +33,7 @@ macro_rules! request {
 
         #[expect(non_upper_case_globals, reason = "a constant is named as its field")]
         impl $(<$life>)? $name $(<$life>)? {
-            /// The names of all fields.
+            /// Names of all fields.
             pub const FIELDS: &'static [&'static str] = &[$(Self::$field),*];
             $(pub const $field: &'static str = stringify!($field);)*
         }
@@ -40,10 +41,10 @@ macro_rules! request {
 }
 pub(crate) use request;
 
-/// A field that must be there.
+/// Returns the value of a required field.
 ///
 /// # Errors
-/// `missing_parameter`, when it is not.
+/// `missing_parameter` if the value is `None`.
 pub fn required<T>(field: &str, value: Option<T>) -> Result<T> {
     value.ok_or_else(|| {
         Problem::of_field(
@@ -54,22 +55,22 @@ pub fn required<T>(field: &str, value: Option<T>) -> Result<T> {
     })
 }
 
-/// A body whose fields are all known.
+/// JSON body whose field names are all known.
 #[derive(Debug)]
 pub struct Body(Map<String, Value>);
 
 impl Body {
-    /// Reads a body that may have these fields.
+    /// Reads a body that may have only the given fields.
     ///
     /// # Errors
-    /// `invalid_json`, when it is no JSON object; `unknown_parameter`, naming a field that is not
-    /// known and the nearest that is.
+    /// `invalid_json` if the body is not a JSON object; `unknown_parameter` with the nearest known
+    /// field if a field is unknown.
     pub fn read(bytes: &[u8], fields: &[&str]) -> Result<Self> {
         let wrong = |error: serde_json::Error| {
             Problem::of_field(
                 Code::InvalidJson,
                 "body",
-                format!("the body is not JSON that can be read: {error}"),
+                format!("the body is not valid JSON: {error}"),
             )
         };
         let fields_there = object::read(bytes).map_err(wrong)?;
@@ -99,10 +100,7 @@ impl Body {
         }
     }
 
-    /// A list of texts; none when the field is absent.
-    ///
-    /// # Errors
-    /// `invalid_parameter`, when it is anything else.
+    /// Returns a list of strings; `None` if the field is absent.
     pub fn texts(&self, field: &str) -> Result<Option<Vec<String>>> {
         let wrong = || {
             Problem::of_field(
@@ -124,10 +122,7 @@ impl Body {
             .map(Some)
     }
 
-    /// A text; none when the field is absent or null.
-    ///
-    /// # Errors
-    /// `invalid_parameter`, when it is anything else.
+    /// Returns a string; `None` if the field is absent or null.
     pub fn text(&self, field: &str) -> Result<Option<String>> {
         match self.0.get(field) {
             None | Some(Value::Null) => Ok(None),
@@ -140,10 +135,7 @@ impl Body {
         }
     }
 
-    /// A whole number; none when the field is absent or null.
-    ///
-    /// # Errors
-    /// `invalid_parameter`, when it is anything else or out of range.
+    /// Returns an integer within a range; `None` if the field is absent or null.
     pub fn whole(&self, field: &str, range: RangeInclusive<i64>) -> Result<Option<i64>> {
         match self.0.get(field) {
             None | Some(Value::Null) => Ok(None),
@@ -161,10 +153,7 @@ impl Body {
         }
     }
 
-    /// A year; none when the field is absent or null.
-    ///
-    /// # Errors
-    /// `invalid_parameter`, when it is anything else.
+    /// Returns a year within [`YEARS`]; `None` if the field is absent or null.
     pub fn year(&self, field: &str) -> Result<Option<i64>> {
         match self.0.get(field) {
             None | Some(Value::Null) => Ok(None),
@@ -179,10 +168,10 @@ impl Body {
         }
     }
 
-    /// Places of words in a list of known ones.
+    /// Returns the positions of words in a list of known ones.
     ///
     /// # Errors
-    /// `invalid_parameter`, when there is no word, an unknown one, or the same twice.
+    /// `invalid_parameter` if the list is empty, a word is unknown, or a word occurs twice.
     pub fn positions(&self, field: &str, words: &[String], known: &[&str]) -> Result<Vec<usize>> {
         let wrong = |message: String| Problem::of_field(Code::InvalidParameter, field, message);
         if words.is_empty() {
@@ -209,7 +198,7 @@ impl Body {
     }
 }
 
-/// Returns the number when it is whole, however it is written: for JSON Schema 2023.0 is an integer
+/// Returns the number if it is whole, in any notation: JSON Schema accepts 2023.0 as an integer
 /// too.
 fn integer(value: &Value) -> Option<i64> {
     value.as_i64().or_else(|| {

@@ -1,5 +1,5 @@
-//! Code that asks an endpoint, as a person would paste it into a shell, Python, JavaScript or R.
-//! The key is taken from `PUBDATA_KEY`. A test runs what is printed here.
+//! Writes code samples that call an endpoint from a shell, Python, JavaScript or R. The samples
+//! read the key from `PUBDATA_KEY`. A test runs them.
 
 use std::fmt::Write;
 
@@ -7,17 +7,17 @@ use serde_json::Value;
 
 use super::examples::ExampleRequest;
 
-/// How to ask in one language.
+/// Code that sends a request, in one language.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CodeSample {
-    /// As highlighters call the language.
+    /// Language name that syntax highlighters use.
     pub lang: &'static str,
-    /// As people call it.
+    /// Language name for display.
     pub label: &'static str,
     pub source: String,
 }
 
-/// One for each language; `own_url` is where the server can be asked.
+/// Returns one sample for each language; `own_url` is the URL of the server.
 pub fn of(request: &ExampleRequest, own_url: &str) -> [CodeSample; 4] {
     let own_url = own_url.trim_end_matches('/');
     [
@@ -50,7 +50,7 @@ fn curl(request: &ExampleRequest, own_url: &str) -> String {
         "curl {}",
         quoted(&format!("{own_url}{}", request.target()))
     )];
-    // With a body it is one by itself.
+    // With `-d`, curl sends POST without `-X`.
     if request.method != "GET" && request.body.is_none() {
         lines.push(format!("-X {}", request.method));
     }
@@ -64,7 +64,7 @@ fn curl(request: &ExampleRequest, own_url: &str) -> String {
     lines.join(" \\\n  ")
 }
 
-/// With `requests`, which most people have.
+/// Uses `requests`, which most users have installed.
 fn python(request: &ExampleRequest, own_url: &str) -> String {
     let mut text = String::new();
     text += if request.needs_key {
@@ -125,7 +125,7 @@ fn python_value(value: &Value) -> String {
     }
 }
 
-/// With the `fetch` of browsers and of Node, as a module.
+/// Uses `fetch`, which browsers and Node share; the sample is an ES module.
 fn javascript(request: &ExampleRequest, own_url: &str) -> String {
     let mut headers = Vec::new();
     if request.needs_key {
@@ -160,7 +160,7 @@ fn javascript(request: &ExampleRequest, own_url: &str) -> String {
     )
 }
 
-/// With `httr2`.
+/// Uses `httr2`.
 fn r(request: &ExampleRequest, own_url: &str) -> String {
     let mut steps = vec![format!(
         "request({})",
@@ -197,7 +197,7 @@ fn r(request: &ExampleRequest, own_url: &str) -> String {
     )
 }
 
-/// A text between quotation marks, as Python, JavaScript and R read it.
+/// Quotes a string as Python, JavaScript and R read it.
 fn quoted(text: &str) -> String {
     Value::from(text).to_string()
 }

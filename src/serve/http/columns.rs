@@ -1,6 +1,6 @@
-//! Records of an answer as rows of a table (RFC 4180). Which columns there are follows from the
-//! schema of the endpoint's `data`, so that they are the same whatever the rows hold; what is in
-//! them is the text of the JSON answer, digit by digit.
+//! Writes the records of an answer as CSV rows (RFC 4180). The columns follow from the schema of
+//! the endpoint's `data`, so they do not depend on the rows. The cells hold the text of the JSON
+//! answer, digit by digit.
 
 use serde_json::Value;
 use serde_json::value::RawValue;
@@ -10,16 +10,16 @@ use super::delimited::write_line;
 use super::object;
 use super::problem::{Problem, Result};
 
-/// Between the texts of a list in one cell.
+/// Separator between the items of a list in one cell.
 const JOINT: &str = ";";
 
-/// What a cell of text must not begin with, because spreadsheets would run it as a formula, and the
-/// mark that is put before it; texts that begin with the mark have one more, so that who takes the
-/// first one off has every text as it was.
+/// First characters that would make a spreadsheet run a text cell as a formula. Such a cell gets
+/// `MARK` as a prefix. Texts that begin with the mark get another one, so a reader that strips one
+/// mark restores every original text.
 const FORMULAS: [char; 6] = ['=', '+', '-', '@', '\t', '\r'];
 const MARK: char = '\'';
 
-/// The columns of an endpoint's records.
+/// Columns of an endpoint's records.
 #[derive(Debug)]
 pub struct Columns {
     /// Members that lead from `data` to the records.
@@ -27,21 +27,21 @@ pub struct Columns {
     record: Node,
 }
 
-/// What becomes of a value.
+/// How a value maps to columns.
 #[derive(Debug)]
 enum Node {
     /// One cell.
     Cell,
     /// The columns of each member.
     Object(Vec<(String, Node)>),
-    /// A list within the record, each item of which is a row of its own.
+    /// A list within the record; each of its items becomes a row.
     Items(Box<Node>),
 }
 
 impl Columns {
-    /// Reads them off the schema of `data`; `rows` says where the records are, as a parameter
-    /// declares it. Of an object that has only what a request names, such as figures of chosen
-    /// metrics, `is_named` says what that is.
+    /// Derives the columns from the schema of `data`. `rows` is the path of the records, as the
+    /// `format` parameter declares it. Some objects have only the members that the request names,
+    /// such as the figures of chosen metrics; `is_named` selects those members.
     pub fn of(data: &Data, rows: &'static str, is_named: &dyn Fn(&str) -> bool) -> Self {
         let (components, names) = Components::of([data]);
         let node = |schema: &Value, inner: Option<&str>| node(&components, schema, inner, is_named);
@@ -59,7 +59,7 @@ impl Columns {
         Self { rows, record }
     }
 
-    /// The header row.
+    /// Returns the header row.
     pub fn header(&self) -> Vec<u8> {
         let (mut names, mut text) = (Vec::new(), Vec::new());
         name(&self.record, "", &mut names);
@@ -67,18 +67,21 @@ impl Columns {
         text
     }
 
-    /// Adds the records of a text of `data`, and returns how many rows they are.
+    /// Appends the records of a `data` text and returns the number of rows.
     ///
     /// # Errors
-    /// `internal_error`, when the text is not what its schema says.
+    /// `internal_error` if the text does not match its schema.
     pub fn write(&self, data: &[u8], text: &mut Vec<u8>) -> Result<usize> {
         let wrong = |error: serde_json::Error| {
-            Problem::internal(&format!("an answer is no table: {error}"))
+            Problem::internal(&format!("cannot write an answer as a table: {error}"))
         };
         let mut list: &RawValue = serde_json::from_slice(data).map_err(wrong)?;
         if let Some(member) = self.rows.first() {
-            let absent =
-                || Problem::internal(&format!("an answer is no table: it has no `{member}`"));
+            let absent = || {
+                Problem::internal(&format!(
+                    "cannot write an answer as a table: it has no `{member}`"
+                ))
+            };
             list = object::read(list.get().as_bytes())
                 .map_err(wrong)?
                 .and_then(|fields| fields.get(*member).copied())
@@ -105,14 +108,15 @@ impl Columns {
             write_row(&self.record, record, Some(item), text)?;
         }
         if items.is_empty() {
-            // What a record without items says, such as why it has none, is a row too.
+            // A record without items still has facts, such as why it has none, and is written as
+            // one row.
             write_row(&self.record, record, None, text)?;
         }
         Ok(items.len().max(1))
     }
 }
 
-/// The schema behind references, and behind the choice between it and null.
+/// Follows references, and the choice between a schema and null.
 fn resolved<'a>(components: &'a Components, mut schema: &'a Value) -> &'a Value {
     loop {
         let reference = schema["$ref"]
@@ -129,7 +133,7 @@ fn resolved<'a>(components: &'a Components, mut schema: &'a Value) -> &'a Value 
     }
 }
 
-/// What becomes of a value of a schema; `inner` is a member of it whose items are rows.
+/// Builds the columns of a schema; the items of the member `inner` become rows.
 fn node(
     components: &Components,
     schema: &Value,
@@ -140,7 +144,7 @@ fn node(
     let Some(properties) = schema["properties"].as_object() else {
         return Node::Cell;
     };
-    // Members are required in the order in which answers have them.
+    // `required` lists the members in the order in which answers write them.
     let required: Vec<&str> = schema["required"]
         .as_array()
         .into_iter()
@@ -224,8 +228,8 @@ fn add_cells(
     Ok(())
 }
 
-/// The text of a value: null and an empty list have none, a list of texts and numbers is joined,
-/// what is nested deeper stays JSON.
+/// Returns the text of a value; null and an empty list have none. A list of strings and numbers is
+/// joined; deeper nesting stays JSON.
 fn cell(value: &RawValue) -> serde_json::Result<Option<String>> {
     let text = value.get();
     match text.as_bytes().first() {
@@ -242,7 +246,7 @@ fn cell(value: &RawValue) -> serde_json::Result<Option<String>> {
                 .into_iter()
                 .map(|item| Ok(scalar(item)?.unwrap_or_default()))
                 .collect::<serde_json::Result<Vec<String>>>()?;
-            // Joined, they could not be told apart again.
+            // Joined, such items could not be separated again.
             let is_unclear =
                 texts.iter().any(|text| text.contains(JOINT)) || texts[0].starts_with('[');
             Ok(Some(if is_unclear {
@@ -256,7 +260,7 @@ fn cell(value: &RawValue) -> serde_json::Result<Option<String>> {
     }
 }
 
-/// The text of a value without members; null has none.
+/// Returns the text of a scalar value; null has none.
 fn scalar(value: &RawValue) -> serde_json::Result<Option<String>> {
     match value.get() {
         "null" => Ok(None),
@@ -265,7 +269,7 @@ fn scalar(value: &RawValue) -> serde_json::Result<Option<String>> {
     }
 }
 
-/// A text that no spreadsheet takes for a formula.
+/// Escapes a text that a spreadsheet would run as a formula.
 fn guarded(text: String) -> String {
     if text.starts_with(FORMULAS) || text.starts_with(MARK) {
         format!("{MARK}{text}")

@@ -1,20 +1,20 @@
-//! The schemas of the documents, which are derived from the types of answers and of requests.
-//! `$field` refers to a column of a contract; it may also name a member that is no column.
+//! Builds the schemas of the OpenAPI document from the types of answers and requests. `$field`
+//! refers to a column of a contract; it may also name a member that is not a column.
 
 use schemars::generate::SchemaSettings;
 use schemars::transform::{RecursiveTransform, Transform};
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde_json::{Map, Value};
 
-/// Where the document has its schemas.
+/// Path of the schemas in the document.
 const PATH: &str = "/components/schemas";
 
-/// The schema of an endpoint's `data`, or of the body that it takes.
+/// Schema of an endpoint's `data`, or of the request body that it accepts.
 #[derive(Clone, Copy)]
 pub struct Data(fn(&mut SchemaGenerator) -> Schema);
 
 impl Data {
-    /// The schema of a type, which has its name.
+    /// Returns the schema of a type, under the type's name.
     pub const fn of<T: JsonSchema>() -> Self {
         Self(SchemaGenerator::subschema_for::<T>)
     }
@@ -24,12 +24,13 @@ impl Data {
 pub struct Components(pub Map<String, Value>);
 
 impl Components {
-    /// The schemas of what is answered and all that those refer to. With it, the name of each.
+    /// Builds the schemas of answers and of everything they refer to. Also returns the name of
+    /// each.
     pub fn of<'a>(data: impl IntoIterator<Item = &'a Data>) -> (Self, Vec<String>) {
         Self::with(SchemaSettings::draft2020_12().for_serialize(), data)
     }
 
-    /// The same of what is asked, where what may be null may be absent.
+    /// Builds the schemas of request bodies, in which nullable members may be absent.
     pub fn of_requests<'a>(bodies: impl IntoIterator<Item = &'a Data>) -> (Self, Vec<String>) {
         Self::with(SchemaSettings::draft2020_12().for_deserialize(), bodies)
     }
@@ -58,14 +59,14 @@ impl Components {
         (Self(schemas), names)
     }
 
-    /// The schema of a name; null of one that is not known.
+    /// Returns the schema of a name; null if the name is unknown.
     pub fn get(&self, name: &str) -> &Value {
         self.0.get(name).unwrap_or(&Value::Null)
     }
 }
 
-/// Says that an object has no other members, and leaves out what Rust's number types say of
-/// numbers, and the line breaks of comments.
+/// Forbids other members in objects, and removes Rust's number formats and the line breaks of
+/// comments.
 fn plain(schema: &mut Schema) {
     if schema.get("properties").is_some() && schema.get("additionalProperties").is_none() {
         schema.insert("additionalProperties".to_owned(), Value::Bool(false));

@@ -1,6 +1,7 @@
-//! The open connections: how many there may be, in all and from one address, and which of them is
-//! closed when every place is taken: the one that has waited longest for its client, those of
-//! clients without a key first. Slow clients therefore never keep out one that asks.
+//! Tracks the open connections and limits their number, in total and for each address. When every
+//! slot is taken, a new connection evicts the one that has waited longest for its client.
+//! Connections without an API key are evicted first. Slow clients therefore never block a new
+//! request.
 
 use std::collections::{BTreeMap, HashMap};
 use std::net::{IpAddr, SocketAddr};
@@ -14,16 +15,18 @@ use tokio::sync::Notify;
 
 use super::peer;
 
-/// Connections that were told to give way and are not gone yet; each still holds a descriptor.
+/// Maximum number of evicted connections that are not closed yet; each still holds a file
+/// descriptor.
 const GIVING_WAY: usize = 32;
-/// They are gone as soon as they are looked at: one that is not after so long never will be.
+/// How long a new connection waits for evicted ones to close. They close as soon as they are
+/// polled; one that is still open after this time will not close.
 const GIVING_WAY_TIME: Duration = Duration::from_secs(1);
 
-/// The open connections of one address that is listened on.
+/// Open connections of one listening address.
 #[derive(Debug)]
 pub struct Connections {
     most: usize,
-    /// None where all connections come from a proxy.
+    /// `None` if all connections come from a proxy.
     most_of_address: Option<usize>,
     state: Mutex<State>,
     gone: Notify,
@@ -31,31 +34,31 @@ pub struct Connections {
 
 #[derive(Debug, Default)]
 struct State {
-    /// Numbers that were given to connections and to the moments at which they began to wait.
+    /// Counter for connection ids and for the moments at which connections began to wait.
     count: u64,
     open: HashMap<u64, Open>,
-    /// Connections that wait for their clients, in the order in which they give way.
+    /// Connections that wait for their clients, in the order of eviction.
     waiting: BTreeMap<Turn, u64>,
     of_addresses: HashMap<IpAddr, usize>,
     giving_way: usize,
 }
 
-/// When a connection gives way: its rank, and the number of the moment at which it began to wait.
+/// Position in the eviction order: the rank, then the number of the moment at which the wait began.
 type Turn = (GivesWay, u64);
 
-/// Rank of a connection that waits for its client.
+/// Eviction rank of a connection that waits for its client.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum GivesWay {
-    /// It waits for a request, or for a client without a key to send a body or to take an answer.
+    /// Waits for a request, or for a client without a key to send a body or take an answer.
     First,
-    /// It waits for a client with a key to send a body or to take an answer.
+    /// Waits for a client with a key to send a body or take an answer.
     Last,
 }
 
-/// What a request is at.
+/// Stage of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Stage {
-    /// The server works on it: its connection gives way to nobody.
+    /// The server works on it; its connection is never evicted.
     AtWork,
     /// It waits for its client.
     Waits(GivesWay),
@@ -65,13 +68,13 @@ enum Stage {
 struct Open {
     connection: Arc<Connection>,
     at_work: usize,
-    /// Requests that wait for a client with a key.
+    /// Number of requests that wait for a client with a key.
     waits_last: usize,
     turn: Option<Turn>,
 }
 
 impl Open {
-    /// The number of requests at a stage; none where it is not counted.
+    /// Returns the counter of requests at a stage; `None` if the stage is not counted.
     fn count(&mut self, stage: Stage) -> Option<&mut usize> {
         match stage {
             Stage::AtWork => Some(&mut self.at_work),
@@ -81,7 +84,7 @@ impl Open {
     }
 }
 
-/// One connection, as its requests know it.
+/// Connection as its requests see it.
 #[derive(Debug)]
 pub struct Connection {
     id: u64,
@@ -90,21 +93,21 @@ pub struct Connection {
     reader: AtomicWaker,
 }
 
-/// The place that a connection takes; given back when dropped.
+/// Slot of a connection; released when dropped.
 #[derive(Debug)]
 pub struct Place {
     pub connection: Arc<Connection>,
     address: IpAddr,
 }
 
-/// A request, until its answer is taken; over when dropped.
+/// Request that is active until its answer is taken; ends when dropped.
 #[derive(Debug)]
 pub struct Busy {
     connection: Option<Arc<Connection>>,
     stage: Stage,
 }
 
-/// The time in which a request waits for its body; over when dropped.
+/// Period in which a request waits for its body; ends when dropped.
 #[derive(Debug)]
 pub struct AwaitsBody {
     connection: Arc<Connection>,
@@ -113,13 +116,14 @@ pub struct AwaitsBody {
 
 enum Admission {
     Taken(Place),
-    /// Others are still about to go.
+    /// Evicted connections are still closing.
     Later,
     Refused,
 }
 
 impl Connections {
-    /// Places for so many connections, and so many from one address that is not this machine's own.
+    /// Creates slots for `most` connections, and for `most_of_address` from each address other than
+    /// loopback.
     pub fn new(most: usize, most_of_address: Option<usize>) -> Self {
         Self {
             most,
@@ -129,12 +133,12 @@ impl Connections {
         }
     }
 
-    /// How many are open.
+    /// Returns the number of open connections.
     pub fn open(&self) -> usize {
         self.state().open.len()
     }
 
-    /// Takes a place for a connection; none, when it must be closed.
+    /// Takes a slot for a connection; `None` if the connection must be closed.
     pub async fn admit(self: &Arc<Self>, from: SocketAddr) -> Option<Place> {
         let admitted = async {
             loop {
@@ -216,7 +220,7 @@ impl State {
 }
 
 impl Connection {
-    /// Notes that a request has come.
+    /// Records that a request has arrived.
     pub fn begin(self: Arc<Self>) -> Busy {
         self.move_on(None, Some(Stage::AtWork));
         Busy {
@@ -225,7 +229,7 @@ impl Connection {
         }
     }
 
-    /// Notes that a request waits for its body: until then the connection may have to give way.
+    /// Records that a request waits for its body; meanwhile the connection may be evicted.
     pub fn await_body(self: Arc<Self>, rank: GivesWay) -> AwaitsBody {
         self.move_on(Some(Stage::AtWork), Some(Stage::Waits(rank)));
         AwaitsBody {
@@ -234,8 +238,8 @@ impl Connection {
         }
     }
 
-    /// Whether it must give way to another; asked by whoever reads from it or writes to it, and
-    /// told when it must.
+    /// Reports whether the connection is evicted. Readers and writers poll this and are woken on
+    /// eviction.
     pub fn poll_ended(&self, context: &Context<'_>) -> Poll<()> {
         self.reader.register(context.waker());
         if self.is_ended.load(Ordering::Acquire) {
@@ -278,14 +282,14 @@ impl Connection {
 }
 
 impl Busy {
-    /// Notes that the connection is no longer one of requests and answers, and never waits for one
-    /// again.
+    /// Records that the connection no longer serves requests and answers, as after an upgrade, and
+    /// is never evicted.
     pub fn stay(mut self) {
         self.connection = None;
     }
 
-    /// Notes that the answer is there, and only its client is waited for. What is returned lasts
-    /// until it is taken; none where that changes nothing.
+    /// Records that the answer is ready and the request waits only for its client. The returned
+    /// value lasts until the answer is taken; `None` if the rank changes nothing.
     pub fn answered(mut self, rank: GivesWay) -> Option<Self> {
         if rank == GivesWay::First {
             return None;
@@ -360,7 +364,7 @@ mod tests {
             come(&connections, "192.0.2.1:3").await,
         ]
         .map(Option::unwrap);
-        // The first is at work, and the second has asked since the third came.
+        // The first is at work, and the second has sent a request since the third arrived.
         let busy = first.connection.clone().begin();
         drop(second.connection.clone().begin());
         let fourth = come(&connections, "192.0.2.1:4").await.unwrap();
@@ -370,11 +374,11 @@ mod tests {
         );
         assert_eq!(connections.open(), 3);
         drop(third);
-        assert_eq!(connections.open(), 3, "it had given its place away already");
+        assert_eq!(connections.open(), 3, "its slot was already released");
         let _at_work = [&second, &fourth].map(|place| place.connection.clone().begin());
         assert!(
             come(&connections, "192.0.2.1:5").await.is_none(),
-            "no request that is worked on gives way"
+            "a connection with an active request is not evicted"
         );
         drop(busy);
         assert!(come(&connections, "192.0.2.1:5").await.is_some());
@@ -416,7 +420,7 @@ mod tests {
         assert_eq!(order, [3, 4, 1, 2]);
         assert!(
             come(&connections, "192.0.2.1:10").await.is_none(),
-            "a request that is worked on gives way to nobody"
+            "a connection with an active request is never evicted"
         );
         drop(body);
     }
@@ -466,7 +470,7 @@ mod tests {
         kept.remove(0);
         assert!(
             come(&connections, "192.0.2.1:3").await.is_some(),
-            "a place is given back"
+            "the slot is released"
         );
     }
 }

@@ -1,5 +1,5 @@
-//! Where a page ended: the last record's sort key, a digest of the filters, and the release, as
-//! opaque text.
+//! Encodes the end of a page as an opaque cursor: release, digest of the filters, sort key of the
+//! last record.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -15,7 +15,8 @@ pub fn write(release: &ReleaseId, filters: &str, sort_key: &str) -> String {
     URL_SAFE_NO_PAD.encode(format!("{VERSION}|{release}|{filters}|{sort_key}"))
 }
 
-/// Digest of a request's filters: its path and its parameters other than those of paging and form.
+/// Returns the digest of a request's filters: its path, and its parameters except those for paging,
+/// release and format.
 pub fn filters_digest(path: &[(String, String)], query: &Query) -> String {
     let mut hasher = Hasher::default();
     let mut add = |name: &str, value: &str| {
@@ -31,10 +32,7 @@ pub fn filters_digest(path: &[(String, String)], query: &Query) -> String {
     hasher.finish().short(16)
 }
 
-/// The release that a cursor's first page came from.
-///
-/// # Errors
-/// `invalid_cursor`, when the text is no cursor.
+/// Returns the release of the first page of a cursor.
 pub fn release_of(text: &str) -> Result<ReleaseId> {
     read(text).map(|(release, _, _)| release)
 }
@@ -42,7 +40,7 @@ pub fn release_of(text: &str) -> Result<ReleaseId> {
 /// Returns the sort key after which the page begins.
 ///
 /// # Errors
-/// `invalid_cursor`, when the text is no cursor, or one of other filters or another release.
+/// `invalid_cursor` if the text is not a cursor, or belongs to other filters or another release.
 pub fn sort_key(text: &str, release: &ReleaseId, filters: &str) -> Result<String> {
     let (of_release, of_filters, sort_key) = read(text)?;
     if of_release != *release {
@@ -58,7 +56,7 @@ pub fn sort_key(text: &str, release: &ReleaseId, filters: &str) -> Result<String
     Ok(sort_key)
 }
 
-/// The problem of a text that is no cursor of ours.
+/// Builds the problem for a text that is not a cursor.
 pub fn not_a_cursor() -> Problem {
     wrong("this is not a cursor; use `next_cursor` of the previous page unchanged")
 }

@@ -1,5 +1,5 @@
-//! Runs one request through its endpoint: limit, key, parameters, release, ETag, answer. Problems
-//! and answers get their headers here.
+//! Runs one request through its endpoint: rate limit, key, parameters, release, ETag, answer. Adds
+//! the headers of problems and answers.
 
 use std::str::Utf8Error;
 use std::sync::Arc;
@@ -30,8 +30,8 @@ use crate::release::catalog::Wanted;
 use crate::release::loaded::Release;
 use pubdata_core::provenance::is_future_date;
 
-/// Answers a request to a path of the route table; `path` are the values of its placeholders,
-/// decoded.
+/// Answers a request to a path of the route table; `path` holds the decoded values of its
+/// placeholders.
 pub async fn dispatch(
     methods: Arc<Methods>,
     service: Arc<Service>,
@@ -130,7 +130,7 @@ async fn serve_one(
     } else {
         Bytes::new()
     };
-    // After the body: those that send theirs slowly, or never, keep nobody from being answered.
+    // The permit is taken after the body, so slow or stalled uploads never block other requests.
     let _running = service.run(&client)?;
     let release = release_for(service, endpoint, &query, None).await?;
     let today = day_of(now);
@@ -170,8 +170,8 @@ async fn serve_one(
     let matched = tag
         .as_ref()
         .and_then(|tag| etag::matching(&parts.headers, tag));
-    // What a handler checks by itself, scopes among it, and whether there is an answer at all,
-    // comes before any word on what the client has.
+    // A 304 is returned here only if no check is left to the handler. Endpoints with `Access::Key`
+    // check scopes themselves, and `If-None-Match: *` depends on whether an answer exists.
     let is_checked = endpoint.access != Access::Key && !etag::is_any(&parts.headers);
     if let Some(matched) = matched.as_ref().filter(|_| is_checked) {
         return Ok(not_modified(matched, now));
@@ -193,7 +193,7 @@ async fn serve_one(
     }
     let answer = envelope::answer(&call_of(&release)).await;
     if endpoint.method == "POST" {
-        // A batch has taken more than the request did.
+        // A batch has taken more tokens than its request did.
         *allowance = service
             .limiter
             .look(&client, service.now(), *allowance)
@@ -231,24 +231,23 @@ fn check_access(endpoint: &Endpoint, client: &Client) -> Result<()> {
     }
 }
 
-/// What a page asks the API, within the server.
+/// Internal API request of an HTML page.
 #[derive(Clone, Copy)]
 pub struct Question<'a> {
     pub method: &'a str,
     /// Path and query, percent-encoded.
     pub target: &'a str,
     pub body: &'a [u8],
-    /// What is present for whoever asks, whatever the channel points at by now; none where no
-    /// release is loaded.
+    /// Release that counts as the current one for this request, even if the channel has moved
+    /// since; `None` if no release is loaded.
     pub present: Option<&'a Arc<Release>>,
 }
 
-/// Answers a question of the server itself as a client may ask it: the same checks, release and
-/// answer as over the network, without a key to read or a token to take, which the request that
-/// asks has taken.
+/// Answers an internal request as if a client had sent it: same checks, release and answer as over
+/// the network. It reads no key and takes no token; the outer request has done both.
 ///
 /// # Errors
-/// Those of the endpoint; `route_not_found`, when nothing answers to the path.
+/// Those of the endpoint; `route_not_found` if no endpoint matches.
 pub async fn ask(
     service: &Service,
     paths: &Paths,
@@ -291,7 +290,7 @@ pub async fn ask(
     envelope::answer(&call).await.map(|(bytes, _)| bytes)
 }
 
-/// The release that a request is answered from.
+/// Returns the release that answers a request.
 async fn release_for(
     service: &Service,
     endpoint: &Endpoint,
@@ -308,7 +307,7 @@ async fn release_for(
         (Wanted::Current, Some(present)) => present.clone(),
         (wanted, _) => service.catalog.resolve(&wanted).await?,
     };
-    // What is answered from memory is in no file.
+    // `Handler::Files` needs the files on disk to be intact; answers from memory do not.
     if matches!(endpoint.handler, Handler::Files(_)) {
         return service
             .catalog
@@ -349,7 +348,7 @@ fn check_media_type(headers: &HeaderMap) -> Result<()> {
     Ok(())
 }
 
-/// Reads which release is asked for: by id, by day, by the cursor's release, or the present one.
+/// Reads the requested release: an id, a day, the release of the cursor, or the current one.
 fn wanted(query: &Query, today: Date) -> Result<Wanted> {
     let (release, as_of, cursor) = (
         query.get("release"),
@@ -378,7 +377,8 @@ fn wanted(query: &Query, today: Date) -> Result<Wanted> {
         let date = date
             .parse()
             .map_err(|error| wrong(Code::InvalidParameter, format!("`as_of`: {error}")))?;
-        // A later release would change the answer. In some time zones it is tomorrow already.
+        // A release published later that day would change the answer. A client's time zone may
+        // already be at tomorrow.
         if is_future_date(date, today) {
             return Err(wrong(
                 Code::CoverageUnavailable,
@@ -387,8 +387,7 @@ fn wanted(query: &Query, today: Date) -> Result<Wanted> {
         }
         return Ok(Wanted::AsOf(date));
     }
-    // A later page comes from the release of the first, so that paging is not disturbed by a new
-    // one.
+    // A later page uses the release of the first page, so a new release does not disturb paging.
     match cursor {
         Some(cursor) => cursor::release_of(cursor).map(Wanted::Release),
         None => Ok(Wanted::Current),
@@ -402,7 +401,7 @@ fn wrong_method(parts: &Parts, methods: &Methods) -> Problem {
         ..Problem::new(
             Code::MethodNotAllowed,
             format!(
-                "{} is not a method of this path; it has {allow}",
+                "method {} is not allowed for this path; allowed: {allow}",
                 shown(parts.method.as_str())
             ),
         )

@@ -1,5 +1,5 @@
-//! Documents that are the same for all until the program is started anew: each is named, and
-//! compressed, once.
+//! Serves documents that are constant until the program restarts. Each gets its ETag and its
+//! compressed forms once.
 
 use std::io::Write;
 use std::sync::{Arc, LazyLock, OnceLock};
@@ -14,14 +14,14 @@ use super::etag;
 use super::response::insert;
 use pubdata_core::ids::Digest;
 
-/// Close to the smallest form, in a few hundredths of a second.
+/// Compresses close to the smallest size in a few hundredths of a second.
 const BROTLI_QUALITY: i32 = 7;
 const BROTLI_WINDOW_BITS: i32 = 22;
 
-/// What is made when it is first asked for.
+/// Value that is computed at first use.
 pub type Later<T> = LazyLock<T, Box<dyn FnOnce() -> T + Send + Sync>>;
 
-/// A document with its compressed forms, each made when it is first asked for.
+/// Document with its compressed forms, each computed at first use.
 pub struct Document {
     content_type: &'static str,
     plain: Bytes,
@@ -30,7 +30,7 @@ pub struct Document {
     gzip: OnceLock<Bytes>,
 }
 
-/// Marks an answer whose bytes all who are sent it share.
+/// Marks an answer whose bytes are shared by all clients.
 #[derive(Debug, Clone, Copy)]
 pub struct Shared;
 
@@ -50,7 +50,7 @@ impl Coding {
 }
 
 impl Document {
-    /// A document that is known by its bytes.
+    /// Creates a document with an ETag derived from its bytes.
     pub fn new(content_type: &'static str, plain: Bytes) -> Self {
         let tag = format!(
             "\"{}\"",
@@ -65,7 +65,7 @@ impl Document {
         }
     }
 
-    /// The document in the best form that is accepted, or that the client has it.
+    /// Answers with the document in the best accepted coding, or with 304 if the client has it.
     pub async fn answer(self: &Arc<Self>, headers: &HeaderMap) -> Response {
         let mut response = Response::new(Body::empty());
         let told = response.headers_mut();
@@ -101,7 +101,7 @@ impl Document {
         response
     }
 
-    /// The document in a coding; none, should that fail.
+    /// Returns the document in a coding; `None` if compression fails.
     fn packed(&self, coding: Coding) -> Option<Bytes> {
         let form = match coding {
             Coding::Brotli => self
@@ -133,7 +133,8 @@ fn with_gzip(bytes: &[u8]) -> std::io::Result<Vec<u8>> {
     encoder.finish()
 }
 
-/// The coding that is liked best; of equals the smaller one. None is the document as it is.
+/// Returns the coding with the highest weight; Brotli wins a tie because it is smaller. `None`
+/// means no coding.
 fn accepted(headers: &HeaderMap) -> Option<Coding> {
     let texts = headers
         .get_all(header::ACCEPT_ENCODING)

@@ -1,5 +1,5 @@
-//! What an endpoint declares, what its handler gets and what it returns: one request, one pinned
-//! release, one answer written into one buffer.
+//! Defines what an endpoint declares, what its handler receives and what it returns: one request,
+//! one pinned release, one answer in one buffer.
 
 use std::sync::Arc;
 
@@ -21,16 +21,16 @@ use crate::release::part_reader::PartReader;
 use pubdata_core::contract::Contracts;
 use pubdata_store::Scope;
 
-/// Datasets that belong together: what they keep in memory, and the endpoints that answer from it.
+/// Group of related datasets: the data they keep in memory and the endpoints that answer from it.
 pub struct Family {
-    /// Under what its endpoints stand in the document.
+    /// Heading of its endpoints in the OpenAPI document.
     pub tag: Tag,
     pub load: Load,
     pub endpoints: &'static [Endpoint],
     pub placeholders: &'static [Placeholder],
 }
 
-/// A heading of the document.
+/// Heading of the OpenAPI document.
 pub struct Tag {
     pub name: &'static str,
     pub description: &'static str,
@@ -44,26 +44,26 @@ pub struct Endpoint {
     pub summary: &'static str,
     pub access: Access,
     pub parameters: &'static [Parameter],
-    /// The schema of the request's body.
+    /// Schema of the request body.
     pub body: Option<Data>,
-    /// The schema of `data`.
+    /// Schema of `data`.
     pub data: Data,
     pub validity: Validity,
     pub handler: Handler,
 }
 
 impl Endpoint {
-    /// Whether it answers with a document of others' making, without an envelope.
+    /// Reports whether the answer is a document of an external format, without an envelope.
     pub fn is_document(&self) -> bool {
         matches!(self.handler, Handler::Document(_) | Handler::LinkedData(_))
     }
 
-    /// Whether that document is JSON-LD, terms and all.
+    /// Reports whether the answer is a JSON-LD document.
     pub fn is_linked_data(&self) -> bool {
         matches!(self.handler, Handler::LinkedData(_))
     }
 
-    /// Where the records of `data` are, of an endpoint whose answer can be a table.
+    /// Returns the path of the records in `data`, if the endpoint can answer as a table.
     pub fn rows(&self) -> Option<&'static str> {
         self.parameters
             .iter()
@@ -73,7 +73,7 @@ impl Endpoint {
             })
     }
 
-    /// What a parameter's declaration says.
+    /// Returns the declaration of a parameter.
     pub fn parameter(&self, name: &str) -> Option<&'static Parameter> {
         self.parameters
             .iter()
@@ -81,81 +81,84 @@ impl Endpoint {
     }
 }
 
-/// A part of a path that is a value.
+/// Variable segment of a path.
 pub struct Placeholder {
     pub name: &'static str,
     /// Regular expression.
     pub pattern: &'static str,
-    /// A value; or dataset and column of a contract, the first of whose values is one.
+    /// An example value; or dataset and column of a contract, whose first value is the example.
     pub example: &'static str,
     pub description: &'static str,
 }
 
-/// Who may call.
+/// Access rule of an endpoint.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Access {
     Everyone,
-    /// Everyone; the answer is about the key, where one is sent.
+    /// Everyone; if a key is sent, the answer is about that key.
     Optional,
-    /// Any valid key; the handler looks at the scope.
+    /// Any valid key; the handler checks the scope.
     Key,
     Scope(Scope),
 }
 
-/// What an answer depends on beside the release and the question, and so how long it is right.
+/// Dependencies of an answer besides the release and the query, which determine how long it can be
+/// cached.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Validity {
-    /// On nothing else.
+    /// Depends on nothing else.
     Release,
-    /// On the present day: right until it ends.
+    /// Depends on the current day; valid until the day ends.
     Day,
-    /// On the day that the parameter `date` names, the present one when absent: what held on a past
-    /// day is settled.
+    /// Depends on the day in the parameter `date`, by default the current day. Answers for past
+    /// days are final.
     Date,
-    /// On what the server is doing: never kept.
+    /// Depends on the state of the server; never cached.
     Moment,
 }
 
-/// The function behind an endpoint. It writes the value of `data` and returns what `meta` says.
+/// Function behind an endpoint. It writes the value of `data` and returns the content of `meta`.
 pub enum Handler {
     /// Answers from memory.
     Memory(fn(&Call<'_>, &mut Json) -> Result<Meta>),
-    /// Answers from memory with a document in the words of a standard, which has no place for an
-    /// envelope around it.
+    /// Answers from memory with a document of an external standard, which does not allow an
+    /// envelope.
     Document(fn(&Call<'_>, &mut Json) -> Result<Meta>),
-    /// The same of a document that is JSON-LD, and goes out by that name where it is asked for.
+    /// Answers like `Document`, with JSON-LD. The media type is `application/ld+json` if the client
+    /// asks for it.
     LinkedData(fn(&Call<'_>, &mut Json) -> Result<Meta>),
     /// Reads the release's files.
     Files(for<'a> fn(&'a Call<'a>, &'a mut Json) -> BoxFuture<'a, Result<Meta>>),
-    /// Asks nothing of a release: answers where none is loaded, too.
+    /// Needs no release; answers even if none is loaded.
     WithoutRelease(for<'a> fn(&'a Call<'a>, &'a mut Json) -> BoxFuture<'a, Result<Meta>>),
-    /// Answers with a file where the parameter `format` names one, else as `Files` does.
+    /// Answers with a file if the parameter `format` names one, otherwise like `Files`.
     Download {
         list: for<'a> fn(&'a Call<'a>, &'a mut Json) -> BoxFuture<'a, Result<Meta>>,
         file: for<'a> fn(&'a Call<'a>, &'a Parts) -> BoxFuture<'a, Result<Response>>,
     },
 }
 
-/// One request, checked as far as the declaration of its endpoint goes.
+/// One request, checked against the declaration of its endpoint.
 pub struct Call<'a> {
     pub endpoint: &'a Endpoint,
     pub service: &'a Service,
     pub release: &'a Arc<Release>,
-    /// Values of the path's placeholders, decoded.
+    /// Decoded values of the path's placeholders.
     pub path: &'a [(String, String)],
     pub query: &'a Query,
     pub body: &'a [u8],
     pub client: &'a Client,
-    /// The day on which it came, UTC.
+    /// Day on which the request arrived, UTC.
     pub today: Date,
     pub request_id: &'a str,
 }
 
 impl<'a> Call<'a> {
-    /// Takes a batch's items but its first, which admission took, from the client's tokens.
+    /// Takes tokens from the client for all items of a batch but the first, which admission has
+    /// already charged.
     ///
     /// # Errors
-    /// `rate_limited`, when it has not enough.
+    /// `rate_limited` if the client has too few tokens.
     pub fn charge(&self, items: usize) -> Result<()> {
         self.service
             .charge(self.client, items.saturating_sub(1) as u64)
@@ -169,7 +172,7 @@ impl<'a> Call<'a> {
         &self.service.contracts
     }
 
-    /// Reads parts of the release.
+    /// Returns a reader for parts of the release.
     pub fn reader(&self) -> PartReader<'a> {
         PartReader::new(&self.service.parts, &self.release.manifest)
     }
@@ -178,7 +181,7 @@ impl<'a> Call<'a> {
         self.today
     }
 
-    /// The value of a placeholder of the path.
+    /// Returns the value of a placeholder of the path; empty if the path does not have it.
     pub fn path_value(&self, name: &str) -> &str {
         self.path
             .iter()
@@ -189,8 +192,9 @@ impl<'a> Call<'a> {
 }
 
 /// Declares the parameters of an endpoint as a struct: `struct Parameters<'a> { name: type = kind,
-/// …, ..parameter, }`. A field is the parameter of its name, described by its comment or, without
-/// one, as what is behind `=`. `..` adds a parameter that handlers do not read.
+/// …, ..parameter, }`. A field declares the parameter of the same name. Its comment is the
+/// description; without a comment, the expression after `=` provides it. `..` adds a parameter that
+/// handlers do not read.
 macro_rules! query {
     (
         $(#[$meta:meta])*
@@ -211,7 +215,7 @@ macro_rules! query {
             /// Reads the checked query of a request to an endpoint that declares these parameters.
             ///
             /// # Errors
-            /// `missing_parameter`, when one is required and absent.
+            /// `missing_parameter` if a required parameter is absent.
             pub fn of(call: &$crate::http::endpoint::Call<$life>) -> $crate::http::problem::Result<Self> {
                 let names = |parameters: &'static [$crate::http::parameters::Parameter]| parameters.iter().map(|parameter| parameter.name);
                 debug_assert!(names(call.endpoint.parameters).eq(names(Self::DECLARED)), "the endpoint declares other parameters");

@@ -1,5 +1,5 @@
-//! Runs an endpoint's handler and writes the whole answer: its data, and what is said of them; a
-//! document alone.
+//! Runs an endpoint's handler and writes the whole answer: `data` and `meta`, or a document without
+//! an envelope.
 
 use std::borrow::Cow;
 
@@ -15,8 +15,7 @@ use crate::meaning::{self, Searched};
 use crate::release::freshness::{Freshness, freshness_of};
 use pubdata_store::Manifest;
 
-/// Runs a handler and writes the whole envelope. With it, whether the answer is right for the
-/// moment only.
+/// Runs a handler and writes the whole envelope. The flag is true if the answer must not be cached.
 ///
 /// # Errors
 /// The handler's.
@@ -50,12 +49,12 @@ pub async fn answer(call: &Call<'_>) -> Result<(Vec<u8>, bool)> {
     Ok((bytes, meta.is_momentary))
 }
 
-/// The manifest of the release that an answer is from.
+/// Returns the manifest of the release that an answer comes from.
 fn manifest_of<'a>(call: &'a Call<'_>, meta: &'a Meta) -> &'a Manifest {
     meta.release.as_deref().unwrap_or(&call.release.manifest)
 }
 
-/// Runs a handler, which writes the data alone.
+/// Runs a handler, which writes only the data.
 ///
 /// # Errors
 /// The handler's.
@@ -76,12 +75,12 @@ pub async fn write_data(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
 pub struct MetaOfAnswer<'a> {
     /// Identifier of the request, repeated in the header `X-Request-Id`.
     request_id: &'a str,
-    /// The release that the whole answer comes from; null while no release is loaded, when only
-    /// questions about keys and plans are answered.
+    /// Release that the whole answer comes from; null while no release is loaded. Without a
+    /// release, the server answers only requests about keys and plans.
     release: Option<MetaRelease<'a>>,
-    /// Datasets that the answer was made from.
+    /// Datasets that the answer is based on.
     datasets: Vec<MetaDataset<'a>>,
-    /// Facts that a reader needs to interpret the answer; empty if there are none.
+    /// Facts that a reader needs to interpret the answer; empty if none apply.
     notices: &'a [Notice],
     /// Records or areas that the datasets behind the answer cover; absent from answers to which
     /// coverage does not apply.

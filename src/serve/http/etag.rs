@@ -1,5 +1,6 @@
-//! Names an answer by what decides it: program, release, path, parameters, and the datasets'
-//! freshness. A compressed form of an answer has the coding's name at the end of its tag.
+//! Computes the ETag of an answer from everything that determines it: program, release, path,
+//! parameters, and the freshness of the datasets. The tag of a compressed answer ends in the name
+//! of the coding.
 
 use axum::http::{HeaderMap, HeaderValue, header};
 use base64::Engine as _;
@@ -14,21 +15,21 @@ use pubdata_store::Scope;
 
 const CODINGS: [&str; 4] = ["-gzip", "-br", "-zstd", "-deflate"];
 
-/// What decides an answer beside the release.
+/// Everything besides the release that determines an answer.
 #[derive(Debug, Clone, Copy)]
 pub struct Question<'a> {
-    /// What the program and its contracts are.
+    /// Digest of the program and its contracts.
     pub program: &'a Digest,
     pub validity: Validity,
     pub path: &'a str,
     pub query: &'a Query,
-    /// Of the key, where the handler looks at them.
+    /// Scopes of the key, if the handler checks them.
     pub scopes: &'a [Scope],
     pub today: Date,
 }
 
 impl Question<'_> {
-    /// The strong tag of the answer; none of one that is right for the moment only.
+    /// Returns the strong tag of the answer; `None` for an answer that is never cached.
     pub fn tag(&self, release: &Release) -> Option<String> {
         if self.validity == Validity::Moment {
             return None;
@@ -61,7 +62,7 @@ impl Question<'_> {
         Some(tag)
     }
 
-    /// Whether the present day is part of the question: a rate of today is another one tomorrow.
+    /// Reports whether the answer depends on the current day, as a tax rate without a date does.
     fn depends_on_day(&self) -> bool {
         match self.validity {
             Validity::Release | Validity::Moment => false,
@@ -71,7 +72,8 @@ impl Question<'_> {
     }
 }
 
-/// The tag of `If-None-Match` that names the answer, in any coding; its own where `*` names any.
+/// Returns the tag in `If-None-Match` that matches the answer, in any coding. For `*` it returns
+/// the answer's tag.
 pub fn matching(headers: &HeaderMap, tag: &str) -> Option<String> {
     sent(headers).find_map(|sent| {
         if sent == "*" {
@@ -87,7 +89,7 @@ pub fn matching(headers: &HeaderMap, tag: &str) -> Option<String> {
     })
 }
 
-/// Whether `If-None-Match` is `*`, which any answer fulfils that is there.
+/// Reports whether `If-None-Match` is `*`, which matches any existing answer.
 pub fn is_any(headers: &HeaderMap) -> bool {
     sent(headers).any(|sent| sent == "*")
 }
@@ -101,7 +103,7 @@ fn sent(headers: &HeaderMap) -> impl Iterator<Item = &str> {
         .map(str::trim)
 }
 
-/// Marks the tag of a compressed answer with its coding.
+/// Appends the coding of a compressed answer to its tag.
 pub fn mark_coding(headers: &mut HeaderMap) {
     let Some(coding) = headers
         .get(header::CONTENT_ENCODING)

@@ -1,6 +1,6 @@
-//! What is kept in `docs/examples` of each operation: the request that is shown, its body, and what
-//! it is answered with; and in `docs/operations` what is said of it. A test asks again and
-//! compares.
+//! Reads the documentation of each operation: the example request, its body and its answer from
+//! `docs/examples`, the description from `docs/operations`. A test sends the requests again and
+//! compares the answers.
 
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
 use serde_json::Value;
@@ -15,7 +15,7 @@ struct Kept;
 #[folder = "../../docs/operations"]
 struct Described;
 
-/// What need not be encoded in a query, and is neither a shell's nor a command's.
+/// Percent-encodes everything but characters that are safe in a query, a shell and a curl command.
 const ENCODED: &AsciiSet = &NON_ALPHANUMERIC
     .remove(b'-')
     .remove(b'.')
@@ -24,22 +24,23 @@ const ENCODED: &AsciiSet = &NON_ALPHANUMERIC
     .remove(b',')
     .remove(b':');
 
-/// A request that works, as it is shown.
+/// Working request, for display.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ExampleRequest {
     pub method: &'static str,
     /// Percent-encoded.
     pub path: String,
-    /// Names and values as they are meant, not encoded.
+    /// Names and values, not encoded.
     pub query: Vec<(String, String)>,
     pub body: Option<Value>,
     pub needs_key: bool,
-    /// Whether the answer is what was asked for itself, without an envelope.
+    /// True if the answer is a document without an envelope.
     pub is_document: bool,
 }
 
 impl ExampleRequest {
-    /// The request whose answer is kept; of an endpoint without one, the path alone.
+    /// Returns the request whose answer is stored; without a stored request, only the endpoint's
+    /// path.
     pub fn of(endpoint: &Endpoint) -> Self {
         let kept = read("requests")
             .and_then(|requests| requests[endpoint.operation_id].as_str().map(str::to_owned));
@@ -59,7 +60,7 @@ impl ExampleRequest {
         }
     }
 
-    /// Path and query.
+    /// Returns path and query.
     pub fn target(&self) -> String {
         let pairs: Vec<String> = self
             .query
@@ -78,17 +79,17 @@ fn encoded(text: &str) -> String {
     utf8_percent_encode(text, ENCODED).to_string()
 }
 
-/// A real answer, where one is kept.
+/// Returns a real answer, if one is stored.
 pub fn answer(operation_id: &str) -> Option<Value> {
     read(operation_id)
 }
 
-/// The body that is sent, of operations that take one.
+/// Returns the request body of an operation that has one.
 pub fn body(operation_id: &str) -> Option<Value> {
     read(&format!("{operation_id}.request"))
 }
 
-/// What is said of an operation beyond its summary, in Markdown.
+/// Returns the Markdown description of an operation, beyond its summary.
 pub fn description(operation_id: &str) -> Option<String> {
     let file = Described::get(&format!("{operation_id}.md"))?;
     String::from_utf8(file.data.into_owned())

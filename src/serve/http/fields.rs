@@ -1,16 +1,16 @@
-//! What a field of a struct of parameters can be (`query!` in `endpoint.rs`), how its value is
+//! Defines the field types of a parameter struct (`query!` in `endpoint.rs`), how their values are
 //! read, and from which texts.
 
 use jiff::civil::Date;
 
-/// A value that a checked text is read as.
+/// Value that is parsed from a checked text.
 pub trait Value<'a>: Sized {
     const TYPE: ValueType;
 
     fn read(text: &'a str) -> Option<Self>;
 }
 
-/// Which texts a value can be read from.
+/// Kinds of texts from which a value can be parsed.
 #[derive(Debug, Clone, Copy)]
 pub enum ValueType {
     Flag,
@@ -49,7 +49,7 @@ values! {
     usize: ValueType::Integer { min: 0, max: i64::MAX },
 }
 
-/// How many values a field has: always one, one or none, or a list, which is empty when the
+/// Number of values of a field: exactly one, at most one, or a list, which is empty if the
 /// parameter is absent.
 #[derive(Debug, Clone, Copy)]
 pub enum Count {
@@ -58,11 +58,11 @@ pub enum Count {
     List,
 }
 
-/// What a field of a struct of parameters can be.
+/// Field type of a parameter struct.
 pub trait Field<'a>: Sized {
     const FORM: (Count, ValueType);
 
-    /// Reads the field; none of a value that is absent.
+    /// Parses the field; `None` if a required value is absent.
     fn read(text: Option<&'a str>) -> Option<Self>;
 }
 

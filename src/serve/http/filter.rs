@@ -1,4 +1,5 @@
-//! Parameters that several families filter by: states, cities, ZIP codes, ranges of days.
+//! Defines parameters that several families filter by: states, cities, ZIP codes and ranges of
+//! days.
 
 use jiff::civil::Date;
 
@@ -9,15 +10,15 @@ use crate::days;
 use pubdata_core::canonical::name::{Forms, is_legal_form, searched};
 
 pub const STATES: Parameter =
-    Kind::State.described("Comma list of states, by postal code or name; all that are covered when absent. A text that names no state is refused.");
+    Kind::State.described("Comma list of states, by postal code or name; all that are covered when absent. A text that names no state is rejected.");
 pub const CITY: Parameter = Kind::Text { min: 1, max: 80 }
     .described("Only in this city, as the source names it; case and punctuation do not matter.");
 pub const ZIP: Parameter = Kind::Zip.described("Only in this ZIP code, five digits.");
 
-/// Checks that the states a request asks for are covered.
+/// Checks that the requested states are covered.
 ///
 /// # Errors
-/// `coverage_unavailable`, when one is not.
+/// `coverage_unavailable` if one is not.
 pub fn check_states(states: &[&str], covered: &[&str], what: &str) -> Result<()> {
     match states.iter().find(|state| !covered.contains(state)) {
         Some(state) => Err(not_covered(
@@ -29,8 +30,8 @@ pub fn check_states(states: &[&str], covered: &[&str], what: &str) -> Result<()>
     }
 }
 
-/// Adds a notice to an answer without a record, where the name consists of words that are no part
-/// of the names that are searched.
+/// Adds a notice to an answer without a record if the name has no searchable word, for example only
+/// an article or a legal form.
 pub fn add_no_words_notice(meta: &mut Meta, name: &str) {
     let searched = searched(name, Forms::OfStates);
     let is_general =
@@ -43,13 +44,13 @@ pub fn add_no_words_notice(meta: &mut Meta, name: &str) {
         meta.notice(
             "NAME_WITHOUT_WORDS",
             format!(
-                "`{name}` has no word to search for: an article or a legal form alone is no name."
+                "`{name}` has no word to search for: an article or a legal form alone is not a name."
             ),
         );
     }
 }
 
-/// A range of days, both inclusive and in days since 1970-01-01; open where none is given.
+/// Range of days, both inclusive, in days since 1970-01-01; open on the side without a value.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct DayRange {
     pub from: Option<i32>,
@@ -57,10 +58,10 @@ pub struct DayRange {
 }
 
 impl DayRange {
-    /// The range of two parameters, each with its name.
+    /// Builds the range from two parameters, each with its name.
     ///
     /// # Errors
-    /// `invalid_parameter`, when they are the wrong way round.
+    /// `invalid_parameter` if the first day is after the last.
     pub fn of(
         (from, first): (&str, Option<Date>),
         (to, last): (&str, Option<Date>),
@@ -82,12 +83,12 @@ impl DayRange {
         self == Self::default()
     }
 
-    /// Whether some day from the first to the last may lie in the range.
+    /// Reports whether a day from `first` to `last` lies in the range.
     pub fn overlaps(self, first: i32, last: i32) -> bool {
         self.from.is_none_or(|from| from <= last) && self.to.is_none_or(|to| first <= to)
     }
 
-    /// Whether a day lies in the range; what has no day does not, unless the range is open on both
+    /// Reports whether a day lies in the range. `None` lies only in a range that is open on both
     /// sides.
     pub fn has(self, day: Option<i32>) -> bool {
         self.from

@@ -1,5 +1,5 @@
-//! In which form an answer goes out: JSON, or what the request asks for of what the endpoint has: a
-//! table of its records, or the same JSON by the name of linked data.
+//! Chooses the format of an answer from the request: JSON, a CSV table of the records, or the same
+//! JSON labelled as JSON-LD.
 
 use axum::http::{HeaderMap, header};
 
@@ -8,21 +8,21 @@ use super::problem::{Code, Problem, Result};
 use super::query::Query;
 use super::response::{CSV, JSON_LD, PARQUET};
 
-/// The form of an answer.
+/// Format of an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Format {
     Json,
-    /// The same bytes, by the name by which programs that read linked data know them.
+    /// The same bytes as JSON, with the media type of linked data.
     LinkedData,
-    /// A table of the records at this place of `data`.
+    /// CSV table of the records at this path in `data`.
     Csv(&'static str),
 }
 
-/// Reads which form is asked for: by the parameter, else by the header. What is not JSON is written
-/// into the query either way, so that it has one tag.
+/// Reads the requested format from the parameter, otherwise from the header. A format other than
+/// JSON is written into the query in both cases, so both have the same ETag.
 ///
 /// # Errors
-/// `invalid_parameter`, when the header accepts nothing that there is.
+/// `invalid_parameter` if the header accepts no available format.
 pub fn wanted(endpoint: &Endpoint, headers: &HeaderMap, query: &mut Query) -> Result<Format> {
     let asked = if endpoint.rows().is_some() {
         query.take("format")
@@ -66,7 +66,8 @@ pub fn wanted(endpoint: &Endpoint, headers: &HeaderMap, query: &mut Query) -> Re
     Ok(format)
 }
 
-/// Writes into the query of a download which file the header asks for, where no parameter does.
+/// Writes the file format that the `Accept` header requests into the query of a download, unless a
+/// parameter sets it.
 pub fn choose_file(headers: &HeaderMap, query: &mut Query) {
     let Accepted {
         of_json,
@@ -84,13 +85,13 @@ pub fn choose_file(headers: &HeaderMap, query: &mut Query) {
     }
 }
 
-/// Whether a browser asks, to show the answer: it likes HTML more than JSON.
+/// Reports whether the client prefers HTML to JSON, as a browser does.
 pub fn is_html_preferred(headers: &HeaderMap) -> bool {
     let accepted = Accepted::of(headers);
     accepted.of_html.0 > accepted.of_json.0
 }
 
-/// How much each form is liked, from 0 to 1, and how closely it is named.
+/// Weight of each format, from 0 to 1, and how specifically the header names it.
 struct Accepted {
     of_json: (f32, u8),
     of_linked_data: (f32, u8),
@@ -100,8 +101,8 @@ struct Accepted {
 }
 
 impl Accepted {
-    /// The closest range that a form is in decides (RFC 9110, section 12.5.1); without a header
-    /// JSON is liked, and a table not.
+    /// The most specific media range of a format decides (RFC 9110, section 12.5.1). Without a
+    /// header, JSON has weight 1 and the other formats 0.
     fn of(headers: &HeaderMap) -> Self {
         let values = headers
             .get_all(header::ACCEPT)
@@ -161,7 +162,7 @@ fn weighed(range: &str) -> (String, f32) {
 mod tests {
     use super::*;
 
-    /// Weights of JSON and of a table.
+    /// Returns the weights of JSON and of a table.
     fn weights(accept: &'static str) -> (f32, f32) {
         let headers =
             HeaderMap::from_iter([(header::ACCEPT, axum::http::HeaderValue::from_static(accept))]);

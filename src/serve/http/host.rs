@@ -1,7 +1,7 @@
-//! For which host a request is. A server that speaks plain HTTP on this machine's own address is
-//! reached by every page that the machine's browser shows: one that lets its own name lead here,
-//! too, may read the answers as its own. Only names that lead nowhere else are therefore answered
-//! with what needs no key.
+//! Checks the host of a request, against DNS rebinding. A server on plain HTTP at a loopback
+//! address can be reached by every page in the machine's browser. A page whose own name resolves to
+//! this server could read the answers as its own. Requests without a key are therefore answered
+//! only for names that cannot resolve elsewhere.
 
 use std::net::IpAddr;
 
@@ -13,11 +13,11 @@ use super::problem::{Code, Problem};
 use super::request_id::shown;
 use crate::settings::ServeSettings;
 
-/// Refuses a request under a name that is neither this machine's nor the public address. One
-/// without a host does not come from a browser.
+/// Rejects a request for a host that is neither this machine nor the public address. A request
+/// without a host does not come from a browser and passes.
 ///
 /// # Errors
-/// `invalid_parameter`, naming the host and the settings that admit it.
+/// `invalid_parameter` with the host and the settings that allow it.
 pub fn check(settings: &ServeSettings, parts: &Parts) -> Result<(), Problem> {
     let named = parts
         .uri
@@ -39,14 +39,14 @@ pub fn check(settings: &ServeSettings, parts: &Parts) -> Result<(), Problem> {
         return Ok(());
     }
     let message = format!(
-        "this address answers as localhost, and as the host of --public-url: not as `{}`; if that name leads here, start the server with --public-url, or with --behind-proxy where a proxy is in front",
+        "this server does not answer for the host `{}`, only for localhost and the host of --public-url; to serve that name, start the server with --public-url, or with --behind-proxy behind a proxy",
         shown(&String::from_utf8_lossy(sent))
     );
     Err(Problem::of_field(Code::InvalidParameter, "Host", message))
 }
 
-/// An address is itself; of names only those of this machine lead nowhere else (RFC 6761, section
-/// 6.3).
+/// IP addresses are safe. Among names, only those of localhost always resolve to this machine (RFC
+/// 6761, section 6.3).
 fn is_of_this_machine(host: &str) -> bool {
     let name = host.strip_suffix('.').unwrap_or(host).to_ascii_lowercase();
     let address = name
@@ -119,11 +119,11 @@ mod tests {
         }
         assert!(
             is_answered(&settings, "/", None),
-            "no browser leaves the host out"
+            "browsers always send the host"
         );
         assert!(
             !is_answered(&settings, "http://evil.example/", Some(b"localhost")),
-            "the address that is asked for counts before the header"
+            "the request target takes precedence over the header"
         );
         settings.public_url = None;
         assert!(!is_answered(&settings, "/", Some(b"data.example.org")));

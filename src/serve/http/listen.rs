@@ -1,5 +1,5 @@
-//! Opens a socket and answers on it, by HTTP/1.1 only: time and size of heads, TLS, and bounds on
-//! open connections and on how long one may take nothing. Why so:
+//! Listens on a socket and serves HTTP/1.1. Limits the size and time of request heads, the number
+//! of open connections, and how long a client may stop reading. Handles TLS. Reasons:
 //! `docs/decisions/0020-connections-and-bytes-in-flight.md`.
 
 use std::convert::Infallible;
@@ -33,13 +33,13 @@ use super::connections::{Connections, Place};
 use super::refusal::Explained;
 use pubdata_core::error::{Error, Result};
 
-/// Largest head that is read at all; `Limits` refuses smaller ones with an explanation.
+/// Largest head that is read; `Limits` rejects smaller ones with an explanation.
 const HEAD_BYTES: usize = 64 * 1024;
 const HEADERS: usize = 256;
-/// How long nobody is let in when the system has no descriptor to give.
+/// Pause before the next accept if the system has no free file descriptor.
 const SYSTEM_REST: Duration = Duration::from_millis(50);
 
-/// What answers requests, a copy of it for each.
+/// Service that answers requests; each request gets a clone.
 pub trait Answers:
     tower::Service<Request<Incoming>, Response = Response, Error = Infallible, Future: Send>
     + Clone
@@ -59,26 +59,23 @@ impl<
 {
 }
 
-/// How connections are treated.
+/// Limits and TLS settings of connections.
 #[derive(Clone)]
 pub struct Transport {
     pub tls: Option<Arc<ServerConfig>>,
     pub connections: Arc<Connections>,
-    /// How long a client may take to shake hands, and to send the head of a request, from the first
-    /// byte that is waited for.
+    /// Time limit for the TLS handshake, and for the head of a request, counted from when the
+    /// server waits for its first byte.
     pub head_time: Duration,
-    /// How long a client may take nothing of what it is sent.
+    /// How long a client may read nothing of what it is sent.
     pub write_time: Duration,
-    /// How long requests in progress may take after the stop.
+    /// How long active requests may take after the stop signal.
     pub drain_limit: Duration,
-    /// Where the server is known, as problems name it.
+    /// Public URL of the server, for problem documents.
     pub public_url: Arc<str>,
 }
 
-/// Answers on a socket until it is told to stop, then lets requests in progress finish.
-///
-/// # Errors
-/// `Store`, when the socket cannot be used.
+/// Serves a socket until the stop signal, then lets active requests finish.
 pub async fn run<S: Answers>(
     listener: std::net::TcpListener,
     transport: Transport,
@@ -196,14 +193,11 @@ async fn answer_requests<S>(
     let _ = connection.await;
 }
 
-/// Opens a socket.
-///
-/// # Errors
-/// `Store`, when the address cannot be used.
+/// Opens a listening socket.
 pub fn bind(address: SocketAddr) -> Result<std::net::TcpListener> {
     let failed = |error: io::Error| {
         Error::store(format!("cannot listen on {address}: {error}"))
-            .hint("another program may use the port; give another with --bind")
+            .hint("another program may use the port; choose another one with --bind")
     };
     let listener = std::net::TcpListener::bind(address).map_err(failed)?;
     listener.set_nonblocking(true).map_err(failed)?;
@@ -211,13 +205,10 @@ pub fn bind(address: SocketAddr) -> Result<std::net::TcpListener> {
 }
 
 /// Reads a certificate chain and its key.
-///
-/// # Errors
-/// `Config`, when they cannot be used.
 pub fn tls_config(certificate: &Path, key: &Path) -> Result<Arc<ServerConfig>> {
     let failed = |error: &dyn std::fmt::Display| {
         Error::config(format!(
-            "certificate {} with key {} cannot be used: {error}",
+            "cannot use certificate {} with key {}: {error}",
             certificate.display(),
             key.display()
         ))
@@ -240,29 +231,29 @@ pub fn tls_config(certificate: &Path, key: &Path) -> Result<Arc<ServerConfig>> {
     Ok(Arc::new(config))
 }
 
-/// A connection that keeps its place until it closes, and fails when it must give way or the client
-/// takes nothing for too long.
+/// Connection that holds its slot until it closes. It fails when it is evicted or when the client
+/// reads nothing for too long.
 struct Bounded {
     stream: TcpStream,
     place: Place,
     write_time: Duration,
-    /// Ends when the client has taken nothing for as long as it may.
+    /// Timer for the longest permitted time without progress of a write.
     stalled: Option<Pin<Box<Sleep>>>,
 }
 
 impl Bounded {
-    /// Fails when the connection must give way to another.
+    /// Fails if the connection is evicted.
     fn check_ended(&self, context: &Context<'_>) -> io::Result<()> {
         match self.place.connection.poll_ended(context) {
             Poll::Ready(()) => Err(io::Error::new(
                 io::ErrorKind::ConnectionAborted,
-                "the connection gives way to another",
+                "the connection was closed to make room for another",
             )),
             Poll::Pending => Ok(()),
         }
     }
 
-    /// Watches how a try to write went.
+    /// Starts or resets the stall timer according to the result of a write.
     fn watch<T>(
         &mut self,
         context: &mut Context<'_>,
@@ -281,7 +272,7 @@ impl Bounded {
         );
         Poll::Ready(Err(io::Error::new(
             io::ErrorKind::TimedOut,
-            "the client takes nothing",
+            "the client stopped reading",
         )))
     }
 }

@@ -1,4 +1,4 @@
-//! What the `meta` of an answer says: datasets, notices, coverage, and where a list stands.
+//! Defines the `meta` of an answer: datasets, notices, coverage and paging.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -8,22 +8,21 @@ use serde::{Serialize, Serializer};
 
 use pubdata_store::Manifest;
 
-/// What to know of a release of samples.
+/// Notice for answers from a release that was built from samples.
 pub const SAMPLE_RELEASE: &str = "This release was built from samples: most records are missing, some may be invented, and counts are not national counts.";
 
-/// What the `meta` of an answer says beyond request id and release.
+/// Content of `meta` besides request id and release.
 #[derive(Debug, Default)]
 pub struct Meta {
-    /// Datasets the answer was made from.
+    /// Datasets that the answer is based on.
     pub datasets: Vec<Cow<'static, str>>,
     pub notices: Vec<Notice>,
     pub coverage: Option<Coverage>,
     pub page: Option<Page>,
-    /// The release that the answer is from, where it is an earlier one of which nothing but the
-    /// manifest was read.
+    /// Earlier release that the answer comes from, if only its manifest was read.
     pub release: Option<Arc<Manifest>>,
-    /// Whether the answer says what this server cannot tell now: it is not kept, whatever its
-    /// endpoint declares.
+    /// True if the answer reports something that this server cannot determine now. Such an answer
+    /// is never cached, whatever its endpoint declares.
     pub is_momentary: bool,
 }
 
@@ -31,7 +30,7 @@ pub struct Meta {
 pub struct Notice {
     /// Stable code of the notice, such as `SAMPLE_RELEASE`.
     pub code: &'static str,
-    /// The notice in words; the text may change.
+    /// Text of the notice; it may change.
     pub message: Cow<'static, str>,
 }
 
@@ -43,12 +42,12 @@ pub struct Coverage {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "&str")]
     pub geography_type: Option<&'static str>,
-    /// The covered records in words, with their number.
+    /// Description of the covered records, with their number.
     pub scope: String,
     /// States whose registries or boards were searched.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub states_searched: Vec<String>,
-    /// Cities and counties that the places of the request may lie in and whose permits are covered.
+    /// Cities and counties with covered permits in which the requested locations may lie.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub jurisdictions_searched: Vec<String>,
 }
@@ -59,15 +58,15 @@ pub struct Page {
     pub limit: usize,
     /// Number of items on this page.
     pub count: usize,
-    /// Send it as `cursor` for the next page; null on the last.
+    /// Send it as `cursor` for the next page; null on the last page.
     pub next_cursor: Option<String>,
-    /// Number of items on all pages; the exact number or a lower bound, as `total_relation` says.
+    /// Number of items on all pages; exact or a lower bound, see `total_relation`.
     pub total: usize,
-    /// `eq`: `total` is the exact number. `gte`: there are at least that many.
+    /// `eq`: `total` is exact. `gte`: `total` is a lower bound.
     #[serde(rename = "total_relation", serialize_with = "relation")]
     #[schemars(with = "&str", extend("enum" = ["eq", "gte"]))]
     pub is_total_exact: bool,
-    /// Whether the last page may lack some that fit.
+    /// True if the last page may lack matching records.
     #[serde(skip)]
     pub is_cut: bool,
 }
@@ -77,7 +76,7 @@ fn relation<S: Serializer>(is_total_exact: &bool, serializer: S) -> Result<S::Ok
 }
 
 impl Meta {
-    /// What is said of an answer from datasets that cover what `scope` says.
+    /// Builds `meta` for an answer from datasets whose coverage `scope` describes.
     pub fn of(datasets: &[&'static str], scope: String) -> Self {
         Self {
             datasets: datasets

@@ -1,4 +1,4 @@
-//! Counts requests and times, and says which tasks are late, for `/metrics`, in the OpenMetrics
+//! Counts requests and their durations and reports late tasks, for `/metrics`, in the OpenMetrics
 //! text format.
 
 use std::fmt;
@@ -22,15 +22,15 @@ use prometheus_client::registry::Registry;
 
 use pubdata_store::{DatasetEntry, Manifest};
 
-/// The media type of [`Metrics::text`].
+/// Media type of [`Metrics::text`].
 pub const CONTENT_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 
-/// Upper bounds of the time classes, in seconds.
+/// Upper bounds of the histogram buckets, in seconds.
 const BOUNDS: [f64; 10] = [
     0.000_05, 0.000_1, 0.000_25, 0.000_5, 0.001, 0.005, 0.025, 0.1, 1.0, 10.0,
 ];
 
-/// What the stream is doing, for `/metrics`.
+/// State of the event stream, for `/metrics`.
 #[derive(Debug, Clone, Copy)]
 pub struct StreamNumbers {
     pub sockets: usize,
@@ -39,7 +39,7 @@ pub struct StreamNumbers {
     pub bytes: usize,
 }
 
-/// What clients take up now, for `/metrics`.
+/// Resources that clients use now, for `/metrics`.
 #[derive(Debug, Clone, Copy)]
 pub struct TransportNumbers {
     pub running: usize,
@@ -47,7 +47,7 @@ pub struct TransportNumbers {
     pub bytes_in_flight: usize,
 }
 
-/// What the server has done since it started.
+/// Counters and histograms since the server started.
 #[derive(Debug)]
 pub struct Metrics {
     registry: Registry,
@@ -64,7 +64,7 @@ impl Default for Metrics {
         let [release_loads, release_failures] =
             ["loaded", "failed"].map(|outcome| loads.get_or_create_owned(&[("outcome", outcome)]));
         let mut registry = Registry::default();
-        // The registry ends a help text with a full stop.
+        // The registry appends a full stop to a help text.
         registry.register(
             "pubdata_http_request_duration_seconds",
             "Time to answer, by route and status",
@@ -72,7 +72,7 @@ impl Default for Metrics {
         );
         registry.register(
             "pubdata_release_loads",
-            "Tries to load the channel's release, by outcome",
+            "Attempts to load the channel's release, by outcome",
             loads,
         );
         Self {
@@ -85,8 +85,7 @@ impl Default for Metrics {
 }
 
 impl Metrics {
-    /// Counts an answered request; `route` is the pattern of its path, none where nothing answers
-    /// to it.
+    /// Counts an answered request; `route` is the pattern of its path, `None` if no route matches.
     pub fn record(&self, route: Option<Route>, status: StatusCode, duration: Duration) {
         self.requests
             .get_or_create(&Answer {
@@ -96,7 +95,7 @@ impl Metrics {
             .observe(duration.as_secs_f64());
     }
 
-    /// Counts one try to follow the channel to another release.
+    /// Counts one attempt to follow the channel to another release.
     pub fn record_load(&self, is_success: bool) {
         let counter = if is_success {
             &self.release_loads
@@ -106,7 +105,7 @@ impl Metrics {
         counter.inc();
     }
 
-    /// Writes everything.
+    /// Writes all metrics.
     pub fn text(
         &self,
         release: Option<&Manifest>,
@@ -154,7 +153,7 @@ impl Metrics {
             ),
             (
                 "pubdata_stream_bytes",
-                "Memory of those events",
+                "Bytes of memory that these events use",
                 bytes as u64,
             ),
         ] {
@@ -172,12 +171,12 @@ impl Metrics {
         let mut text = String::new();
         text::encode_registry(&mut text, &self.registry)
             .and_then(|()| text::encode(&mut text, &present))
-            .expect("a String takes all that is written to it");
+            .expect("writing to a String cannot fail");
         text
     }
 }
 
-/// How many seconds each task of a release is late that awaits an edition.
+/// Returns for each task that expects an edition how late the edition is, in seconds.
 fn lateness(release: &Manifest, now: Timestamp) -> Vec<(String, i64)> {
     let today = now.to_zoned(TimeZone::UTC).date();
     let seconds = |task_id: &str| {
@@ -194,11 +193,11 @@ fn lateness(release: &Manifest, now: Timestamp) -> Vec<(String, i64)> {
         .collect()
 }
 
-/// Task, dataset and column, with the records that have a text of the publisher and those whose
-/// text has no known meaning.
+/// Task, dataset and column, then the number of records with a publisher's text and the number of
+/// those whose text has no known meaning.
 type WordRows = (String, String, String, u64, u64);
 
-/// What is known of the words of each task's coded columns.
+/// Returns the counts of known and unknown texts in each task's coded columns.
 fn words(release: &Manifest) -> Vec<WordRows> {
     let of_dataset = |(dataset_id, dataset): (&String, &DatasetEntry)| {
         let words = dataset.words().into_iter();
@@ -217,17 +216,17 @@ fn words(release: &Manifest) -> Vec<WordRows> {
     release.datasets.iter().flat_map(of_dataset).collect()
 }
 
-/// Labels of the requests that were answered alike.
+/// Labels of a group of requests with the same route and status.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
 struct Answer {
     route: RouteLabel,
     status: u16,
 }
 
-/// The pattern of a path, which is held once for all requests.
+/// Pattern of a path, stored once for all requests.
 #[derive(Debug, Clone)]
 pub enum Route {
-    /// Of the route table.
+    /// Path of the route table.
     Endpoint(&'static str),
     Page(MatchedPath),
 }
@@ -267,7 +266,7 @@ impl Hash for Route {
     }
 }
 
-/// The label of requests that no pattern answers to is `none`.
+/// Route label; `none` if no pattern matches.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 struct RouteLabel(Option<Route>);
 
@@ -280,7 +279,7 @@ impl EncodeLabelValue for RouteLabel {
     }
 }
 
-/// What a scrape says of the release that is served, in the order of the tasks.
+/// Metrics of the served release, in the order of the tasks.
 #[derive(Debug)]
 struct OfRelease {
     release_id: Option<String>,
@@ -359,7 +358,7 @@ fn gauge<T: EncodeLabelValue, const N: usize>(
 mod tests {
     use super::*;
 
-    /// The expected text is that of the OpenMetrics specification 1.0.
+    /// The expected text follows the OpenMetrics specification 1.0.
     #[test]
     fn everything_is_written_as_open_metrics() {
         let metrics = Metrics::default();

@@ -1,6 +1,6 @@
-//! What every request meets first: an id, its client and a token of it, bounds on its head, a bound
-//! on how long it may take, a net for panics, and the access log. Every answer leaves through here,
-//! whole, with its bytes counted until they are taken.
+//! Wraps every request and answer. A request gets an id and is charged to its client; its head and
+//! duration are limited, panics are caught, and the access log records it. Answers leave complete,
+//! and their bytes are counted until the client has taken them.
 
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
@@ -26,14 +26,14 @@ use crate::http::problem::{Code, Problem};
 use crate::http::service::{Pays, Service};
 use crate::http::{cors, etag};
 
-/// When to ask again for what took too long.
+/// Seconds after which a client may retry a request that took too long.
 const BUSY_SECONDS: u64 = 5;
 const X_REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 
-/// Who pays for a request with these headers.
+/// Decides from the headers who pays for a request.
 pub type WhoPays = fn(&HeaderMap) -> Pays;
 
-/// Wraps what the axum router answers.
+/// Wraps the answers of the axum router.
 pub async fn guard_page(
     State((service, pays)): State<(Arc<Service>, WhoPays)>,
     request: Request,
@@ -48,8 +48,8 @@ pub async fn guard_page(
     guard(service, route, pays, request, |request| next.run(request)).await
 }
 
-/// Wraps every answer; `route` is the pattern of its path, none where nothing answers to it. What
-/// answers finds [`Metered`](super::service::Metered) among the request's extensions, and refuses a
+/// Wraps every answer; `route` is the pattern of its path, `None` if no route matches. The handler
+/// finds [`Metered`](super::service::Metered) among the request's extensions and must refuse a
 /// client without a token.
 pub async fn guard<F: Future<Output = Response>>(
     service: Arc<Service>,
@@ -127,7 +127,7 @@ pub async fn guard<F: Future<Output = Response>>(
         || {
             let noted = service.unpaid.note(&client.id, now);
             for (client, count) in noted.left_out {
-                tracing::info!(target: "pubdata::access", client, count, "{count} requests of {client} that took no token within a minute have no line here");
+                tracing::info!(target: "pubdata::access", client, count, "omitted the log lines of {count} requests of {client} that took no token within a minute");
             }
             noted.has_line
         };
@@ -137,8 +137,8 @@ pub async fn guard<F: Future<Output = Response>>(
     response
 }
 
-/// Makes an answer whole: no encoder, and nothing uncounted, waits for a client that takes nothing.
-/// One in pieces counts each of them itself.
+/// Completes an answer, so that no encoder and no uncounted bytes wait for a client that stops
+/// reading. An answer in pieces counts each piece itself.
 async fn hold(
     service: &Service,
     response: Response,
@@ -190,7 +190,7 @@ fn check_head(service: &Service, parts: &Parts) -> Result<(), Problem> {
         return Err(Problem::new(
             Code::InvalidParameter,
             format!(
-                "the URL has {url_bytes} bytes, at most {} are read",
+                "the URL has {url_bytes} bytes; the limit is {}",
                 limits.url_bytes
             ),
         ));
@@ -202,7 +202,7 @@ fn check_head(service: &Service, parts: &Parts) -> Result<(), Problem> {
         .sum();
     if parts.headers.len() > limits.header_count || header_bytes > limits.header_bytes {
         let message = format!(
-            "the request has too many headers: at most {} with {} bytes are read",
+            "the request has too many or too large headers; the limits are {} headers and {} bytes",
             limits.header_count, limits.header_bytes
         );
         return Err(Problem::new(Code::InvalidParameter, message));
@@ -210,11 +210,10 @@ fn check_head(service: &Service, parts: &Parts) -> Result<(), Problem> {
     Ok(())
 }
 
-/// What is told of a request that takes too long. It may be asked again: what its answer needs is
-/// often in memory by then.
+/// Builds the problem of a request that takes too long. A retry can succeed, because the data it
+/// needs is often in memory by then.
 fn too_long(limit: Duration) -> Problem {
-    let detail =
-        format!("there was no answer within {limit:?}, the longest that a request may take");
+    let detail = format!("no answer within {limit:?}, the time limit of a request");
     tracing::error!("request failed: {detail}");
     Problem {
         retry_after: Some(BUSY_SECONDS),
@@ -262,8 +261,8 @@ fn finish(service: &Service, response: &mut Response, method: &Method, request_i
     }
 }
 
-/// Whether answers of a status never have a body: a length would be that of another answer (RFC
-/// 9110, section 8.6).
+/// Reports whether answers with a status never have a body. A `Content-Length` header would
+/// describe another answer (RFC 9110, section 8.6).
 pub fn is_bodiless(status: StatusCode) -> bool {
     status.is_informational() || matches!(status, StatusCode::NO_CONTENT | StatusCode::NOT_MODIFIED)
 }

@@ -1,6 +1,6 @@
-//! What every request meets and every answer goes through: id, bounds, key, limit, parameters,
-//! release, ETag, envelope, problems, metrics. Endpoints are declared by families; nothing here
-//! knows one.
+//! Processes every request and answer: id, limits, key, rate limit, parameters, release, ETag,
+//! envelope, problems, metrics. Families declare the endpoints; this module does not know any of
+//! them.
 
 pub mod allowance;
 pub mod auth;

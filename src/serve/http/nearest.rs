@@ -1,18 +1,18 @@
-//! Finds the valid name that a mistyped one probably meant.
+//! Suggests the valid name for a mistyped one.
 
 use std::collections::BTreeSet;
 
 use strsim::levenshtein;
 
-/// Longer names are compared by their beginnings.
+/// Longer names are truncated before they are compared.
 const MAX_CHARACTERS: usize = 64;
 
-/// The most candidates that are listed, and of those that are suggested.
+/// Limits of listed candidates and of suggestions.
 const MAX_LISTED: usize = 30;
 const MAX_ALIKE: usize = 3;
 
-/// What callers write, and the valid name or value that means it; suggested where that one is
-/// valid.
+/// Words that callers write, and the valid name or value with the same meaning. The hint suggests
+/// that value where it is valid.
 const MEANINGS: [(&str, &str); 36] = [
     ("age", "demographics"),
     ("category", "line_items"),
@@ -52,8 +52,8 @@ const MEANINGS: [(&str, &str); 36] = [
     ("zipcode", "zips"),
 ];
 
-/// Returns the candidate with the smallest edit distance in any case, when it is near enough to be
-/// meant: one slip in three letters.
+/// Returns the candidate with the smallest edit distance, ignoring case. The distance may be at
+/// most one edit for every three characters.
 pub fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let name: String = name
         .chars()
@@ -73,9 +73,13 @@ pub fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) ->
         .map(|(_, candidate)| candidate)
 }
 
-/// Writes the hint of an unknown name: the valid ones of the same words, else of the same meaning
-/// or with all words of the other, else the nearest, else those with the same last word (`_from`),
-/// else all of them.
+/// Writes the hint for an unknown name. The first of these rules that matches decides:
+///
+/// 1. names with the same words
+/// 2. names with the same meaning, or with all words of the other
+/// 3. the nearest name
+/// 4. names with the same last word (`_from`)
+/// 5. all valid names
 pub fn hint(name: &str, candidates: &[&str]) -> String {
     let name: String = name.chars().take(MAX_CHARACTERS).collect();
     let known = words(&name);
@@ -105,7 +109,7 @@ pub fn hint(name: &str, candidates: &[&str]) -> String {
         .or_else(|| of(&ends_alike))
     {
         Some(alike) => format!("did you mean {}?", alike.join(" or ")),
-        None if candidates.is_empty() => "none is known here".to_owned(),
+        None if candidates.is_empty() => "no name is valid here".to_owned(),
         None => {
             let more = candidates.len().saturating_sub(MAX_LISTED);
             let listed = candidates[..candidates.len() - more].join(", ");
@@ -118,7 +122,7 @@ pub fn hint(name: &str, candidates: &[&str]) -> String {
     }
 }
 
-/// The words of a name in lower case, in the singular.
+/// Returns the words of a name, in lower case and singular.
 fn words(name: &str) -> BTreeSet<String> {
     let words = name
         .split(|c: char| !c.is_ascii_alphanumeric())

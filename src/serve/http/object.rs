@@ -1,5 +1,4 @@
-//! Reads a JSON object whose fields are each there once: of two values of a field nobody can say
-//! which was meant.
+//! Reads a JSON object and rejects duplicate fields, because the intended value would be ambiguous.
 
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
@@ -8,13 +7,13 @@ use std::fmt;
 use serde::de::{Deserializer, MapAccess, Visitor};
 use serde_json::value::RawValue;
 
-/// The fields of an object with their texts.
+/// Fields of an object with their JSON texts.
 pub type Fields<'a> = BTreeMap<String, &'a RawValue>;
 
-/// Reads an object; none where the text is another value.
+/// Reads an object; `None` if the text is another JSON value.
 ///
 /// # Errors
-/// What is wrong with the text, and which field is there twice.
+/// Invalid JSON, or a field that occurs twice.
 pub fn read(text: &[u8]) -> serde_json::Result<Option<Fields<'_>>> {
     let value: &RawValue = serde_json::from_slice(text)?;
     if !value.get().starts_with('{') {
@@ -42,7 +41,7 @@ impl<'de> Visitor<'de> for Once {
                 Entry::Occupied(known) => {
                     let shown: String = known.key().chars().take(64).collect();
                     return Err(serde::de::Error::custom(format_args!(
-                        "the field `{shown}` is there twice"
+                        "the field `{shown}` occurs twice"
                     )));
                 }
             }

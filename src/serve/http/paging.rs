@@ -1,5 +1,5 @@
-//! Where a list stands: the part of it that a request wants, and the cursor that the next one
-//! begins at.
+//! Pages through lists: selects the requested part of a list and writes the cursor of the next
+//! page.
 
 use super::cursor;
 use super::endpoint::Call;
@@ -7,15 +7,15 @@ use super::meta::Page;
 use super::problem::Result;
 use pubdata_core::ids::ReleaseId;
 
-/// Beyond this a total is only said to be at least so many.
+/// Totals above this number are reported as a lower bound.
 pub const MAX_COUNTED: usize = 10_000;
 
-/// Where a page begins, by the sort key of the last record of the page before.
+/// Start of a page, defined by the sort key of the previous page's last record.
 pub struct Paging<'a> {
     release_id: &'a ReleaseId,
     filters: String,
     pub limit: usize,
-    /// The sort key after which the page begins; none for the first page.
+    /// Sort key after which the page begins; `None` for the first page.
     pub after: Option<String>,
 }
 
@@ -23,7 +23,8 @@ impl<'a> Paging<'a> {
     /// Reads the cursor.
     ///
     /// # Errors
-    /// `invalid_cursor`, when the cursor is none, or one of other filters or another release.
+    /// `invalid_cursor` if the text is not a cursor, or belongs to other filters or another
+    /// release.
     pub fn of(call: &'a Call<'_>, limit: usize, cursor: Option<&str>) -> Result<Self> {
         let (release_id, filters) = (
             &call.release.manifest.release_id,
@@ -40,13 +41,13 @@ impl<'a> Paging<'a> {
         })
     }
 
-    /// The cursor that follows a record.
+    /// Returns the cursor that follows a record.
     pub fn cursor(&self, sort_key: &str) -> String {
         cursor::write(self.release_id, &self.filters, sort_key)
     }
 }
 
-/// Where a page of a list begins that was found as a whole, or as far as its end, by position.
+/// Start of a page, by position, in a list that was found completely or up to the end of the page.
 pub struct ListPaging<'a> {
     paging: Paging<'a>,
     /// Position of the page's first record.
@@ -74,24 +75,24 @@ impl<'a> ListPaging<'a> {
         self.paging.limit
     }
 
-    /// How much of what was found has to be in order.
+    /// Returns the end of the page: so many records must be sorted.
     pub fn end(&self) -> usize {
         self.first.saturating_add(self.limit())
     }
 
-    /// The page's part of everything that was found.
+    /// Returns the records of the page from the list of all found records.
     pub fn slice<'b, T>(&self, found: &'b [T]) -> &'b [T] {
         let start = self.first.min(found.len());
         &found[start..found.len().min(self.end())]
     }
 
-    /// What `meta` says of a page of a list that was found as a whole.
+    /// Builds the page of `meta` for a list that was found completely.
     pub fn page_of_all(&self, total: usize) -> Page {
         let is_cut = false;
         self.page(total, is_cut)
     }
 
-    /// The same of a list of which more may have been found.
+    /// Builds the page of `meta`; `is_cut` means that more records may match.
     pub fn page(&self, total: usize, is_cut: bool) -> Page {
         let count = total.saturating_sub(self.first).min(self.limit());
         let end = self.first + count;
@@ -106,7 +107,7 @@ impl<'a> ListPaging<'a> {
         }
     }
 
-    /// The cursor of a page that begins at a position.
+    /// Returns the cursor of a page that begins at a position.
     pub fn cursor(&self, position: usize) -> String {
         self.paging.cursor(&position.to_string())
     }

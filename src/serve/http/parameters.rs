@@ -1,5 +1,5 @@
-//! Declared parameters: what the texts of a query string are held against (`query.rs`), and what
-//! the OpenAPI document says of them.
+//! Declares parameters: the rules for the texts of a query string (`query.rs`) and their schemas in
+//! the OpenAPI document.
 
 use serde_json::{Value, json};
 
@@ -15,16 +15,16 @@ use pubdata_core::contract::Contracts;
 pub struct Parameter {
     pub name: &'static str,
     pub kind: Kind,
-    /// Bounds of the number of values; none of a parameter that has one value.
+    /// Bounds on the number of values; `None` for a parameter with a single value.
     pub list: Option<(usize, Option<usize>)>,
-    /// The text that counts when the parameter is absent.
+    /// Text that applies if the parameter is absent.
     pub default: Option<&'static str>,
-    /// The message when the parameter is absent; none of one that may be.
+    /// Message if the parameter is absent; `None` if it is optional.
     pub required: Option<&'static str>,
     pub description: &'static str,
 }
 
-/// What a parameter's text must be, or each value of its comma list.
+/// Rule for a parameter's text, or for each value of its comma list.
 #[derive(Debug, Clone, Copy)]
 pub enum Kind {
     Integer {
@@ -36,20 +36,19 @@ pub enum Kind {
         max: f64,
     },
     Flag,
-    /// One of the values of a contract's column: dataset and column.
+    /// A value of a contract's column: dataset and column.
     OneOf(&'static str, &'static str),
-    /// One of those values of a contract's column of which the contract has a note of this name:
-    /// dataset, column and note.
+    /// A value of a contract's column that has a note with this name: dataset, column and note.
     OneNoted(&'static str, &'static str, &'static str),
     /// One of these words.
     Word(&'static [&'static str]),
     Date,
-    /// Text of so many characters with a letter of A to Z or a digit among them.
+    /// A text within these numbers of characters, with at least one ASCII letter or digit.
     Text {
         min: usize,
         max: usize,
     },
-    /// One line of so many characters at most that is not blank.
+    /// One line of at most `max` characters that is not blank.
     Line {
         max: usize,
     },
@@ -57,29 +56,29 @@ pub enum Kind {
     Zip,
     /// A state by postal code or name, in any case.
     State,
-    /// Text in a form of its own.
+    /// A text with its own pattern.
     Form(TextForm),
-    /// The form of an answer: JSON when absent, or a table of the records at this place of `data`.
+    /// The answer's format: JSON by default, or a table of the records at this path in `data`.
     Format(&'static str),
-    /// One of the values of a contract's column, wanted, or with `-` before it not wanted: dataset
-    /// and column.
+    /// A value of a contract's column to include, or with a `-` prefix to exclude: dataset and
+    /// column.
     Signed(&'static str, &'static str),
-    /// What a page gave for the next one; its reader says what is wrong with it.
+    /// A cursor from the previous page; `cursor.rs` reports its errors.
     Cursor,
 }
 
-/// A form that a text must have.
+/// Pattern that a text must match.
 #[derive(Debug, Clone, Copy)]
 pub struct TextForm {
-    /// The regular expression that the OpenAPI document states.
+    /// Regular expression in the OpenAPI document.
     pub pattern: &'static str,
-    /// What the text is, with an example; messages say this.
+    /// Description of the text with an example, for messages.
     pub description: &'static str,
 }
 
-/// The letters of a state; of other texts in the form the check refuses what names none.
+/// Letters of a state name. The check also rejects texts that match but name no state.
 pub const STATE_FORM: &str = "^[A-Za-z][A-Za-z. ]*[A-Za-z.]$";
-/// A line that is not blank.
+/// Line that is not blank.
 const LINE: &str =
     "^[^\\n\\r\\u2028\\u2029]*[^ \\t\\u00a0\\u3000\\n\\r\\u2028\\u2029][^\\n\\r\\u2028\\u2029]*$";
 
@@ -98,28 +97,29 @@ pub const VINTAGE: Parameter = Kind::Integer {
 }
 .described("Final year of the five-year period; the newest published one when absent.");
 pub const CURSOR: Parameter = Kind::Cursor.described(
-    "The previous page's `next_cursor`, with the same filters; any other text is refused.",
+    "The previous page's `next_cursor`, with the same filters; any other text is rejected.",
 );
 pub const LIMIT: Parameter = Kind::Integer { min: 1, max: 100 }
     .or("25")
     .described("Number of records on a page.");
 
-/// The forms of answers that have records.
+/// Formats of answers that have records.
 pub const FORMATS: &[&str] = &["json", "csv"];
 
-/// The parameter of an endpoint whose answer can be a table: of the list in the member `rows` of
-/// `data`, of `data` itself where that is empty, or of all lists within a list (`series/values`).
+/// Declares the `format` parameter of an endpoint that can answer with a table. `rows` is the
+/// member of `data` that holds the list, or a list within a list (`series/values`). If it is empty,
+/// `data` is the list.
 pub const fn format(rows: &'static str) -> Parameter {
     Kind::Format(rows)
-        .described("`csv`: the records as a table instead of JSON; all pages where there is no `limit`. Also asked for by `Accept: text/csv`.")
+        .described("`csv`: the records as a table instead of JSON; all pages if `limit` is absent. `Accept: text/csv` has the same effect.")
         .named("format")
 }
 
-/// The parameters of an endpoint that has none of its own.
+/// Parameters of an endpoint that has no others.
 pub const OF_RELEASE: &[Parameter] = &[RELEASE, AS_OF];
 
 impl Kind {
-    /// The parameter of this kind, without a name.
+    /// Builds the parameter of this kind, without a name.
     pub const fn parameter(self) -> Parameter {
         Parameter {
             name: "",
@@ -135,7 +135,7 @@ impl Kind {
         self.parameter().described(description)
     }
 
-    /// Declares the text that counts when the parameter is absent.
+    /// Sets the text that applies if the parameter is absent.
     pub const fn or(self, default: &'static str) -> Parameter {
         Parameter {
             default: Some(default),
@@ -143,7 +143,7 @@ impl Kind {
         }
     }
 
-    /// Declares the message when the parameter is absent.
+    /// Sets the message for an absent parameter.
     pub const fn required(self, message: &'static str) -> Parameter {
         Parameter {
             required: Some(message),
@@ -151,7 +151,7 @@ impl Kind {
         }
     }
 
-    /// Bounds the number of a list's values.
+    /// Bounds the number of values in a list.
     pub const fn items(self, min: usize, max: usize) -> Parameter {
         Parameter {
             list: Some((min, Some(max))),
@@ -159,7 +159,7 @@ impl Kind {
         }
     }
 
-    /// Whether a value of this type can be read from each text.
+    /// Reports whether every text of this kind can be read as the value type.
     const fn is_read_as(self, value_type: ValueType) -> bool {
         match (self, value_type) {
             (
@@ -177,12 +177,12 @@ impl Kind {
         }
     }
 
-    /// Whether few texts can be meant, so that a list names none twice.
+    /// Reports whether the kind has a fixed set of values, so that a list must not repeat one.
     fn is_choice(self) -> bool {
         matches!(self, Self::OneOf(..) | Self::OneNoted(..) | Self::Word(_))
     }
 
-    /// Holds a text, or one of a list, against it.
+    /// Checks a text, or one item of a list.
     fn check(self, text: &str, contracts: &Contracts) -> Result<(), String> {
         match self {
             Self::Integer { min, max } => match text.parse::<i64>() {
@@ -260,7 +260,7 @@ impl Kind {
         }
     }
 
-    /// The JSON schema of a text, or of one of a list.
+    /// Returns the JSON schema of a text, or of one item of a list.
     fn schema(self, contracts: &Contracts) -> Value {
         match self {
             Self::Integer { min, max } => {
@@ -311,12 +311,14 @@ impl Parameter {
         Self { name, ..self }
     }
 
-    /// The parameter, as `.parameter()` of its kind is.
+    /// Returns the parameter itself, so that macros can call `.parameter()` on a kind or a
+    /// parameter.
     pub const fn parameter(self) -> Self {
         self
     }
 
-    /// The parameter of a struct's field; its own description counts only where the field has none.
+    /// Builds the parameter of a struct's field; the parameter's description is used only if the
+    /// field has none.
     pub const fn of_field(
         mut self,
         name: &'static str,
@@ -352,7 +354,7 @@ impl Parameter {
         self.named(places::of_field(name))
     }
 
-    /// The highest number that it takes.
+    /// Returns the largest number that the parameter accepts.
     pub fn most_count(&self) -> Option<usize> {
         match self.kind {
             Kind::Integer { max, .. } => usize::try_from(max).ok(),
@@ -360,13 +362,13 @@ impl Parameter {
         }
     }
 
-    /// The parameter's JSON schema. Defaults and bounds are part of it.
+    /// Returns the JSON schema of the parameter, including defaults and bounds.
     pub fn schema(&self, contracts: &Contracts) -> Value {
         let mut schema = self.kind.schema(contracts);
         if let Some(default) = self.default {
             schema["default"] = match self.kind {
                 Kind::Integer { .. } | Kind::Number { .. } => {
-                    serde_json::from_str(default).expect("the default of a number is one")
+                    serde_json::from_str(default).expect("the default of a number is a number")
                 }
                 _ => json!(default),
             };
@@ -384,7 +386,7 @@ impl Parameter {
         list
     }
 
-    /// A checked text as handlers read it: states by their postal codes, whatever they were called.
+    /// Normalises a checked text for handlers: states become postal codes.
     pub fn canonical(&self, text: String) -> String {
         match self.kind {
             Kind::State => text
@@ -396,10 +398,10 @@ impl Parameter {
         }
     }
 
-    /// Holds a text against it.
+    /// Checks a text against the declaration.
     ///
     /// # Errors
-    /// What is wrong with the text.
+    /// A message for the client.
     pub fn check(&self, text: &str, contracts: &Contracts) -> Result<(), String> {
         let Some((min, max)) = self.list else {
             return self.kind.check(text, contracts);
@@ -428,7 +430,7 @@ pub fn shown(text: &str) -> String {
     text.chars().take(64).collect()
 }
 
-/// What is wrong with a text that names no state.
+/// Returns the message for a text that names no state.
 pub fn not_a_state(text: &str) -> String {
     format!(
         "`{}` is not a U.S. state: give its postal code or name, such as CA or California",
@@ -448,7 +450,7 @@ fn one_of(word: &str, words: &[&str]) -> Result<(), String> {
     }
 }
 
-/// The values that a contract's column admits.
+/// Returns the values that a contract's column allows.
 pub fn allowed<'a>(contracts: &'a Contracts, dataset_id: &str, column: &str) -> Vec<&'a str> {
     let column = contracts
         .get(dataset_id)
@@ -465,7 +467,7 @@ pub fn allowed<'a>(contracts: &'a Contracts, dataset_id: &str, column: &str) -> 
         .unwrap_or_default()
 }
 
-/// The values of a contract's column of which it has a note of this name.
+/// Returns the values of a contract's column that have a note with this name.
 pub fn noted<'a>(
     contracts: &'a Contracts,
     dataset_id: &str,

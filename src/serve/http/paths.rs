@@ -1,4 +1,4 @@
-//! Finds the endpoints of a path, and the values of its placeholders.
+//! Maps a path to its endpoints and the values of its placeholders.
 
 use std::collections::BTreeMap;
 use std::str::Utf8Error;
@@ -8,23 +8,23 @@ use percent_encoding::percent_decode_str;
 
 use super::endpoint::Endpoint;
 
-/// The endpoints of one path, by method.
+/// Endpoints of one path, by method.
 pub type Methods = Vec<&'static Endpoint>;
 
-/// Every path of the route table.
+/// Route table by path.
 pub struct Paths(matchit::Router<(&'static str, Arc<Methods>)>);
 
-/// What answers to a path.
+/// Match of a path.
 pub struct Found {
-    /// The path as it is declared.
+    /// Declared path.
     pub pattern: &'static str,
     pub methods: Arc<Methods>,
-    /// Values of the placeholders, decoded.
+    /// Decoded values of the placeholders.
     pub values: Result<Vec<(String, String)>, Utf8Error>,
 }
 
 impl Paths {
-    /// Puts endpoints in order by their paths.
+    /// Builds the route table from the endpoints' paths.
     pub fn new(endpoints: impl Iterator<Item = &'static Endpoint>) -> Self {
         let mut by_path: BTreeMap<&'static str, Methods> = BTreeMap::new();
         for endpoint in endpoints {
@@ -34,12 +34,12 @@ impl Paths {
         for (path, methods) in by_path {
             paths
                 .insert(path, (path, Arc::new(methods)))
-                .expect("no two paths of the table are the same");
+                .expect("the paths of the route table are unique");
         }
         Self(paths)
     }
 
-    /// Returns what answers to a path; none where nothing does.
+    /// Returns the match of a path; `None` if no endpoint has it.
     pub fn at(&self, path: &str) -> Option<Found> {
         let found = self.0.at(path).ok()?;
         let decoded = |text: &str| {

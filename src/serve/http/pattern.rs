@@ -1,5 +1,5 @@
-//! Holds a text against a pattern of the interface's description, so that what the description says
-//! is what is taken.
+//! Matches texts against the patterns of the OpenAPI document, so that the server accepts exactly
+//! what the document describes.
 
 use std::collections::HashMap;
 use std::sync::{LazyLock, PoisonError, RwLock};
@@ -8,7 +8,7 @@ use regex::Regex;
 
 static COMPILED: LazyLock<RwLock<HashMap<&'static str, Regex>>> = LazyLock::new(RwLock::default);
 
-/// Whether a text matches.
+/// Reports whether a text matches.
 pub fn matches(pattern: &'static str, text: &str) -> bool {
     if let Some(known) = COMPILED
         .read()
@@ -18,7 +18,7 @@ pub fn matches(pattern: &'static str, text: &str) -> bool {
         return known.is_match(text);
     }
     let compiled = Regex::new(pattern)
-        .expect("patterns are declared with the endpoints, each of which is asked in tests");
+        .expect("patterns are declared with the endpoints, all of which are tested");
     let is_match = compiled.is_match(text);
     COMPILED
         .write()

@@ -1,11 +1,12 @@
-//! Whose address a request counts for: that of the connection, or what trusted proxies say of it.
-//! Of IPv6 the network of 64 bits counts, because one customer has all of its addresses.
+//! Determines the address that a request counts for: the address of the connection, or the one that
+//! trusted proxies report. For IPv6 the 64-bit network counts, because one customer has all of its
+//! addresses.
 
 use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 
 use axum::http::{HeaderMap, HeaderValue};
 
-/// Headers by which a proxy tells that it has passed a request on.
+/// Headers that show that a proxy has forwarded a request.
 const FORWARDED: [&str; 6] = [
     "forwarded",
     "via",
@@ -16,7 +17,7 @@ const FORWARDED: [&str; 6] = [
 ];
 const NETWORK: u128 = !0 << 64;
 
-/// What an address counts for.
+/// Returns the network that an address counts for.
 pub fn network(address: IpAddr) -> IpAddr {
     match address.to_canonical() {
         IpAddr::V6(address) => IpAddr::V6(Ipv6Addr::from_bits(address.to_bits() & NETWORK)),
@@ -24,7 +25,7 @@ pub fn network(address: IpAddr) -> IpAddr {
     }
 }
 
-/// The name of what an address counts for.
+/// Returns the name of the network that an address counts for.
 pub fn name(address: IpAddr) -> String {
     match network(address) {
         IpAddr::V6(network) => format!("{network}/64"),
@@ -32,10 +33,10 @@ pub fn name(address: IpAddr) -> String {
     }
 }
 
-/// The address that the outermost of so many trusted proxies was asked from. Each adds what it sees
-/// at the end, so that only entries counted from there are believed, whatever bytes a client wrote
-/// before them; empty ones are none (RFC 9110, section 5.6.1). None, when there is no such entry or
-/// it is no address.
+/// Returns the client address that the outermost of `trusted_hops` proxies saw. Each proxy appends
+/// what it sees, so only entries counted from the end are trusted, whatever a client wrote before
+/// them. Empty entries are ignored (RFC 9110, section 5.6.1). Returns `None` if the header has no
+/// such entry or it is not an address.
 pub fn forwarded(headers: &HeaderMap, trusted_hops: usize) -> Option<IpAddr> {
     let lines = headers
         .get_all("x-forwarded-for")
@@ -46,20 +47,20 @@ pub fn forwarded(headers: &HeaderMap, trusted_hops: usize) -> Option<IpAddr> {
         .map(<[u8]>::trim_ascii)
         .filter(|entry| !entry.is_empty())
         .collect();
-    // Fewer entries than proxies: the request came to an inner one, and the first entry is what
-    // that one saw.
+    // Fewer entries than proxies: the request entered at an inner proxy, and the first entry is the
+    // address that this proxy saw.
     let entry = entries
         .get(entries.len().saturating_sub(trusted_hops))
         .or_else(|| entries.first())?;
     address_of(std::str::from_utf8(entry).ok()?)
 }
 
-/// Whether a proxy has passed a request on.
+/// Reports whether a proxy has forwarded the request.
 pub fn is_forwarded(headers: &HeaderMap) -> bool {
     FORWARDED.iter().any(|name| headers.contains_key(*name))
 }
 
-/// Reads `192.0.2.1`, `192.0.2.1:443`, `2001:db8::1`, `[2001:db8::1]` or `[2001:db8::1]:443`.
+/// Parses `192.0.2.1`, `192.0.2.1:443`, `2001:db8::1`, `[2001:db8::1]` or `[2001:db8::1]:443`.
 fn address_of(text: &str) -> Option<IpAddr> {
     let bracketed = || text.strip_prefix('[')?.strip_suffix(']')?.parse().ok();
     let with_port = || text.parse::<SocketAddr>().ok().map(|address| address.ip());
@@ -101,7 +102,7 @@ mod tests {
         assert_eq!(
             said(&["192.0.2.7"], 2),
             some("192.0.2.7"),
-            "came to the inner proxy"
+            "entered at the inner proxy"
         );
         assert_eq!(said(&["198.51.100.1:61234"], 1), some("198.51.100.1"));
         assert_eq!(

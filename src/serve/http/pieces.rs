@@ -1,7 +1,7 @@
-//! Answers that leave in pieces, because they are larger than memory should hold. A piece is made
-//! when the connection asks for it, and counts among the bytes in flight until it was taken:
-//! whoever reads slowly slows down the making. The time of a request ends when its first piece may
-//! leave; from then on the connection cuts off who takes nothing (`listen.rs`).
+//! Sends answers in pieces if they are too large for memory. A piece is made when the connection
+//! polls for it, and counts among the bytes in flight until it is taken. A slow client therefore
+//! slows down the production. The time limit of a request ends when its first piece is ready. After
+//! that, the connection closes if the client stops reading (`listen.rs`).
 
 use std::io;
 use std::sync::Arc;
@@ -16,23 +16,23 @@ use super::service::Service;
 use super::shares::{Share, Shares, held};
 use pubdata_core::error::Result;
 
-/// About how large a piece should be.
+/// Approximate size of a piece.
 pub const PIECE_BYTES: usize = 64 << 10;
 
-/// How often room for a piece is looked for where other answers have taken all of it.
+/// Interval between two attempts to reserve bytes when other answers use the whole quota.
 const BETWEEN_LOOKS: Duration = Duration::from_millis(50);
 
-/// Marks an answer whose bytes are counted where they are made, and that is not compressed.
+/// Marks an answer that counts its bytes itself and is not compressed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Counted {
-    /// Its bytes are there.
+    /// The body is complete.
     Whole,
     InPieces,
 }
 
-/// A body of pieces, made one by one, with what has to be kept until the last is taken. One that
-/// cannot be made, or finds no room for as long as a client may take nothing, breaks the answer
-/// off: the connection ends without the end of the body.
+/// Builds a response whose body is made piece by piece; `kept` lives until the last piece is taken.
+/// The answer is aborted if a piece fails, or finds no quota for as long as a client may read
+/// nothing. The connection then ends without the end of the body, so the client sees an error.
 pub fn in_pieces<K: Send + 'static>(
     service: &Service,
     client: &Client,
@@ -56,13 +56,13 @@ pub fn in_pieces<K: Send + 'static>(
     let told = counted.inspect(move |piece| {
         let _until_the_end = &kept;
         if let Err(error) = piece {
-            tracing::warn!("an answer broke off: {error}");
+            tracing::warn!("an answer was aborted: {error}");
         }
     });
     marked(Response::new(Body::from_stream(told)), Counted::InPieces)
 }
 
-/// A body that is there, and whose room was taken before it was.
+/// Builds a response from a complete body whose quota was reserved before the body was made.
 pub fn whole(bytes: Bytes, share: Share) -> Response {
     marked(
         Response::new(Body::from(held(bytes, share))),
@@ -91,7 +91,7 @@ async fn room(
     };
     tokio::time::timeout(patience, looking)
         .await
-        .map_err(|_| io::Error::other("too many bytes of other answers wait to be taken"))
+        .map_err(|_| io::Error::other("other answers have too many bytes in flight"))
 }
 
 #[cfg(test)]
@@ -142,7 +142,7 @@ mod tests {
         assert_eq!(
             service.in_flight.taken(),
             0,
-            "nothing is made before it is asked for"
+            "nothing is made before it is polled"
         );
         let first = body.next().await.unwrap().unwrap();
         assert_eq!((first.len(), service.in_flight.taken()), (100, 100));

@@ -1,8 +1,7 @@
-//! Failures as the caller sees them: RFC 9457 problem details. The codes are contract, the texts
-//! are not. The statuses are those of the specification, 405 for a method that a path does not
-//! have, and 503 for what will be there in a moment: what HTTP would call 406, 413, 414 or 415 is
-//! answered as the 400 it is a case of. However much a request says, what a problem says of it is
-//! short.
+//! Reports failures to callers as RFC 9457 problem details. Codes are stable; texts may change. The
+//! statuses are those of the specification, plus 405 for a wrong method and 503 for temporary
+//! failures. Requests that HTTP would answer with 406, 413, 414 or 415 get 400. Problems are short,
+//! whatever the size of the request.
 
 use std::borrow::Cow;
 
@@ -15,7 +14,7 @@ use crate::release::not_served::NotServed;
 use pubdata_core::error::Error;
 use pubdata_store::Manifest;
 
-/// What went wrong, as a stable word for programs; `x-problems` says what to do about each.
+/// Kind of failure, as a stable word for programs; `x-problems` describes what to do about each.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 #[schemars(rename = "ProblemCode")]
@@ -39,14 +38,14 @@ pub enum Code {
     Busy,
 }
 
-/// What is said of a code everywhere: the source of the OpenAPI document and the docs page.
+/// Description of a code, for the OpenAPI document and the docs page.
 pub struct CodeEntry {
     pub code: Code,
-    /// The word in answers.
+    /// Word in answers.
     pub name: &'static str,
     pub status: u16,
     pub title: &'static str,
-    /// What a caller should do about it.
+    /// Advice for the caller.
     pub advice: &'static str,
 }
 
@@ -66,7 +65,7 @@ pub const CODES: [CodeEntry; 17] = [
     CodeEntry { code: Code::BatchTooLarge, name: "batch_too_large", status: 400, title: "Batch too large",
         advice: "Split the batch." },
     CodeEntry { code: Code::AmbiguousIdentifier, name: "ambiguous_identifier", status: 400, title: "Ambiguous identifier",
-        advice: "Ask again for one of `candidates`." },
+        advice: "Repeat the request with one of `candidates`." },
     CodeEntry { code: Code::MissingApiKey, name: "missing_api_key", status: 401, title: "Missing API key",
         advice: "Send `Authorization: Bearer KEY` or `X-API-Key: KEY`." },
     CodeEntry { code: Code::InvalidApiKey, name: "invalid_api_key", status: 401, title: "Invalid API key",
@@ -80,13 +79,13 @@ pub const CODES: [CodeEntry; 17] = [
     CodeEntry { code: Code::MethodNotAllowed, name: "method_not_allowed", status: 405, title: "Method not allowed",
         advice: "Use one of the methods in `Allow`." },
     CodeEntry { code: Code::CoverageUnavailable, name: "coverage_unavailable", status: 404, title: "Not covered",
-        advice: "Ask /v1/coverage what is published." },
+        advice: "See /v1/coverage for what is published." },
     CodeEntry { code: Code::RateLimited, name: "rate_limited", status: 429, title: "Rate limit exceeded",
         advice: "Wait for the seconds in `Retry-After`." },
     CodeEntry { code: Code::InternalError, name: "internal_error", status: 500, title: "Internal error",
         advice: "Try again; if the error persists, report the request ID." },
     CodeEntry { code: Code::Busy, name: "busy", status: 503, title: "Busy",
-        advice: "Ask again after the seconds in `Retry-After`." },
+        advice: "Try again after the seconds in `Retry-After`." },
 ];
 
 impl Code {
@@ -97,7 +96,7 @@ impl Code {
             .expect("every code has an entry")
     }
 
-    /// The code as callers see it.
+    /// Returns the code's name in answers.
     pub fn name(self) -> &'static str {
         self.entry().name
     }
@@ -106,29 +105,29 @@ impl Code {
         self.entry().title
     }
 
-    /// What a caller should do about it.
+    /// Returns the advice for the caller.
     pub fn advice(self) -> &'static str {
         self.entry().advice
     }
 
-    /// The HTTP status.
+    /// Returns the HTTP status.
     pub fn status(self) -> StatusCode {
         StatusCode::from_u16(self.entry().status).expect("the statuses are valid")
     }
 }
 
-/// When a release that is being loaded is likely to be there.
+/// Seconds after which a release that is being loaded is likely to be ready.
 const LOADING_SECONDS: u64 = 2;
 
-/// The most characters of a detail, of what is said of a field, and of the field's name and the
+/// Limits, in characters, of a detail, of the message for a field, and of the field's name and the
 /// path.
 const MAX_DETAIL: usize = 1_000;
 const MAX_MESSAGE: usize = 400;
 const MAX_NAME: usize = 200;
-/// The most fields that are named, and the most candidates.
+/// Maximum number of listed fields, and of candidates.
 const MAX_LISTED: usize = 20;
 
-/// The text, as far as it is told.
+/// Truncates a text to `most` characters.
 fn cut(text: &str, most: usize) -> Cow<'_, str> {
     match text.char_indices().nth(most) {
         Some((end, _)) => Cow::Owned(format!("{}…", &text[..end])),
@@ -136,7 +135,7 @@ fn cut(text: &str, most: usize) -> Cow<'_, str> {
     }
 }
 
-/// One wrong field of a request.
+/// One invalid field of a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FieldError {
     /// Name of the parameter, header or body field.
@@ -145,26 +144,26 @@ pub struct FieldError {
     pub message: String,
 }
 
-/// A failed request.
+/// Failed request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Problem {
     pub code: Code,
-    /// What happened and the way out, readable alone.
+    /// The failure and what to do about it; readable without context.
     pub detail: String,
     pub errors: Vec<FieldError>,
-    /// What could be meant, when an identifier is ambiguous.
+    /// Possible meanings of an ambiguous identifier.
     pub candidates: Vec<String>,
-    /// Seconds to wait, for a rate limit.
+    /// Seconds to wait, if the request can be retried.
     pub retry_after: Option<u64>,
-    /// Methods the path knows, when the method was wrong.
+    /// Allowed methods of the path, if the method was wrong.
     pub allow: Option<String>,
 }
 
-/// A handler's result.
+/// Result of a handler.
 pub type Result<T> = std::result::Result<T, Problem>;
 
 impl Problem {
-    /// A problem without a field.
+    /// Builds a problem without a field.
     pub fn new(code: Code, detail: impl Into<String>) -> Self {
         Self {
             code,
@@ -176,7 +175,7 @@ impl Problem {
         }
     }
 
-    /// A problem with one field, whose message is also the detail.
+    /// Builds a problem with one field, whose message is also the detail.
     pub fn of_field(code: Code, field: &str, message: impl Into<String>) -> Self {
         let message = message.into();
         Self {
@@ -189,16 +188,16 @@ impl Problem {
         }
     }
 
-    /// A failure of ours: the cause goes to the log, not to the caller.
+    /// Builds the problem of a server failure: the cause goes to the log, not to the caller.
     pub fn internal(cause: &dyn std::fmt::Display) -> Self {
         tracing::error!("request failed: {cause}");
         Self::new(
             Code::InternalError,
-            "the request failed on our side; the cause is in the server's log under this request id",
+            "the server failed to answer the request; the cause is in its log under this request id",
         )
     }
 
-    /// The problem as callers see it, of a request or of one item of a batch.
+    /// Returns the problem in the form for callers, for a request or for one item of a batch.
     pub fn shown<'a>(
         &'a self,
         public_url: &str,
@@ -224,7 +223,7 @@ impl Problem {
         }
     }
 
-    /// The fields at fault as callers see them.
+    /// Returns the invalid fields in the form for callers.
     pub fn shown_errors(&self) -> Vec<FieldErrorDetails<'_>> {
         let errors = self.errors.iter().take(MAX_LISTED);
         errors
@@ -242,7 +241,7 @@ impl Problem {
             .collect()
     }
 
-    /// The JSON body.
+    /// Returns the JSON body.
     pub fn body(&self, public_url: &str, instance: &str, request_id: &str) -> Vec<u8> {
         let mut json = Json::new();
         json.value(&self.shown(public_url, instance, request_id));
@@ -261,7 +260,7 @@ pub struct ProblemDetails<'a> {
     title: &'static str,
     /// HTTP status code of the problem.
     status: u16,
-    /// What went wrong this time, in words.
+    /// Description of this failure.
     detail: Cow<'a, str>,
     /// Path of the request that failed.
     instance: Cow<'a, str>,
@@ -270,9 +269,9 @@ pub struct ProblemDetails<'a> {
     /// Identifier of the request, repeated in the header `X-Request-Id`; include it when you report
     /// the problem.
     request_id: &'a str,
-    /// The fields at fault; empty if the problem is not about a field.
+    /// Invalid fields; empty if the problem is not about a field.
     errors: Vec<FieldErrorDetails<'a>>,
-    /// What could be meant, of an ambiguous identifier.
+    /// Possible meanings of an ambiguous identifier.
     #[serde(skip_serializing_if = "<[String]>::is_empty")]
     candidates: &'a [String],
 }
@@ -282,9 +281,9 @@ pub struct ProblemDetails<'a> {
 pub struct FieldErrorDetails<'a> {
     /// Parameter, header or body field.
     pub field: Cow<'a, str>,
-    /// Stable code of what is wrong with the field.
+    /// Stable code of the field's error.
     pub code: Code,
-    /// What is wrong with the field, in words.
+    /// Description of the field's error.
     pub message: Cow<'a, str>,
 }
 
@@ -295,8 +294,8 @@ impl From<Error> for Problem {
 }
 
 impl Problem {
-    /// Adds to what was not found in a release of samples that another release may have it, unless
-    /// the problem has a hint of its own.
+    /// Adds to a "not found" problem that a release built from samples may lack the record, unless
+    /// the problem has its own hint.
     pub fn with_samples_named(mut self, manifest: &Manifest) -> Self {
         if manifest.is_sample
             && self.code == Code::NotFound
@@ -328,7 +327,7 @@ impl From<NotServed> for Problem {
     }
 }
 
-/// A problem for something that the release lacks altogether.
+/// Builds the problem for a dataset that the release does not have.
 pub fn not_published(dataset_id: &str) -> Problem {
     Problem::new(
         Code::CoverageUnavailable,
@@ -336,7 +335,7 @@ pub fn not_published(dataset_id: &str) -> Problem {
     )
 }
 
-/// The problem of a question about what is not published here, with what is.
+/// Builds the problem for a request outside the coverage, with a list of what is covered.
 pub fn not_covered(field: &str, what: String, covered: &[&str]) -> Problem {
     let list = if covered.is_empty() {
         "nothing yet".to_owned()

@@ -1,7 +1,6 @@
-//! The strict reading of a query string: an unknown, repeated, empty or malformed parameter is an
-//! error that names it. Lists may be given in one parameter or in several of one name, as clients
-//! send them: both are read as one comma list. Handlers read a checked query as a struct (`query!`
-//! in `endpoint.rs`).
+//! Parses a query string strictly: an unknown, repeated, empty or malformed parameter is an error
+//! that names it. A list may be one comma list or several parameters with the same name; both are
+//! read as one comma list. Handlers read a checked query as a struct (`query!` in `endpoint.rs`).
 
 use percent_encoding::percent_decode_str;
 
@@ -11,14 +10,13 @@ use super::parameters::{AS_OF, Parameter, RELEASE, shown};
 use super::problem::{Code, FieldError, Problem, Result};
 use pubdata_core::contract::Contracts;
 
-/// The most wrong parameters that are named.
+/// Maximum number of invalid parameters in a problem.
 const MAX_ERRORS: usize = 20;
 
-/// The singular and the plural of one parameter's name: either is accepted where one of them is
-/// declared.
+/// Singular and plural names of parameters; either is accepted where one of them is declared.
 const NUMBERS: [(&str, &str); 1] = [("metric", "metrics")];
 
-/// The other name under which a parameter is accepted.
+/// Returns the other name under which a parameter is accepted.
 pub fn other_name(name: &str) -> Option<&'static str> {
     NUMBERS.iter().find_map(|(one, many)| {
         if name == *one {
@@ -29,22 +27,22 @@ pub fn other_name(name: &str) -> Option<&'static str> {
     })
 }
 
-/// The parameters of one request, checked, in the order they are declared.
+/// Checked parameters of one request, in declaration order.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Query(Vec<(&'static str, String)>);
 
 impl Query {
-    /// Reads a query string.
+    /// Parses and checks a query string.
     ///
     /// # Errors
-    /// `unknown_parameter` or `invalid_parameter`, naming every wrong parameter, up to
+    /// `unknown_parameter` or `invalid_parameter`, with every invalid parameter up to
     /// [`MAX_ERRORS`].
     pub fn read(
         text: &str,
         parameters: &'static [Parameter],
         contracts: &Contracts,
     ) -> Result<Self> {
-        // By parameter, in the order of the request, each as it was named.
+        // Index of the parameter, its name in the request and its text, in request order.
         let mut given: Vec<(usize, String, String)> = Vec::new();
         let mut errors = Vec::new();
         let mut wrong = |field: String, code: Code, message: String| {
@@ -124,26 +122,26 @@ impl Query {
         }
     }
 
-    /// Takes a parameter away, and returns its text when it was given.
+    /// Removes a parameter and returns its text if it was given.
     pub(super) fn take(&mut self, name: &str) -> Option<String> {
         let place = self.0.iter().position(|(known, _)| *known == name)?;
         Some(self.0.remove(place).1)
     }
 
-    /// Gives a parameter another text, whatever it had.
+    /// Sets the text of a parameter.
     pub(super) fn set(&mut self, name: &'static str, value: String) {
         self.take(name);
         self.0.push((name, value));
     }
 
-    /// Whether a release is asked for, by its id or a day.
+    /// Reports whether the request names a release by id or by day.
     pub fn names_release(&self) -> bool {
         [RELEASE, AS_OF]
             .iter()
             .any(|parameter| self.get(parameter.name).is_some())
     }
 
-    /// The text of a parameter, when it is given. Handlers read parameters as structs.
+    /// Returns the text of a parameter if it is given. Handlers read parameters as structs.
     pub(super) fn get(&self, name: &str) -> Option<&str> {
         self.0
             .iter()
@@ -151,10 +149,10 @@ impl Query {
             .map(|(_, value)| value.as_str())
     }
 
-    /// The value of a struct's field.
+    /// Returns the value of a struct's field.
     ///
     /// # Errors
-    /// `missing_parameter`, when it is required and absent.
+    /// `missing_parameter` if the parameter is required and absent.
     pub fn field<'a, T: Field<'a>>(
         &'a self,
         parameters: &'static [Parameter],
@@ -174,7 +172,7 @@ impl Query {
         T::read(self.get(name).or(parameter.default)).ok_or_else(missing)
     }
 
-    /// The parameters one by one, in the declared order.
+    /// Iterates over the parameters in declaration order.
     pub(super) fn iter(&self) -> impl Iterator<Item = (&'static str, &str)> {
         self.0.iter().map(|(name, value)| (*name, value.as_str()))
     }

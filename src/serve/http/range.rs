@@ -1,5 +1,5 @@
-//! `Range`: which bytes of a file are asked for. One range is answered; several are answered with
-//! the whole file, as RFC 9110 lets a server.
+//! Parses the `Range` header. A single range is served; for several ranges the whole file is sent,
+//! as RFC 9110 allows.
 
 use std::ops::Range;
 
@@ -7,13 +7,13 @@ use axum::http::{HeaderMap, header};
 
 use super::problem::{Code, Problem, Result};
 
-/// The bytes that are asked for of a file of so many, known by its tag; none when all are.
+/// Returns the requested bytes of a file with this tag and size; `None` means the whole file.
 ///
 /// # Errors
-/// `invalid_parameter`, when the file has none of them.
+/// `invalid_parameter` if the range contains no byte of the file.
 pub fn asked(headers: &HeaderMap, tag: &str, size_bytes: u64) -> Result<Option<Range<u64>>> {
     let text = |name| headers.get(name).and_then(|value| value.to_str().ok());
-    // Of another file the rest is no use.
+    // `If-Range` names another version of the file, so the client needs the whole file.
     if text(header::IF_RANGE).is_some_and(|known| known != tag) {
         return Ok(None);
     }
@@ -30,14 +30,16 @@ pub fn asked(headers: &HeaderMap, tag: &str, size_bytes: u64) -> Result<Option<R
         return Err(Problem::of_field(
             Code::InvalidParameter,
             "Range",
-            format!("the file has {size_bytes} bytes and none of those; leave `Range` out for all"),
+            format!(
+                "the file has {size_bytes} bytes and the range selects none of them; omit `Range` for the whole file"
+            ),
         ));
     }
     Ok(Some(range))
 }
 
-/// First and last of `bytes=0-499`, `bytes=500-` or, with the number of the last bytes in place of
-/// the last, `bytes=-500`.
+/// Parses the first and last byte of `bytes=0-499` or `bytes=500-`. For a suffix such as
+/// `bytes=-500`, the second number is the length.
 fn one_range(text: &str) -> Option<(Option<u64>, Option<u64>)> {
     let (first, last) = text.trim().strip_prefix("bytes=")?.trim().split_once('-')?;
     let number = |digits: &str| match digits.trim() {
@@ -104,7 +106,7 @@ mod tests {
         assert_eq!(
             of("bytes=0-0", Some("\"b\"")),
             Ok(None),
-            "the rest of another file"
+            "a range of another version of the file"
         );
         assert_eq!(of("bytes=0-0", Some("W/\"a\"")), Ok(None));
     }

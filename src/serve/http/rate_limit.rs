@@ -1,4 +1,5 @@
-//! Token buckets, one per client: a plan's burst is the size, its rate refills it.
+//! Limits requests with one token bucket for each client: the plan's burst is the bucket's size,
+//! its rate refills it.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
@@ -10,10 +11,10 @@ use crate::http::auth::Client;
 use crate::http::shared_limits::SharedLimits;
 use pubdata_store::Plan;
 
-/// Buckets kept before those that are full again are forgotten.
+/// Number of buckets from which full ones are removed.
 const MANY: usize = 10_000;
 
-/// The buckets of all clients: of this server alone, or of all that share them.
+/// Token buckets of all clients, local or shared by several servers.
 #[derive(Default)]
 pub struct RateLimiter {
     buckets: Mutex<Buckets>,
@@ -23,7 +24,7 @@ pub struct RateLimiter {
 #[derive(Default)]
 struct Buckets {
     of_clients: HashMap<String, TokenBucket>,
-    /// How many were left when the full ones were last forgotten.
+    /// Number of buckets after full ones were last removed.
     left: usize,
 }
 
@@ -51,13 +52,13 @@ impl RateLimiter {
         shared.unwrap_or_else(|| self.take_here(client, 1, now))
     }
 
-    /// Takes tokens from the client's bucket, where an answer is being written. A bucket that is
-    /// smaller than what is taken must be full, and is in debt afterwards: a plan's rate holds for
+    /// Takes tokens for a batch while its answer is being written. If the batch is larger than the
+    /// bucket, the bucket must be full and goes into debt. The plan's rate therefore applies to
     /// batches of any size.
     pub fn take_many(&self, client: &Client, count: u64, now: Timestamp) -> Allowance {
         let wanted = wanted(client.plan, count);
         let shared = self.shared.as_ref().and_then(|shared| {
-            // The thread works out the answer: it waits itself.
+            // This thread computes the answer, so it may block.
             tokio::task::block_in_place(|| {
                 tokio::runtime::Handle::current().block_on(shared.take(client, count, wanted))
             })
@@ -65,7 +66,8 @@ impl RateLimiter {
         shared.unwrap_or_else(|| self.take_here(client, count, now))
     }
 
-    /// What is left now, in place of what was left when the request came.
+    /// Returns the allowance with the tokens that are left now instead of those at the start of the
+    /// request.
     pub async fn look(&self, client: &Client, now: Timestamp, before: Allowance) -> Allowance {
         if let Some(shared) = &self.shared
             && let Some(found) = shared.take(client, 0, 0.0).await
@@ -97,8 +99,8 @@ impl RateLimiter {
             of_clients: buckets,
             left,
         } = &mut *kept;
-        // Looking through all of them is worth it only when there are twice as many: else every new
-        // address would cost that.
+        // A scan is worthwhile only after the number has doubled; otherwise every new address would
+        // trigger one.
         if buckets.len() >= MANY.max(2 * *left) && !buckets.contains_key(&client.id) {
             buckets.retain(|_, bucket| filled(bucket, now) < bucket.plan.burst as f64);
             *left = buckets.len();
@@ -120,19 +122,20 @@ impl RateLimiter {
         } else {
             tokens
         };
-        // A clock that was put back fills the bucket from there on: else it would stay empty until
-        // the clock has caught up.
+        // If the clock was set back, the bucket refills from the new time. Otherwise it would stay
+        // empty until the clock has caught up.
         (bucket.tokens, bucket.at) = (left, now);
         Allowance::of(plan, is_allowed, left, wanted)
     }
 }
 
-/// Tokens that must be there. The request itself has taken one already when its batch is counted.
+/// Returns the number of tokens that the bucket must hold. A batch's request has already taken one
+/// token before the items are counted.
 fn wanted(plan: Plan, count: u64) -> f64 {
     (count as f64).min((plan.burst as f64 - 1.0).max(1.0))
 }
 
-/// Tokens of a bucket at a later time; a clock that goes back adds none.
+/// Returns the tokens of a bucket at a later time; a clock that was set back adds none.
 fn filled(bucket: &TokenBucket, now: Timestamp) -> f64 {
     let seconds = now.duration_since(bucket.at).as_secs_f64().max(0.0);
     (bucket.tokens + seconds * bucket.plan.requests_per_minute as f64 / 60.0)
@@ -170,8 +173,8 @@ mod tests {
             (refused.is_allowed, refused.remaining, refused.retry_after),
             (false, 10, 2)
         );
-        // A hundred items are more than the bucket holds: after a pause they pass, and are paid for
-        // afterwards.
+        // A batch of 100 items is larger than the bucket: it passes once the bucket is full, and
+        // leaves a debt.
         assert_eq!((at(1, 60).remaining, at(99, 60).is_allowed), (19, true));
         assert_eq!(at(1, 60).retry_after, 81);
         assert!(!at(1, 140).is_allowed && at(1, 141).is_allowed);
@@ -197,12 +200,12 @@ mod tests {
         (0..MANY)
             .for_each(|number| assert!(limiter.take_here(&client(number), 1, start).is_allowed));
         limiter.take_here(&client(MANY), 1, start);
-        assert_eq!(count(), MANY + 1, "none is full");
+        assert_eq!(count(), MANY + 1, "no bucket is full");
         limiter.take_here(&client(MANY + 1), 1, start + SignedDuration::from_secs(1));
         assert_eq!(
             count(),
             MANY + 2,
-            "and they are not looked through again for each new one"
+            "a new client does not trigger another scan"
         );
         for number in MANY + 2..=2 * MANY {
             limiter.take_here(&client(number), 1, start + SignedDuration::from_secs(1));
@@ -249,7 +252,7 @@ mod tests {
         );
         assert!(at(1_000).is_allowed);
         assert!(!at(1_500).is_allowed);
-        assert!(!at(0).is_allowed, "a clock that goes back gives nothing");
+        assert!(!at(0).is_allowed, "a clock set back adds no tokens");
         assert_eq!(at(60_000).remaining, 2);
         let a_day_before = -86_400_000;
         assert_eq!(
@@ -259,7 +262,7 @@ mod tests {
         );
         assert!(
             at(a_day_before + 1_000).is_allowed,
-            "and one that stays behind fills on"
+            "the bucket refills from the earlier time"
         );
     }
 }

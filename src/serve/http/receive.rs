@@ -1,5 +1,5 @@
-//! Receives the body of a request, whoever reads it: bounded in bytes, in time, and in number for
-//! each client. Meanwhile its connection may have to give way to another.
+//! Receives the body of a request, limited in bytes, in time, and in number for each client.
+//! Meanwhile the connection may be evicted.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,17 +13,17 @@ use super::connections::Connection;
 use super::problem::{Code, Problem, Result};
 use super::service::Service;
 
-/// How long a body may take to arrive.
+/// Time limit for a body to arrive.
 const BODY_TIME: Duration = Duration::from_secs(10);
 
-/// The most that is read of a body that is too large.
+/// Maximum number of bytes that are read and discarded of a body that is too large.
 const MAX_DROPPED_BYTES: usize = 64 << 20;
 
-/// Reads a body of so many bytes at most. `client` is who the request counts for.
+/// Reads a body of at most `limit` bytes; the request counts for `client`.
 ///
 /// # Errors
-/// `rate_limited`, when too many bodies of the client are under way; `invalid_parameter`, when it
-/// is too large, or does not arrive.
+/// `rate_limited` if the client is sending too many bodies; `invalid_parameter` if the body is too
+/// large or does not arrive.
 pub async fn receive(
     service: &Service,
     client: &Client,
@@ -38,9 +38,9 @@ pub async fn receive(
     match tokio::time::timeout(BODY_TIME, bytes_of(body, limit)).await {
         Ok(Ok(Some(bytes))) => Ok(bytes),
         Ok(Ok(None)) => wrong(format!(
-            "the body is larger than {limit} bytes, the most that is taken: send less at once"
+            "the body is larger than the limit of {limit} bytes: split the request"
         )),
-        Ok(Err(_)) => wrong("the body broke off before its end".to_owned()),
+        Ok(Err(_)) => wrong("the body ended before it was complete".to_owned()),
         Err(_) => wrong(format!(
             "the body did not arrive within {} s",
             BODY_TIME.as_secs()
@@ -48,8 +48,9 @@ pub async fn receive(
     }
 }
 
-/// Reads a body; none when it is larger than the limit. What is beyond is read and dropped, within
-/// bounds: most clients look at the answer only when they have sent everything.
+/// Reads a body; `None` if it is larger than the limit. The excess is read and discarded up to
+/// [`MAX_DROPPED_BYTES`], because most clients read the answer only after they have sent
+/// everything.
 async fn bytes_of(body: Body, limit: usize) -> std::result::Result<Option<Bytes>, axum::Error> {
     let (mut stream, mut kept, mut length) = (body.into_data_stream(), Vec::new(), 0);
     while let Some(chunk) = stream.next().await {

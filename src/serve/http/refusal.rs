@@ -1,5 +1,5 @@
-//! Gives a body to the refusals of a head that is not HTTP: the HTTP library answers those by
-//! itself, with a status alone.
+//! Adds a problem document to the responses to malformed request heads. The HTTP library sends
+//! those with only a status.
 
 use std::io;
 use std::pin::Pin;
@@ -11,11 +11,11 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use super::problem::{Code, Problem};
 use super::request_id::RequestId;
 
-/// A connection on which such refusals have a body.
+/// Stream that adds a body to such responses.
 pub struct Explained<S> {
     stream: S,
     public_url: Arc<str>,
-    /// A refusal as it is written, and how much of it is.
+    /// Response that is being written, and the number of bytes already written.
     refusal: Vec<u8>,
     written: usize,
 }
@@ -31,8 +31,8 @@ impl<S> Explained<S> {
     }
 }
 
-/// The refusal with a body; none where the bytes are anything else. Answers of handlers have an
-/// `X-Request-Id`.
+/// Returns the response with a body; `None` if the bytes are anything else. Answers of handlers
+/// never match, because they have an `X-Request-Id` header.
 fn with_body(bytes: &[u8], public_url: &str) -> Option<Vec<u8>> {
     let head = bytes
         .strip_prefix(b"HTTP/1.1 4")
@@ -53,8 +53,8 @@ fn with_body(bytes: &[u8], public_url: &str) -> Option<Vec<u8>> {
             .all(|field| field.starts_with("connection:") || field.starts_with("date:"));
     let detail = match status.split(' ').nth(1).filter(|_| is_bare)? {
         "400" => "the request line or a header is not HTTP/1.1",
-        "414" => "the URL of the request is too long to be read",
-        "431" => "the headers of the request are too many or too long to be read",
+        "414" => "the URL of the request is too long",
+        "431" => "the request has too many or too large headers",
         _ => return None,
     };
     let id = RequestId::of(&axum::http::HeaderMap::new()).0;

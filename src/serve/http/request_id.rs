@@ -1,20 +1,19 @@
-//! Names a request in its answer and in the log, and cuts what a client wrote to what is worth
-//! showing there.
+//! Identifies a request in its answer and in the log, and truncates client texts for display there.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, LazyLock};
 
 use axum::http::HeaderMap;
 
-/// The most that is shown of a text that a client wrote.
+/// Maximum number of characters shown of a client's text.
 const SHOWN: usize = 200;
 
-/// Names one request in answer and log.
+/// Identifier of one request in answer and log.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct RequestId(pub Arc<str>);
 
 impl RequestId {
-    /// The client's id when it sends a usable one, otherwise a new one.
+    /// Returns the client's id if it is valid, otherwise a new one.
     pub fn of(headers: &HeaderMap) -> Self {
         let is_usable = |text: &&str| {
             (1..=64).contains(&text.len())
@@ -30,14 +29,14 @@ impl RequestId {
     }
 }
 
-/// The beginning of a text that a client wrote, as far as it is worth showing.
+/// Truncates a client's text for display.
 pub fn shown(text: &str) -> &str {
     text.char_indices()
         .nth(SHOWN)
         .map_or(text, |(end, _)| &text[..end])
 }
 
-/// A random start for each process, then counted.
+/// Returns a random prefix for each process, followed by a counter.
 fn new_request_id() -> String {
     static START: LazyLock<u64> = LazyLock::new(|| getrandom::u64().unwrap_or_default());
     static COUNT: AtomicU64 = AtomicU64::new(0);

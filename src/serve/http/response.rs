@@ -1,4 +1,4 @@
-//! Makes responses of answers and problems, with the headers that each has.
+//! Builds responses from answers and problems, with their headers.
 
 use axum::body::Body;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
@@ -9,31 +9,31 @@ use super::problem::Problem;
 use super::request_id::RequestId;
 use super::service::Service;
 
-/// Room for the headers of an answer, so that their map does not grow step by step.
+/// Initial capacity for an answer's headers, so that the map does not grow step by step.
 const HEADERS: usize = 16;
 
 /// Media types of files.
 pub const PARQUET: &str = "application/vnd.apache.parquet";
 pub const CSV: &str = "text/csv";
-/// And of linked data as JSON.
+/// Media type of linked data as JSON.
 pub const JSON_LD: &str = "application/ld+json";
 
 const VARY: &str = "Accept, Authorization, X-API-Key, Cookie, Accept-Encoding, Origin";
 
-/// For how long an answer may be kept, whatever it is about: after a rollback no client holds the
-/// old one longer than docs/API.md promises.
+/// Longest time in seconds that a client may cache an answer. After a rollback no client keeps the
+/// old answer longer than docs/API.md promises.
 const KEPT_SECONDS: i64 = 300;
 const DAY_SECONDS: i64 = 86_400;
 
-/// Until when an answer is right: freshness, and taxes of today, are those of a day, which ends at
-/// midnight UTC.
+/// Returns the `Cache-Control` value. Freshness and current tax rates apply to one day, so an
+/// answer expires at midnight UTC at the latest.
 fn kept(now: Timestamp) -> HeaderValue {
     let until_midnight = DAY_SECONDS - now.as_second().rem_euclid(DAY_SECONDS);
     let text = format!("private, max-age={}", KEPT_SECONDS.min(until_midnight));
-    HeaderValue::try_from(text).expect("words and digits are a header's value")
+    HeaderValue::try_from(text).expect("words and digits are a valid header value")
 }
 
-/// An answer that the client has already.
+/// Builds the 304 response for an answer that the client already has.
 pub fn not_modified(tag: &str, now: Timestamp) -> Response {
     let mut response = Response::new(Body::empty());
     *response.status_mut() = StatusCode::NOT_MODIFIED;
@@ -44,7 +44,7 @@ pub fn not_modified(tag: &str, now: Timestamp) -> Response {
     response
 }
 
-/// A successful answer; without an ETag it is not to be kept.
+/// Builds a successful answer; an answer without an ETag must not be cached.
 pub fn answer_response(
     content_type: &'static str,
     body: Body,
@@ -54,7 +54,7 @@ pub fn answer_response(
     as_answer(Response::new(body), content_type, tag, now)
 }
 
-/// Adds what every successful answer has.
+/// Adds the headers of every successful answer.
 pub fn as_answer(
     mut response: Response,
     content_type: &'static str,
@@ -75,7 +75,7 @@ pub fn as_answer(
     response
 }
 
-/// Adds to a file what every answer has, and under which name it should be kept.
+/// Adds the headers of every successful answer and a file name for saving.
 pub fn as_file(
     response: Response,
     content_type: &'static str,
@@ -92,7 +92,7 @@ pub fn as_file(
     response
 }
 
-/// A problem as a response.
+/// Builds the response for a problem.
 pub fn problem_response(
     service: &Service,
     problem: &Problem,
@@ -121,7 +121,7 @@ pub fn problem_response(
     response
 }
 
-/// Sets a header, unless the text cannot be one.
+/// Sets a header, unless the text is not a valid value.
 pub fn insert(headers: &mut HeaderMap, name: HeaderName, text: &str) {
     if let Ok(value) = HeaderValue::from_str(text) {
         headers.insert(name, value);

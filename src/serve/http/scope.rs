@@ -1,4 +1,4 @@
-//! Whose records a key may see: those of the families that it has the scope of.
+//! Checks which records a key may see: those of the families whose scope it has.
 
 use super::endpoint::Call;
 use super::problem::{Code, Problem, Result};
@@ -6,7 +6,7 @@ use crate::release::quarantined::QUARANTINE;
 use pubdata_core::ids::RecordId;
 use pubdata_store::{Part, Scope};
 
-/// The scope that a dataset's records need.
+/// Returns the scope that a dataset's records need.
 pub fn scope_of(dataset_id: &str) -> Scope {
     match dataset_id.split('.').next() {
         Some("geo") => Scope::Geo,
@@ -15,8 +15,8 @@ pub fn scope_of(dataset_id: &str) -> Scope {
     }
 }
 
-/// Refuses a key that may not see a record; of one that was set aside, one that may not see what it
-/// was set aside from.
+/// Rejects a key that may not see a record. For a quarantined record, the dataset it was meant for
+/// decides.
 ///
 /// # Errors
 /// `insufficient_permission`.
@@ -31,11 +31,11 @@ pub fn check_record(call: &Call<'_>, id: &RecordId) -> Result<()> {
     )
 }
 
-/// The parts of a dataset that a key may see: all of them, or of what was set aside those of its
-/// families.
+/// Returns the parts of a dataset that a key may see: all of them, or of the quarantine those of
+/// its families.
 ///
 /// # Errors
-/// `insufficient_permission`, when there is none.
+/// `insufficient_permission` if the key may see none.
 pub fn visible_parts<'a>(
     call: &Call<'_>,
     dataset_id: &str,

@@ -1,4 +1,4 @@
-//! What all requests share: releases, keys, limits, metrics, and the clock.
+//! Holds the state that all requests share: releases, keys, limits, metrics and the clock.
 
 use std::fs::Metadata;
 use std::net::SocketAddr;
@@ -37,13 +37,13 @@ use pubdata_core::ids::{Digest, Hasher, ReleaseId};
 use pubdata_store::evidence::{ShownBytes, ToldReplay};
 use pubdata_store::{Copies, Home, Keys, PartFiles, Releases, Replica, without_folders};
 
-/// Tells the time; tests give their own.
+/// Returns the current time; tests supply their own.
 pub type Clock = Arc<dyn Fn() -> Timestamp + Send + Sync>;
 
-/// The most tables that are made at the same time, and those of one client.
+/// Maximum number of concurrent table downloads, in total and for each client.
 const DOWNLOADS: usize = 32;
 const DOWNLOADS_OF_CLIENT: usize = 4;
-/// A look reads a few kilobytes, or an archive's member up to them.
+/// A lookup reads a few kilobytes, or an archive's member up to them.
 const LOOKS: Bounds = Bounds {
     at_once: 4,
     waiting: 32,
@@ -51,7 +51,7 @@ const LOOKS: Bounds = Bounds {
     kept: 0,
     patience: Duration::MAX,
 };
-/// A receipt hashes whole parts again. The log grows beneath what came of it.
+/// A receipt hashes whole parts again. Results are not kept, because the log grows.
 const RECEIPTS: Bounds = Bounds {
     at_once: 2,
     waiting: 32,
@@ -59,8 +59,8 @@ const RECEIPTS: Bounds = Bounds {
     kept: 0,
     patience: Duration::MAX,
 };
-/// A replay reads sources and builds tables. What came of it is small, and the same for as long as
-/// release and program are.
+/// A replay reads sources and builds tables. Its result is small and depends only on release and
+/// program.
 const REPLAYS: Bounds = Bounds {
     at_once: 2,
     waiting: 12,
@@ -69,55 +69,56 @@ const REPLAYS: Bounds = Bounds {
     patience: Duration::MAX,
 };
 
-/// Everything that requests share.
+/// State that all requests share.
 pub struct Service {
     pub settings: ServeSettings,
     pub contracts: Arc<Contracts>,
     pub catalog: Catalog,
-    /// Parts that are read when they are asked for.
+    /// Cache of parts that are read on demand.
     pub parts: Arc<PartCache>,
     pub keys: KeyRing,
     pub limiter: RateLimiter,
     pub metrics: Metrics,
-    /// Requests that are being answered at the same time, and of those the ones without a key.
+    /// Permits for concurrent requests, and a separate limit for those without a key.
     pub running: Arc<Shares>,
     running_without_key: Arc<Shares>,
-    /// Requests whose bodies are awaited: each holds a connection.
+    /// Permits for requests that wait for their bodies; each holds a connection.
     awaited: Arc<Shares>,
-    /// Larger answers that clients have not taken yet: each holds a connection.
+    /// Permits for larger answers that clients have not read yet; each holds a connection.
     untaken: Arc<Shares>,
-    /// Tables that are made while they are taken: each keeps a part, or a page of a list, in memory
-    /// for as long as its client likes.
+    /// Permits for tables that are made while the client reads them. Each keeps a part, or a page
+    /// of a list, in memory for as long as its client takes.
     downloads: Arc<Shares>,
-    /// Bytes of answers that are not taken yet.
+    /// Bytes of answers that clients have not read yet.
     pub in_flight: Arc<Shares>,
-    /// Looking at the publishers' bytes of records, and making records again from them.
+    /// Lookups of the publishers' bytes for records, and replays that rebuild records from them.
     pub looks: Arc<SharedWork<Vec<ShownBytes>>>,
     pub replays: Arc<SharedWork<ToldReplay>>,
     /// Connections of the main address.
     pub connections: Arc<Connections>,
-    /// How long the channel's log was when somebody last asked for it; 0 before.
+    /// Size of the channel's log when it was last read; 0 before the first read.
     pub log_size: AtomicU64,
-    /// Issuing receipts of records.
+    /// Computation of inclusion proofs for records.
     pub receipts: Arc<SharedWork<Value>>,
-    /// What decides the form of answers: the program's build and its contracts.
+    /// Digest of the program's build and its contracts, which determine the form of answers.
     pub program: Digest,
     pub usage: Usage,
-    /// Requests that cost no token, as far as the log is concerned.
+    /// Access-log limits for requests that cost no token.
     pub unpaid: Unpaid,
     pub home: Home,
-    /// Where keys and event log are: the home, or its copy of what machines share.
+    /// Home of keys and event log: the local home, or its copy of the shared store.
     pub shared: Home,
-    /// Whether the channel or its release could not be read when it was looked at last.
+    /// True if the last attempt to read the channel or its release failed.
     is_unreadable: AtomicBool,
     clock: Clock,
 }
 
 impl Service {
-    /// Prepares a service; no release is loaded yet. `loads` read what each family keeps of one.
+    /// Creates a service without a loaded release. `loads` read the data that each family keeps in
+    /// memory.
     ///
     /// # Errors
-    /// `Config`, when a setting is wrong; `Store`, when home or keys cannot be read.
+    /// `Config` if a setting is invalid; `Store` if home or keys cannot be read.
     pub fn new(
         settings: ServeSettings,
         contracts: Contracts,
@@ -212,10 +213,10 @@ impl Service {
         })
     }
 
-    /// Follows the channel: loads and swaps in its release when it has moved.
+    /// Follows the channel: loads its release and swaps it in if the channel has moved.
     ///
     /// # Errors
-    /// `Store`, when channel or release cannot be read; what is served stays.
+    /// `Store` if channel or release cannot be read; the served release stays.
     pub async fn refresh(&self) -> Result<Option<ReleaseId>> {
         let outcome = self.catalog.refresh().await;
         self.is_unreadable
@@ -226,12 +227,12 @@ impl Service {
         outcome
     }
 
-    /// Whether keys and events are those of a store that other servers share.
+    /// Reports whether keys and events come from a store that other servers share.
     pub fn is_replica(&self) -> bool {
         self.shared.root() != self.home.root()
     }
 
-    /// Why nothing can be answered while no release is loaded.
+    /// Returns the reason why the server is not ready while no release is loaded.
     pub fn why_not_ready(&self) -> &'static str {
         if self.is_unreadable.load(Ordering::Relaxed) {
             "the release cannot be read"
@@ -240,7 +241,7 @@ impl Service {
         }
     }
 
-    /// A text of a build as strangers may read it: without the folders of this machine.
+    /// Removes this machine's folders from a build message, for untrusted clients.
     pub fn told(&self, text: &str) -> String {
         let folders = [
             Some(self.home.root()),
@@ -250,10 +251,10 @@ impl Service {
         without_folders(text, &folders.into_iter().flatten().collect::<Vec<_>>())
     }
 
-    /// Takes what a batch costs beyond one request.
+    /// Takes the tokens that a batch costs beyond its request.
     ///
     /// # Errors
-    /// `rate_limited`, when the client has not enough tokens.
+    /// `rate_limited` if the client has too few tokens.
     pub fn charge(&self, client: &Client, count: u64) -> problem::Result<()> {
         if count == 0 {
             return Ok(());
@@ -282,14 +283,14 @@ impl Service {
             .trim_end_matches('/')
     }
 
-    /// Where this server can be asked, for documents that are read elsewhere: as it was told, never
-    /// as a request says.
+    /// Returns the URL of this server for documents that are read elsewhere. It comes from the
+    /// settings, never from a request.
     pub fn own_url(&self) -> String {
         self.settings.own_url().trim_end_matches('/').to_owned()
     }
 
-    /// Where a person sees what `/v1` says at the path: on a page, or there where there are no
-    /// pages.
+    /// Returns the public URL for an API path: the HTML page, or the `/v1` URL if pages are
+    /// disabled.
     pub fn address_of(&self, path: &str) -> String {
         let prefix = if self.settings.pages == Pages::Off {
             "/v1"
@@ -299,8 +300,8 @@ impl Service {
         format!("{}{prefix}{path}", self.own_url())
     }
 
-    /// Finds who sends a request and takes a token from the bucket, which is that of the address
-    /// when the key is not valid.
+    /// Identifies the sender of a request and takes a token. Without a valid key, the token comes
+    /// from the bucket of the address.
     pub async fn meter(&self, parts: &Parts, pays: &Pays, now: Timestamp) -> Metered {
         let address = || self.peer_address(parts);
         let known = match pays {
@@ -333,19 +334,18 @@ impl Service {
         }
     }
 
-    /// Takes a place among the requests that are being answered. Those without a key have half of
-    /// the places together.
+    /// Takes a permit to answer a request. Requests without a key share half of the permits.
     ///
     /// # Errors
-    /// `rate_limited`, when there is none, or none more for this client.
+    /// `rate_limited` if no permit is free, or none for this client.
     pub fn run(&self, client: &Client) -> problem::Result<Running> {
         let refusal = |exhausted| match exhausted {
             Exhausted::OfClient => come_again(
-                "as many requests of this client are being answered as may be at once; wait for one of them",
+                "the client has reached its limit of concurrent requests; wait for one of them to finish",
             ),
-            Exhausted::OfServer => {
-                come_again("the server answers as many requests as it can; try again in a second")
-            }
+            Exhausted::OfServer => come_again(
+                "the server has reached its limit of concurrent requests; try again in a second",
+            ),
         };
         let place = self.running.take(&client.id, 1).map_err(refusal)?;
         let without_key = if client.scopes.is_empty() {
@@ -359,53 +359,60 @@ impl Service {
         })
     }
 
-    /// Takes a place among the requests of a client whose bodies are awaited.
+    /// Takes a permit to wait for the body of a client's request.
     ///
     /// # Errors
-    /// `rate_limited`, when there is none more.
+    /// `rate_limited` if the client has no free permit.
     pub fn await_body(&self, client: &Client) -> problem::Result<Share> {
         self.awaited.take(&client.id, 1).map_err(|_| {
             come_again(
-                "too many bodies of this client's requests are under way; finish one of them",
+                "the client has reached its limit of concurrent request bodies; finish one of them",
             )
         })
     }
 
-    /// Takes a place among the larger answers that a client has not taken yet.
+    /// Takes a permit for a larger answer that the client has not read yet.
     ///
     /// # Errors
-    /// `rate_limited`, when there is none more.
+    /// `rate_limited` if the client has no free permit.
     pub fn leave_untaken(&self, client: &Client) -> problem::Result<Share> {
-        self.untaken.take(&client.id, 1).map_err(|_| {
-            come_again("too many earlier answers wait to be taken by this client; read them first")
-        })
+        self.untaken
+            .take(&client.id, 1)
+            .map_err(|_| come_again("the client has too many unread answers; read them first"))
     }
 
-    /// Takes a place among the tables that are being taken.
+    /// Takes a permit for a table download.
     ///
     /// # Errors
-    /// `rate_limited`, when there is none, or none more for this client.
+    /// `rate_limited` if no permit is free, or none for this client.
     pub fn download(&self, client: &Client) -> problem::Result<Share> {
         self.downloads.take(&client.id, 1).map_err(|exhausted| match exhausted {
-            Exhausted::OfClient => come_again("as many tables as may be are being taken by this client; finish one of them"),
+            Exhausted::OfClient => come_again("the client has reached its limit of concurrent table downloads; finish one of them"),
             Exhausted::OfServer => {
-                come_again("as many tables as may be are being taken; try again in a while, or take parts as Parquet, or pages with `limit`")
+                come_again("the server has reached its limit of concurrent table downloads; try again later, or download parts as Parquet, or pages with `limit`")
             }
         })
     }
 
-    /// Counts the bytes of an answer until they are taken.
+    /// Counts the bytes of an answer until the client has read them.
     ///
     /// # Errors
-    /// `rate_limited`, when too many wait to be taken already.
+    /// `rate_limited` if too many bytes are unread.
     pub fn send(&self, client: &str, bytes: usize) -> problem::Result<Share> {
-        self.in_flight.take(client, bytes).map_err(|exhausted| match exhausted {
-            Exhausted::OfClient => come_again("too many bytes of earlier answers wait to be taken by this client; read them first"),
-            Exhausted::OfServer => come_again("too many bytes of answers wait to be taken by slow clients; try again in a second"),
-        })
+        self.in_flight
+            .take(client, bytes)
+            .map_err(|exhausted| match exhausted {
+                Exhausted::OfClient => come_again(
+                    "the client has too many unread bytes of earlier answers; read them first",
+                ),
+                Exhausted::OfServer => come_again(
+                    "slow clients have too many unread bytes of answers; try again in a second",
+                ),
+            })
     }
 
-    /// The name of the caller's address: the proxy's word for it when there is one in front.
+    /// Returns the name of the caller's address, as the trusted proxy reports it if one is
+    /// configured.
     fn peer_address(&self, parts: &Parts) -> String {
         let connected = parts
             .extensions
@@ -422,27 +429,27 @@ impl Service {
     }
 }
 
-/// A place among the requests that are being answered; given back when dropped.
+/// Permit for a request that is being answered; released when dropped.
 #[derive(Debug)]
 pub struct Running {
     _place: Share,
     _without_key: Option<Share>,
 }
 
-/// Who pays for a request with a token.
+/// Decides who pays a token for a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Pays {
-    /// Nobody where it only reads: whether the server is there must always be told, and what all
-    /// pages need is the same few bytes for all.
+    /// Free if the request only reads: health checks must always be answered, and page assets are a
+    /// few identical bytes for everyone.
     Nobody,
-    /// Whoever the headers name by a key, else the address.
+    /// The holder of the key in the headers, otherwise the address.
     Caller,
-    /// The holder of the key that a page's cookie keeps; without one as `Caller`.
+    /// The holder of the key in a page's cookie; without one as `Caller`.
     Visitor(Option<String>),
 }
 
-/// The bucket, as large as the client's own, that is for reading the documentation: who looks a
-/// call up still has the requests for it.
+/// Returns the separate bucket for reading the documentation, of the same size as the client's own.
+/// Reading the documentation therefore uses none of the client's tokens.
 fn bucket_of_documentation(client: &Client, parts: &Parts) -> Option<Client> {
     let path = parts.uri.path();
     let is_page = matches!(parts.method, Method::GET | Method::HEAD)
@@ -453,25 +460,25 @@ fn bucket_of_documentation(client: &Client, parts: &Parts) -> Option<Client> {
     })
 }
 
-/// Who sends a request and what is left to them.
+/// Sender of a request and its remaining allowance.
 #[derive(Debug, Clone)]
 pub struct Metered {
-    /// The sender, or why the key is not valid.
+    /// The sender, or the reason why the key is not valid.
     pub known: problem::Result<Arc<Client>>,
-    /// Who it counts for.
+    /// Client that the request counts for.
     pub client: Arc<Client>,
     pub allowance: Allowance,
     pub is_free: bool,
 }
 
 impl Metered {
-    /// Whether a token was taken for it.
+    /// Reports whether the request took a token.
     pub fn is_paid(&self) -> bool {
         self.allowance.is_allowed && !self.is_free
     }
 }
 
-/// The day of an instant, UTC.
+/// Returns the UTC day of an instant.
 pub fn day_of(now: Timestamp) -> Date {
     Offset::UTC.to_datetime(now).date()
 }
@@ -483,8 +490,8 @@ fn come_again(detail: &str) -> Problem {
     }
 }
 
-/// Names the program and the contracts that it was started with. Of two builds of one version the
-/// file has another length or time.
+/// Returns the digest of the program and its contracts. Two builds of one version differ in the
+/// file's size or modification time.
 fn program(contracts: &Contracts, executable: Option<&Metadata>) -> Digest {
     let mut hasher = Hasher::default();
     hasher.update(env!("CARGO_PKG_VERSION").as_bytes());

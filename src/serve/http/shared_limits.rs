@@ -1,5 +1,5 @@
-//! Token buckets that several servers share, in Redis or what speaks as it does (Valkey). A bucket
-//! is read, filled and taken from in one step there, by the clock of that server.
+//! Shares token buckets between servers through Redis or a compatible server such as Valkey. A
+//! script reads, refills and charges a bucket atomically, by the clock of the Redis server.
 
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
@@ -14,14 +14,15 @@ use crate::http::auth::Client;
 use crate::settings::WhenAway;
 use pubdata_core::error::{Error, Result};
 
-/// How long a request waits for its bucket.
+/// Time limit for one access to a bucket.
 const PATIENCE: Duration = Duration::from_millis(250);
-/// After a failure, how long nobody asks: else each request would wait.
+/// Pause after a failure, so that not every request waits for the time limit.
 const REST: Duration = Duration::from_secs(1);
-/// What a refused client is told to wait while its bucket cannot be asked for.
+/// `Retry-After` of a refused client while the Redis server is unavailable.
 const AWAY_SECONDS: u64 = 2;
 
-/// Takes tokens; says whether it did, and what is left. `wanted` must be there, `count` is taken.
+/// Takes `count` tokens if the bucket holds `wanted`. Returns whether it did, and the tokens that
+/// are left.
 const TAKE: &str = r"
 local known = redis.call('HMGET', KEYS[1], 'tokens', 'at')
 local burst, per_second, count, wanted = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4])
@@ -39,21 +40,23 @@ redis.call('EXPIRE', KEYS[1], math.ceil((burst - tokens) / per_second) + 60)
 return {is_taken, string.format('%.6f', tokens)}
 ";
 
-/// The buckets of all servers.
+/// Token buckets that several servers share.
 pub struct SharedLimits {
     redis: Redis,
     connection: OnceCell<ConnectionManager>,
     take: Script,
     when_away: WhenAway,
-    /// Until when nobody asks, and whether that was said.
+    /// End of the pause after a failure, which also marks that the failure was logged.
     away_until: Mutex<Option<Instant>>,
 }
 
 impl SharedLimits {
-    /// Buckets at an address such as `redis://:password@10.0.0.5:6379/0`; nothing is asked yet.
+    /// Prepares the buckets at an address such as `redis://:password@10.0.0.5:6379/0`, without
+    /// connecting yet.
     ///
     /// # Errors
-    /// `Config`, when it is not such an address. It may hold a password and is not repeated.
+    /// `Config` if the address is invalid. The message does not repeat it, because it may hold a
+    /// password.
     pub fn new(url: &str, when_away: WhenAway) -> Result<Self> {
         let redis = Redis::open(url).map_err(|error| {
             Error::config(format!(
@@ -71,7 +74,7 @@ impl SharedLimits {
         })
     }
 
-    /// Takes tokens from a client's bucket; none where the server's own buckets are to decide.
+    /// Takes tokens from a client's bucket; `None` if the server's own buckets decide instead.
     pub async fn take(&self, client: &Client, count: u64, wanted: f64) -> Option<Allowance> {
         let is_allowed = self.when_away == WhenAway::Open;
         let away = || {
@@ -86,7 +89,7 @@ impl SharedLimits {
         match timeout(PATIENCE, self.ask(client, count, wanted)).await {
             Ok(Ok((is_taken, left))) => {
                 if self.lock().take().is_some() {
-                    tracing::info!("the limits that servers share are counted again");
+                    tracing::info!("the shared rate limits are available again");
                 }
                 Some(Allowance::of(client.plan, is_taken, left, wanted))
             }
@@ -102,7 +105,7 @@ impl SharedLimits {
                         "requests are refused"
                     };
                     tracing::error!(
-                        "the limits that servers share cannot be counted, {word} until they can: {reason}"
+                        "the shared rate limits are unavailable; until they return, {word}: {reason}"
                     );
                 }
                 away()
@@ -110,8 +113,8 @@ impl SharedLimits {
         }
     }
 
-    /// Whether to ask: while the server is away only one request in a while, else all would wait
-    /// for it.
+    /// Reports whether to contact the Redis server. While it is unavailable, only one request in
+    /// each pause does, so that the others do not wait.
     fn may_ask(&self) -> bool {
         let (mut away_until, now) = (self.lock(), Instant::now());
         match &mut *away_until {
@@ -157,7 +160,7 @@ mod tests {
     use super::*;
     use pubdata_store::Plan;
 
-    /// The server takes connections and never answers.
+    /// The test server accepts connections and never answers.
     #[tokio::test]
     async fn one_request_waits_for_a_server_that_is_away_and_the_others_do_not() {
         let silent = std::net::TcpListener::bind("127.0.0.1:0").unwrap();

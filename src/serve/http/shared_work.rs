@@ -1,6 +1,5 @@
-//! Work that takes long and comes to the same for all: done once for all who ask at the same time,
-//! a few at once, and kept. Nobody waits longer than a bound; the work goes on, so that who comes
-//! again finds it done.
+//! Runs expensive work once for all concurrent callers, with limited concurrency, and caches the
+//! result. A caller waits up to a time limit; the work continues, so a later request finds it done.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -15,31 +14,31 @@ use super::shares::{Exhausted, Share, Shares};
 use pubdata_core::error;
 use pubdata_core::ids::{RecordId, ReleaseId};
 
-/// What the work is about: what is known of a record of a release never changes.
+/// Subject of the work: a record of a release, about which facts never change.
 pub type Subject = (ReleaseId, RecordId);
 
-/// What came of it, or the cause of a failure of ours.
+/// Result of the work, or the cause of a server failure.
 type Outcome<T> = std::result::Result<Arc<T>, Arc<str>>;
 
 type Running<T> = Shared<BoxFuture<'static, Outcome<T>>>;
 
-/// Seconds after which who was sent away may come again.
+/// Seconds after which a rejected caller may retry.
 const COME_AGAIN_SECONDS: u64 = 5;
 
-/// How much work there may be.
+/// Limits of one kind of work.
 #[derive(Debug, Clone, Copy)]
 pub struct Bounds {
     pub at_once: usize,
-    /// Those at work, and those that wait for a place.
+    /// Maximum number of tasks that run or wait.
     pub waiting: usize,
     pub waiting_of_client: usize,
-    /// The most results that are kept; the oldest goes first.
+    /// Maximum number of cached results; the oldest is removed first.
     pub kept: usize,
-    /// How long one who asks waits.
+    /// How long a caller waits.
     pub patience: Duration,
 }
 
-/// One kind of work, of which a `T` comes.
+/// One kind of work with a result of type `T`.
 pub struct SharedWork<T> {
     bounds: Bounds,
     places: Semaphore,
@@ -68,11 +67,12 @@ impl<T: Send + Sync + 'static> SharedWork<T> {
         }
     }
 
-    /// What is known of a subject, or comes of `work`. It is kept where `is_kept` says that it
-    /// always comes to the same.
+    /// Returns the result for a subject, from the cache or from `work`. The result is cached if
+    /// `is_kept` confirms that it never changes.
     ///
     /// # Errors
-    /// `busy`, when too much waits already, or it takes longer than one waits; a failure of ours.
+    /// `busy` if too much work waits or the caller's time limit ends; an internal error if the work
+    /// fails.
     pub async fn done(
         self: &Arc<Self>,
         client: &str,
@@ -90,8 +90,8 @@ impl<T: Send + Sync + 'static> SharedWork<T> {
                 None => {
                     let share = self.waiting.take(client, 1).map_err(|exhausted| {
                         busy(match exhausted {
-                            Exhausted::OfClient => "as many records are being looked at for this client as may be at once; wait for one of them",
-                            Exhausted::OfServer => "as many records are being looked at as may be at once",
+                            Exhausted::OfClient => "the client has reached its limit of concurrent record lookups; wait for one of them to finish",
+                            Exhausted::OfServer => "the server has reached its limit of concurrent record lookups",
                         })
                     })?;
                     let running = self.start(subject.clone(), share, is_kept, work);
@@ -104,7 +104,7 @@ impl<T: Send + Sync + 'static> SharedWork<T> {
             Ok(Ok(value)) => Ok(value),
             Ok(Err(cause)) => Err(Problem::internal(&cause)),
             Err(_) => Err(busy(
-                "it takes longer than one waits for it; it goes on, and is likely to be done when you come again",
+                "the result is not ready yet; the work continues and is likely to be done at the next request",
             )),
         }
     }
@@ -211,7 +211,7 @@ mod tests {
             (&json!(1), &json!(2), &json!(2))
         );
         assert_eq!(&*ask(3, |_| true).await, &json!(3));
-        assert_eq!(&*ask(1, |_| true).await, &json!(4), "the oldest has gone");
+        assert_eq!(&*ask(1, |_| true).await, &json!(4), "the oldest is removed");
     }
 
     #[tokio::test(flavor = "multi_thread")]
@@ -236,17 +236,17 @@ mod tests {
         assert_eq!(
             refused(shared.done("a", subject(2), |_| true, at_once).await),
             (Code::Busy, Some(5)),
-            "one of a client at a time"
+            "one task for each client at a time"
         );
         assert_eq!(
             refused(shared.done("b", subject(2), |_| true, at_once).await),
             (Code::Busy, Some(5)),
-            "the place is taken"
+            "the only slot is taken"
         );
         assert_eq!(
             refused(shared.done("c", subject(3), |_| true, at_once).await),
             (Code::Busy, Some(5)),
-            "no more may wait"
+            "no further task may wait"
         );
         go.send(()).unwrap();
         let again = async |client: &str, number: u32| loop {

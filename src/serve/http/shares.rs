@@ -1,12 +1,12 @@
-//! Divides what all clients together may have, so that none of them has all of it. What was taken
-//! is given back when it is dropped.
+//! Divides a quota among clients, so that no client can use all of it. An amount is released when
+//! its guard is dropped.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use bytes::Bytes;
 
-/// What there is, and who has how much of it.
+/// Quota with the amounts that clients use.
 #[derive(Debug)]
 pub struct Shares {
     most: usize,
@@ -20,7 +20,7 @@ struct Taken {
     of_clients: HashMap<String, usize>,
 }
 
-/// What one has taken; given back when dropped.
+/// Amount that a client uses; released when dropped.
 #[derive(Debug)]
 pub struct Share {
     shares: Arc<Shares>,
@@ -28,7 +28,7 @@ pub struct Share {
     amount: usize,
 }
 
-/// Which bound is reached.
+/// Limit that is reached.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Exhausted {
     OfClient,
@@ -36,7 +36,7 @@ pub enum Exhausted {
 }
 
 impl Shares {
-    /// So much for all, and so much for each.
+    /// Creates a quota with a limit in total and a limit for each client.
     pub fn new(most: usize, most_of_client: usize) -> Self {
         Self {
             most,
@@ -45,7 +45,7 @@ impl Shares {
         }
     }
 
-    /// How much is taken.
+    /// Returns the amount in use.
     pub fn taken(&self) -> usize {
         self.taken
             .lock()
@@ -53,11 +53,11 @@ impl Shares {
             .sum
     }
 
-    /// Takes an amount. A client that has nothing yet may take more than a client's share: one
-    /// answer always fits.
+    /// Takes an amount. A client that uses nothing yet may exceed its limit, so that one answer
+    /// always fits.
     ///
     /// # Errors
-    /// Which bound is reached.
+    /// The limit that is reached.
     pub fn take(self: &Arc<Self>, client: &str, amount: usize) -> Result<Share, Exhausted> {
         let mut taken = self.taken.lock().unwrap_or_else(PoisonError::into_inner);
         if taken.sum.saturating_add(amount) > self.most {
@@ -70,8 +70,8 @@ impl Shares {
         Ok(self.add(&mut taken, client, amount))
     }
 
-    /// Takes more for what a client was let begin: only the bound of all together counts. None
-    /// where that is reached.
+    /// Takes more for an answer that has begun; only the total limit applies. Returns `None` if it
+    /// is reached.
     pub fn take_more(self: &Arc<Self>, client: &str, amount: usize) -> Option<Share> {
         let mut taken = self.taken.lock().unwrap_or_else(PoisonError::into_inner);
         let fits = taken.sum.saturating_add(amount) <= self.most;
@@ -92,7 +92,7 @@ impl Shares {
     }
 }
 
-/// Bytes that keep something until the system has taken them.
+/// Bytes that keep a value alive until the system has taken them.
 struct Held<T> {
     bytes: Bytes,
     _kept: T,
@@ -104,7 +104,7 @@ impl<T> AsRef<[u8]> for Held<T> {
     }
 }
 
-/// The bytes, which keep something until the last of them is dropped.
+/// Returns bytes that keep a value alive until the last of them is dropped.
 pub fn held<T: Send + 'static>(bytes: Bytes, kept: T) -> Bytes {
     Bytes::from_owner(Held { bytes, _kept: kept })
 }
@@ -140,20 +140,20 @@ mod tests {
         let _second = shares.take("a", 1).unwrap();
         let _other = shares
             .take("b", 6)
-            .expect("one answer may be larger than a share");
+            .expect("one answer may exceed the client's limit");
         assert_eq!(shares.taken(), 10);
         assert_eq!(shares.take("c", 1).unwrap_err(), Exhausted::OfServer);
         drop(first);
         assert_eq!(shares.taken(), 7);
         assert!(shares.take("a", 3).is_ok());
-        assert_eq!(shares.taken(), 7, "and is given back at once");
+        assert_eq!(shares.taken(), 7, "the amount is released at once");
         let more = shares
             .take_more("b", 3)
-            .expect("what was let begin may go beyond a share");
+            .expect("an answer that has begun may exceed the client's limit");
         assert_eq!(
             (shares.taken(), shares.take_more("b", 1).is_none()),
             (10, true),
-            "and not beyond what there is"
+            "but not the total limit"
         );
         drop(more);
         assert_eq!(shares.taken(), 7);

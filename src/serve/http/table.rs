@@ -1,6 +1,6 @@
-//! Answers with a table: of the page that is asked for, or of a whole list, whose pages are asked
-//! for one after the other while the earlier ones are sent. Never more than a page is in memory,
-//! and a list that cannot be sent to its end does not look as if it were whole.
+//! Answers with a CSV table of the requested page or of a whole list. For a whole list, each page
+//! is made while earlier ones are sent. At most one page is in memory. A list that cannot be
+//! completed is aborted, so it never looks complete.
 
 use std::sync::Arc;
 
@@ -29,11 +29,11 @@ use pubdata_core::error::{self, Error};
 
 const CONTENT_TYPE: &str = "text/csv; charset=utf-8; header=present";
 
-/// Records that are made at once of a whole list, after a first page that is no larger than any
-/// other request's: a search is made anew for each page.
+/// Records on each later page of a whole list. The first page is no larger than that of any other
+/// request. Each page runs the search again.
 const RECORDS_AT_ONCE: usize = 1_000;
 
-/// What stays as it is in a query.
+/// Characters that are not encoded in a query.
 const PLAIN: &AsciiSet = &NON_ALPHANUMERIC
     .remove(b'-')
     .remove(b'_')
@@ -42,12 +42,12 @@ const PLAIN: &AsciiSet = &NON_ALPHANUMERIC
     .remove(b',')
     .remove(b':');
 
-/// One request that outlives the function that answers it.
+/// Request data that outlives the function that answers it.
 pub struct Asked {
     pub endpoint: &'static Endpoint,
     pub service: Arc<Service>,
     pub release: Arc<Release>,
-    /// The path as it was sent, and the values of its placeholders.
+    /// Path as it was sent, and the values of its placeholders.
     pub path: String,
     pub values: Vec<(String, String)>,
     pub query: Query,
@@ -58,8 +58,8 @@ pub struct Asked {
 /// Answers with the records at `rows` of `data`.
 ///
 /// # Errors
-/// The handler's; `invalid_parameter`, when a whole list is asked for from its middle, or one that
-/// has no known end; `rate_limited`, when as many whole lists are being sent as may be.
+/// The handler's; `invalid_parameter` if a whole list is requested with a cursor or the search
+/// cannot find all records; `rate_limited` if too many whole lists are being sent.
 pub async fn answer(
     asked: Asked,
     rows: &'static str,
@@ -75,8 +75,7 @@ pub async fn answer(
     let is_whole =
         asked.query.get("limit").is_none() && asked.endpoint.parameter("limit").is_some();
     if is_whole && asked.query.get("cursor").is_some() {
-        let message =
-            "a table without `limit` has all pages: leave `cursor` out, or give `limit` too";
+        let message = "a table without `limit` contains all pages: omit `cursor`, or add `limit`";
         return Err(Problem::of_field(Code::InvalidParameter, "cursor", message));
     }
     let mut text = columns.header();
@@ -91,7 +90,7 @@ pub async fn answer(
     let (count, page) = asked.write_page(&columns, first, None, &mut text).await?;
     let next = page.as_ref().and_then(|page| page.next_cursor.clone());
     if is_whole && page.is_some_and(|page| page.is_cut) {
-        let message = "more fits than is looked through, so that there is no whole list: narrow the search, or take pages with `limit`";
+        let message = "more records match than the search examines, so the list would be incomplete: narrow the search, or request pages with `limit`";
         return Err(Problem::of_field(Code::InvalidParameter, "format", message));
     }
     match next {
@@ -123,7 +122,7 @@ pub async fn answer(
 }
 
 impl Asked {
-    /// Adds a page of records, and returns how many rows they are and where the list stands.
+    /// Appends a page of records; returns the number of rows and the paging of the list.
     async fn write_page(
         &self,
         columns: &Columns,
@@ -156,7 +155,7 @@ impl Asked {
             body: &[],
             client: &self.client,
             today: self.today,
-            // A table has no member that names the request.
+            // A table has no member for the request id.
             request_id: "",
         };
         let mut json = Json::new();
@@ -165,7 +164,7 @@ impl Asked {
         Ok((count, meta.page))
     }
 
-    /// The address of the page that begins at a cursor.
+    /// Returns the URL of the page that begins at a cursor.
     fn address_of_next(&self, cursor: &str) -> String {
         let mut query = self.query.clone();
         query.set("cursor", cursor.to_owned());
@@ -182,19 +181,19 @@ impl Asked {
     }
 }
 
-/// What of a list is still to be sent.
+/// Remaining pages of a list.
 struct Rest {
     asked: Asked,
     columns: Columns,
-    /// Where the next page begins; none behind the last.
+    /// Cursor of the next page; `None` after the last.
     cursor: Option<String>,
     /// Rows so far.
     count: usize,
 }
 
 impl Rest {
-    /// The pages, each made when the one before is taken. An error ends the connection without the
-    /// end of the body.
+    /// Returns the pages as a stream; each is made when the previous one is taken. An error ends
+    /// the connection without the end of the body.
     fn into_stream(self) -> impl Stream<Item = error::Result<Vec<u8>>> {
         try_unfold(self, |mut rest| async move {
             let Some(cursor) = rest.cursor.take() else {
@@ -216,9 +215,10 @@ impl Rest {
             if rest.count > most {
                 return Err(broken_off(&format!("it has more than {most} rows")));
             }
-            let page = page.ok_or_else(|| broken_off(&"a later page says not where it stands"))?;
+            let page =
+                page.ok_or_else(|| broken_off(&"a later page has no position in the list"))?;
             if page.is_cut {
-                return Err(broken_off(&"more fits than is looked through"));
+                return Err(broken_off(&"more records match than the search examines"));
             }
             rest.cursor = page.next_cursor;
             Ok(Some((text, rest)))
@@ -227,6 +227,6 @@ impl Rest {
 }
 
 fn broken_off(why: &dyn std::fmt::Display) -> Error {
-    tracing::warn!("a table was broken off: {why}");
-    Error::store(format!("the table was broken off: {why}"))
+    tracing::warn!("a table was aborted: {why}");
+    Error::store(format!("the table was aborted: {why}"))
 }

@@ -1,6 +1,6 @@
-//! Which requests that cost no token stand in the access log: of each client a few in a minute. The
-//! others are counted, and the counts logged when the minute is over, so that nobody can fill the
-//! log faster than a plan lets requests through.
+//! Limits how many requests that cost no token appear in the access log: a few for each client and
+//! minute. The others are counted, and the counts are logged after the minute. No client can
+//! therefore fill the log faster than a plan allows requests.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
@@ -8,12 +8,12 @@ use std::sync::{Mutex, PoisonError};
 use jiff::{SignedDuration, Timestamp};
 
 const INTERVAL: SignedDuration = SignedDuration::from_mins(1);
-/// Lines of one client in that time, and of all together.
+/// Maximum number of lines in that time, for one client and in total.
 const LINES_OF_CLIENT: u64 = 20;
 const LINES: u64 = 1_000;
-/// Clients that are counted each by itself.
+/// Maximum number of clients that are counted separately.
 const CLIENTS: usize = 1_000;
-/// What the others are called.
+/// Name under which the other clients are counted.
 const OTHERS: &str = "others";
 
 /// Counts the requests that cost no token.
@@ -33,11 +33,11 @@ struct Counts {
     left_out: u64,
 }
 
-/// What to log.
+/// Log decision for a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Noted {
     pub has_line: bool,
-    /// Clients with how many of their requests were left out of the minute that is over.
+    /// Clients with the number of their requests that the past minute's log omitted.
     pub left_out: Vec<(String, u64)>,
 }
 
@@ -45,7 +45,7 @@ impl Unpaid {
     /// Counts a request of a client.
     pub fn note(&self, client: &str, now: Timestamp) -> Noted {
         let mut minute = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        // A clock that goes back begins another minute too.
+        // A clock that was set back also begins a new minute.
         let is_over = minute.began.is_none_or(|began| {
             !(SignedDuration::ZERO..INTERVAL).contains(&now.duration_since(began))
         });
@@ -113,7 +113,7 @@ mod tests {
         assert_eq!(
             (lines("a", 61), lines("a", -86_400)),
             (18, 20),
-            "a clock that is put back begins another minute"
+            "a clock that was set back begins a new minute"
         );
     }
 

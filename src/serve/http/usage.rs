@@ -1,5 +1,6 @@
-//! Counts what each key asked for since the server started, for `/v1/admin/usage`. Requests without
-//! a valid key are not counted here: their addresses are many, and whose they are is not known.
+//! Counts the requests of each key since the server started, for `/v1/admin/usage`. Requests
+//! without a valid key are not counted here: their addresses are numerous, and their senders are
+//! unknown.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -9,13 +10,13 @@ use jiff::Timestamp;
 
 use super::auth::Client;
 
-/// What the holders of keys did.
+/// Request counts of all keys.
 pub struct Usage {
     since: Timestamp,
     by_key: Mutex<BTreeMap<String, Used>>,
 }
 
-/// What the holder of one key did.
+/// Request counts of one key.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Used {
     pub requests: u64,
@@ -23,7 +24,7 @@ pub struct Used {
     pub rate_limited: u64,
     /// Refused for another reason.
     pub refused: u64,
-    /// Failed on our side.
+    /// Failed because of a server error.
     pub failed: u64,
     pub last_request_at: Timestamp,
 }
@@ -36,7 +37,7 @@ impl Usage {
         }
     }
 
-    /// When counting began.
+    /// Returns the start of the count.
     pub fn since(&self) -> Timestamp {
         self.since
     }
@@ -61,7 +62,7 @@ impl Usage {
         }
     }
 
-    /// What the holder of a key did; nothing, where it never asked.
+    /// Returns the counts of a key; `None` if it has sent no request.
     pub fn of(&self, key_id: &str) -> Option<Used> {
         self.lock().get(key_id).cloned()
     }

@@ -1,5 +1,4 @@
-//! Stands in for `shared_limits.rs` in a program that is built without the feature `redis`:
-//! `--limits` is refused.
+//! Replaces `shared_limits.rs` in a build without the feature `redis`; rejects `--limits`.
 
 use pubdata_core::error::{Error, Result};
 
@@ -7,17 +6,14 @@ use crate::http::allowance::Allowance;
 use crate::http::auth::Client;
 use crate::settings::WhenAway;
 
-/// Cannot be made.
+/// Uninhabited, because shared limits are not available.
 pub enum SharedLimits {}
 
 impl SharedLimits {
-    /// Refuses every address.
-    ///
-    /// # Errors
-    /// `Config`, always.
+    /// Rejects every address with a `Config` error.
     pub fn new(_url: &str, _when_away: WhenAway) -> Result<Self> {
         Err(
-            Error::config("--limits: this program was built without limits that servers share")
+            Error::config("--limits: this program was built without shared rate limits")
                 .hint("build it with the feature `redis`"),
         )
     }

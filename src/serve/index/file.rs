@@ -1,6 +1,6 @@
-//! Indexes over the parts of a dataset that lie in files beside the copies of parts: a server that
-//! starts maps them in place of making them again, and memory holds what is looked at. A file is
-//! named by the parts, and by all else that decides what the index is.
+//! Saves indexes over the parts of a dataset in files next to the copies of parts. A server maps
+//! them at its start instead of building them, and only pages that are read take memory. A file is
+//! named by its parts, and by all other inputs of the index.
 
 use std::fmt;
 use std::ops::{Deref, DerefMut};
@@ -17,8 +17,8 @@ use pubdata_core::error::{Error, Result};
 use pubdata_core::ids::Digest;
 use pubdata_store::{Copy, MappedFile};
 
-/// Cells of an index, one for each row or name: in memory of ours while it is made, or where a file
-/// is mapped or was read.
+/// Cells of an index, one for each row or name. They are in owned memory while the index is built,
+/// and later in a buffer of its file.
 #[derive(Clone)]
 pub enum Column<T: ArrowNativeType> {
     Made(Vec<T>),
@@ -26,12 +26,12 @@ pub enum Column<T: ArrowNativeType> {
 }
 
 impl<T: ArrowNativeType> Column<T> {
-    /// Adds a cell while the index is made.
+    /// Appends a cell while the index is built.
     pub fn push(&mut self, cell: T) {
         self.extend(&[cell]);
     }
 
-    /// Adds cells while the index is made.
+    /// Appends cells while the index is built.
     pub fn extend(&mut self, added: &[T]) {
         match self {
             Self::Made(cells) => cells.extend_from_slice(added),
@@ -39,7 +39,7 @@ impl<T: ArrowNativeType> Column<T> {
         }
     }
 
-    /// How much memory it takes while it is made.
+    /// Returns the owned memory; zero for a mapped column.
     pub fn size_bytes(&self) -> usize {
         match self {
             Self::Made(cells) => size_of::<T>() * cells.capacity(),
@@ -78,7 +78,7 @@ impl<T: ArrowNativeType> fmt::Debug for Column<T> {
     }
 }
 
-/// What an index holds, array by array, on its way into a file.
+/// Arrays of an index in the order in which they are saved.
 #[derive(Default, Clone)]
 pub struct Saved(Vec<Buffer>);
 
@@ -89,12 +89,12 @@ impl Saved {
         saved
     }
 
-    /// The columns of a file.
+    /// Returns the schema of an index file.
     pub fn schema() -> Schema {
         Schema::new(vec![Field::new("array", DataType::LargeBinary, false)])
     }
 
-    /// Each array as the only cell of a batch.
+    /// Returns one batch for each array, with the array as its only cell.
     pub fn batches(&self) -> impl Iterator<Item = Result<RecordBatch>> {
         let schema = Arc::new(Self::schema());
         self.0.iter().map(move |array| {
@@ -110,10 +110,7 @@ impl Saved {
         })
     }
 
-    /// What was saved in a file.
-    ///
-    /// # Errors
-    /// `Store`, when it has another form.
+    /// Reads the arrays of an index file.
     pub fn of_batches(batches: &[RecordBatch]) -> Result<Self> {
         let array = |batch: &RecordBatch| {
             let array = batch
@@ -121,8 +118,7 @@ impl Saved {
                 .as_any()
                 .downcast_ref::<LargeBinaryArray>()
                 .filter(|array| array.len() == 1);
-            let array =
-                array.ok_or_else(|| Error::store("the file of an index has another form"))?;
+            let array = array.ok_or_else(|| Error::store("the index file has another layout"))?;
             let (start, end) = (
                 array.value_offsets()[0] as usize,
                 array.value_offsets()[1] as usize,
@@ -132,41 +128,38 @@ impl Saved {
         batches.iter().map(array).collect::<Result<_>>().map(Self)
     }
 
-    /// Takes what was saved, as it is in memory.
-    ///
-    /// # Errors
-    /// `Store`, when it is of another index.
+    /// Restores an index without copying its arrays.
     pub fn restored<T: Stored>(self) -> Result<T> {
         let mut arrays = Restored(self.0.into_iter());
         let index = T::restore(&mut arrays)?;
         match arrays.0.next() {
             None => Ok(index),
-            Some(_) => Err(Error::store("the file of an index has too many arrays")),
+            Some(_) => Err(Error::store("the index file has too many arrays")),
         }
     }
 }
 
-/// The arrays of a file in the order in which they were saved.
+/// Arrays of a file in the order in which they were saved.
 pub struct Restored(std::vec::IntoIter<Buffer>);
 
 impl Restored {
     fn next(&mut self) -> Result<Buffer> {
         self.0
             .next()
-            .ok_or_else(|| Error::store("the file of an index has too few arrays"))
+            .ok_or_else(|| Error::store("the index file has too few arrays"))
     }
 }
 
-/// What can be kept in a file. Arrays are restored in the order in which they are saved.
+/// A structure that can be saved in a file. Arrays are restored in the order in which they are
+/// saved.
 pub trait Stored: Sized {
     fn save(self, to: &mut Saved);
 
-    /// # Errors
-    /// `Store`, when the next array is not what was saved.
+    /// Restores the structure from the next arrays.
     fn restore(from: &mut Restored) -> Result<Self>;
 }
 
-/// Has the fields of an index stored one after the other.
+/// Implements [`Stored`] field by field.
 macro_rules! stored {
     ($index:ty { $($field:ident),* $(,)? }) => {
         impl $crate::index::file::Stored for $index {
@@ -195,15 +188,13 @@ impl<T: ArrowNativeType> Stored for Column<T> {
         let is_whole = buffer.len().is_multiple_of(size_of::<T>())
             && buffer.as_ptr().align_offset(align_of::<T>()) == 0;
         if !is_whole {
-            return Err(Error::store(
-                "the file of an index has cells of another size",
-            ));
+            return Err(Error::store("the index file has cells of another size"));
         }
         Ok(Self::Mapped(ScalarBuffer::from(buffer)))
     }
 }
 
-/// What is small beside the columns, and is kept in memory.
+/// A value that is small compared to the columns, stored as JSON and restored into memory.
 #[derive(Debug, Default)]
 pub struct Small<T>(pub T);
 
@@ -232,11 +223,11 @@ impl<T: Serialize + DeserializeOwned> Stored for Small<T> {
         let small = serde_json::from_slice(&from.next()?);
         small
             .map(Self)
-            .map_err(|error| Error::store(format!("the file of an index cannot be read: {error}")))
+            .map_err(|error| Error::store(format!("the index file cannot be read: {error}")))
     }
 }
 
-/// An index, and the file that it is mapped from; none of one in memory of ours.
+/// An index, and the file that it is mapped from; `None` if it is in owned memory.
 #[derive(Debug)]
 pub struct Index<T> {
     index: T,
@@ -244,8 +235,8 @@ pub struct Index<T> {
 }
 
 impl<T> Index<T> {
-    /// What an index is, beside the parts that it is of: its type, the program, what else decides
-    /// it, and how keys are hashed, which is another way with another standard library.
+    /// Returns the inputs of an index other than its parts: its type, the program, `decided_by`,
+    /// and a sample hash. The hash function of keys can change with the standard library.
     pub fn form(program: &Digest, decided_by: &str) -> String {
         format!(
             "{} {program} {decided_by} {:016x}",
@@ -261,7 +252,7 @@ impl<T> Index<T> {
         }
     }
 
-    /// The file that it is mapped from, which may be changed behind our back.
+    /// Returns the file that the index is mapped from, which another process can change.
     pub fn mapped(&self) -> Option<&Arc<MappedFile>> {
         self.mapped.as_ref()
     }
@@ -276,10 +267,7 @@ impl<T> Deref for Index<T> {
 }
 
 impl<T: Stored> Index<T> {
-    /// Takes a mapped file.
-    ///
-    /// # Errors
-    /// `Store`, when it is not what was saved.
+    /// Opens a mapped file.
     pub fn of_copy(Copy { batches, file }: Copy) -> Result<Self> {
         Ok(Self {
             index: Saved::of_batches(&batches)?.restored()?,

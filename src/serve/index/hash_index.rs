@@ -1,12 +1,12 @@
-//! Finds rows by an exact key of one or more texts. Only a hash of the key is kept, so the key
-//! itself cannot be read back.
+//! Finds rows by an exact key of one or more texts. The index stores only a hash of each key, so
+//! keys cannot be read back.
 
 use crate::index::file::{Column, stored};
 use crate::index::key_hash::hash;
 use crate::index::place_near;
 
-/// Rows by key: hashes of the keys, sorted, and beside each its row. Twelve bytes for each entry;
-/// two keys with the same 64 bits are less likely than a wrong bit in memory.
+/// Sorted hashes of keys, each with its row; twelve bytes per entry. Two keys with the same 64 bits
+/// are less likely than a wrong bit in memory.
 #[derive(Debug, Default)]
 pub struct HashIndex {
     hashes: Column<u64>,
@@ -15,7 +15,7 @@ pub struct HashIndex {
 
 stored!(HashIndex { hashes, rows });
 
-/// Entries on their way into an index.
+/// Entries of an index under construction.
 #[derive(Debug, Default)]
 pub struct HashIndexBuilder(Vec<(u64, u32)>);
 
@@ -24,12 +24,12 @@ impl HashIndexBuilder {
         self.add_hash(hash(texts), row);
     }
 
-    /// Adds a key by what [`hash`](crate::index::key_hash::hash) makes of it.
+    /// Adds a key by its [`hash`](crate::index::key_hash::hash).
     pub fn add_hash(&mut self, hash: u64, row: u32) {
         self.0.push((hash, row));
     }
 
-    /// Sorts the entries; one that is there twice stays once.
+    /// Sorts the entries and removes duplicates.
     pub fn finish(mut self) -> HashIndex {
         self.0.sort_unstable();
         self.0.dedup();
@@ -49,7 +49,7 @@ impl HashIndexBuilder {
 }
 
 impl HashIndex {
-    /// The rows of a key, ascending.
+    /// Returns the rows of a key, ascending.
     pub fn find(&self, texts: &[&str]) -> &[u32] {
         let hash = hash(texts);
         let start = self.place(hash);
@@ -60,8 +60,8 @@ impl HashIndex {
         &self.rows[start..start + count]
     }
 
-    /// Place of the first hash that is not below another. Hashes are spread evenly: it is looked
-    /// for near where it should be.
+    /// Returns the index of the first hash that is not below another. Hashes are evenly
+    /// distributed, so the search starts near the expected index.
     fn place(&self, hash: u64) -> usize {
         let guess = ((u128::from(hash) * self.hashes.len() as u128) >> 64) as usize;
         place_near(&self.hashes, guess, |known| *known < hash)
@@ -79,7 +79,7 @@ mod tests {
     use super::HashIndexBuilder;
 
     proptest! {
-        /// Hashes that are spread evenly, and some that are not.
+        /// Evenly distributed hashes, and some clusters.
         #[test]
         fn place_is_that_of_the_first_hash_not_below(hashes in prop::collection::vec(prop_oneof![any::<u64>(), 0_u64..9, u64::MAX - 9..=u64::MAX], 0..80), other in any::<u64>()) {
             let mut builder = HashIndexBuilder::default();

@@ -1,16 +1,17 @@
-//! Hashes of keys that are made of texts.
+//! Hashes keys that consist of texts.
 
 #[expect(
     clippy::disallowed_types,
-    reason = "these hashes leave the process only in files whose names say how they are made"
+    reason = "these hashes leave the process only in files whose names depend on the hash function"
 )]
 use std::hash::DefaultHasher;
 use std::hash::{Hash, Hasher};
 
-/// Hash of a key that is made of texts. Another one with another standard library.
+/// Returns the hash of a key that consists of texts. The function may change with the standard
+/// library.
 #[expect(
     clippy::disallowed_types,
-    reason = "these hashes leave the process only in files whose names say how they are made"
+    reason = "these hashes leave the process only in files whose names depend on the hash function"
 )]
 pub fn hash(texts: &[&str]) -> u64 {
     let mut hasher = DefaultHasher::new();

@@ -1,5 +1,5 @@
-//! What large datasets are found by: columns and keys in memory while they are made, mapped from a
-//! file at every later start. Knows no dataset.
+//! Provides indexes for large datasets: columns and keys in memory while they are built, and mapped
+//! from a file at later starts. Knows no dataset.
 
 pub mod file;
 pub mod hash_index;

@@ -1,8 +1,8 @@
-//! Finds places in sorted cells near where they should be.
+//! Searches sorted cells near an expected index.
 
-/// Place of the first cell that is not below what is looked for, from a guess that is not behind
-/// the end: in steps that double, so that a good guess costs few. The first is about as long as a
-/// guess is wrong where cells are spread at random: as the square root of their number.
+/// Returns the index of the first cell for which `is_below` is false. Starts at `guess`, which must
+/// not exceed the length, and doubles its steps, so a good guess costs few of them. The first step
+/// is about the square root of the length: the typical error of a guess in randomly spread cells.
 pub fn place_near<T>(cells: &[T], guess: usize, is_below: impl Fn(&T) -> bool) -> usize {
     let (before, after) = cells.split_at(guess);
     let mut step = 1 << (cells.len() | 16).ilog2().div_ceil(2) >> 2;

@@ -1,4 +1,4 @@
-//! The lists that were looked at for a number, and what they may lack.
+//! Describes the lists that were searched for a license number, and their gaps.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -14,8 +14,8 @@ use crate::place::reach::{CoveredList, Reaches};
 use crate::release::freshness::source_date;
 use pubdata_core::canonical::license_number::{display, normalized};
 
-/// Says what the lists that were looked at may lack: records that were set aside, and what happened
-/// since their newest license.
+/// Adds notices about gaps of the searched lists: quarantined records, and events after the newest
+/// license.
 pub fn add_lists_notice(
     meta: &mut Meta,
     licenses: &Licenses,
@@ -39,7 +39,7 @@ pub fn add_lists_notice(
         .find(|list| licenses.is_quarantined((state, list.source), &forms(list.source)))
     {
         let message = format!(
-            "{} has a record of this number that contradicts itself or another, and that was set aside: it is not among the licenses here. Ask the board.",
+            "{} has a record of this number that contradicts itself or another record. The record is quarantined and not among these licenses: ask the board.",
             list.list.source_id
         );
         meta.notice("RECORD_SET_ASIDE", message);
@@ -53,7 +53,7 @@ pub fn add_lists_notice(
     {
         meta.notice(
             "RECORDS_SET_ASIDE",
-            format!("Records that could not be read or contradict one another were set aside, and may be of this number: {}.", lacking.join(", ")),
+            format!("Some records could not be read or contradict one another. They are quarantined and may have this number: {}.", lacking.join(", ")),
         );
     }
     let counts = |list: &&Checked<'_>| {
@@ -69,7 +69,7 @@ pub fn add_lists_notice(
             })
         {
             let message = format!(
-                "The newest license of {} was issued or renewed on {newest}, though the list is dated {as_of}: it seems to be older than its date, and later changes are not in it.",
+                "The newest license of {} was issued or renewed on {newest}, although the list is dated {as_of}. The list seems to be older than its date and to lack later changes.",
                 list.list.source_id
             );
             meta.notice("LIST_SEEMS_OLD", message);
@@ -78,14 +78,11 @@ pub fn add_lists_notice(
 }
 
 impl Licenses {
-    /// The lists by state and source.
+    /// Returns the lists by state and source.
     pub fn covered_lists<'a>(&'a self, reaches: &Reaches<'a>) -> Vec<CoveredList<'a>> {
         let covered = |((state, source), list): (&'a (String, String), &'a LicenseList)| {
             let gaps = [
-                (
-                    list.is_self_reported,
-                    "only what holders state of themselves",
-                ),
+                (list.is_self_reported, "self-reported by holders only"),
                 (!list.has_issue_dates, "no dates of issue"),
             ];
             let partition = [("state", state.as_str()), ("source", source.as_str())];
@@ -114,10 +111,10 @@ impl Licenses {
     }
 }
 
-/// For so long a list may have no new license without a question.
+/// Days without a new license after which a list counts as stale.
 const QUIET_DAYS: i64 = 180;
 
-/// A list that was looked at.
+/// A list that was searched.
 #[derive(Serialize, JsonSchema)]
 #[schemars(rename = "VerificationCheckedSource")]
 pub struct Checked<'a> {
@@ -130,17 +127,17 @@ pub struct Checked<'a> {
     /// Date of the list, YYYY-MM-DD; null if it has none.
     #[schemars(with = "Option<&str>")]
     pub source_date: Option<jiff::civil::Date>,
-    /// Day of the last issue or renewal in the list that is not after its date: a list that is much
-    /// older than its date shows so.
+    /// Day of the last issue or renewal that is not after the date of the list. A much earlier day
+    /// shows that the list is older than its date.
     newest_license_date: Option<Date>,
-    /// Records of the list that could not be read or contradict one another, and are not published.
+    /// Number of quarantined records: they could not be read or contradict other records.
     records_set_aside: u64,
-    /// How many licenses of which professions the list has.
+    /// Number of licenses in the list, and their professions.
     scope: String,
 }
 
 impl Checked<'_> {
-    /// The day of the list's newest license.
+    /// Returns the day of the list's newest license.
     fn newest(&self) -> Option<jiff::civil::Date> {
         self.list.newest.map(days::date)
     }

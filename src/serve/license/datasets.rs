@@ -1,4 +1,4 @@
-//! The rows of licenses and actions, as answers show them.
+//! Defines the rows of licenses and actions as answers show them.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -11,7 +11,7 @@ use crate::release::rows::Dataset;
 pub const LICENSES: &str = License::ID;
 pub const ACTIONS: &str = Action::ID;
 
-/// Licenses.
+/// Dataset of licenses.
 #[derive(Debug)]
 pub struct License;
 
@@ -33,7 +33,7 @@ impl Dataset for License {
     const COLUMNS: &'static [&'static str] = Self::ALL.names();
 }
 
-/// Disciplinary actions.
+/// Dataset of disciplinary actions.
 #[derive(Debug)]
 pub struct Action;
 
@@ -82,7 +82,7 @@ row! {
         /// Address of the license holder, without the street; null if the list has none.
         address: Option<LicenseAddress<'a>>,
         phone: Option<&'a str>,
-        /// Actions of the board against the license that its list publishes; empty if there are
+        /// Actions of the board against the license that its list publishes; empty if the list has
         /// none.
         disciplinary_actions: Vec<DisciplinaryAction<'a>> = Vec::new(),
         /// Surety bond that the list states; null if it states none.
@@ -197,7 +197,7 @@ row! {
     }
 }
 
-/// A class of work as a list writes it, `C-10=Electrical` or the code alone.
+/// A class of work as a list writes it: `C-10=Electrical`, or the code alone.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct LicenseClassification<'a> {
     /// Code of the class as published, such as `C-10`.

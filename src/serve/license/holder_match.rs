@@ -1,4 +1,4 @@
-//! Compares the name that a caller gives with the names of a license's holder.
+//! Compares a name with the names of a license's holder.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -10,7 +10,7 @@ use crate::release::rows::Record;
 use crate::search::query::person_words;
 use pubdata_core::canonical::name::{Forms, searched};
 
-/// How a given name compares with a holder's, the best first.
+/// Result of comparing a name with a holder's names, best first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 #[schemars(rename = "VerificationNameMatch")]
@@ -20,7 +20,7 @@ pub enum HolderMatch {
     None,
 }
 
-/// Compares a name with all of a holder's: the best counts.
+/// Compares a name with all names of a holder, and returns the best result.
 pub fn name_match(asked: &str, license: &Record<'_, License>) -> HolderMatch {
     let names = ["holder_name", "business_name", "dba"]
         .into_iter()
@@ -34,8 +34,8 @@ pub fn name_match(asked: &str, license: &Record<'_, License>) -> HolderMatch {
         .unwrap_or(HolderMatch::None)
 }
 
-/// Compares two names: equal but for legal form and order; or all words of one in the other, an
-/// initial standing for a name.
+/// Compares two names. They match exactly if they differ only in legal form and word order. They
+/// match partially if one contains all words of the other; an initial matches a name.
 fn compare(asked: &str, name: &str) -> HolderMatch {
     let sorted = |text: &str| {
         let mut words = person_words(text);
@@ -57,7 +57,7 @@ fn compare(asked: &str, name: &str) -> HolderMatch {
         let all = short
             .iter()
             .all(|word| long.iter().any(|known| is_same(word, known)));
-        // Initials alone would fit half of all names.
+        // Initials alone would match half of all names.
         !short.is_empty()
             && all
             && short

@@ -1,4 +1,4 @@
-//! Licenses of states' boards: found by number or by the holder's name.
+//! Serves licenses of state boards, by number or by the holder's name.
 
 mod checked_lists;
 pub mod datasets;
@@ -16,7 +16,7 @@ use futures_util::FutureExt;
 use pubdata_core::error::Result;
 use table::Licenses;
 
-/// What the route table takes.
+/// Family for the route table.
 pub static FAMILY: Family = Family {
     tag: Tag {
         name: "Licenses",

@@ -1,4 +1,4 @@
-//! Finds licenses by number, and what a request says beside it: state and profession.
+//! Finds licenses by number, state and profession.
 
 use std::collections::BTreeSet;
 
@@ -8,21 +8,21 @@ use crate::http::meta::Meta;
 use crate::http::problem::{Result, not_covered};
 use pubdata_core::canonical::license_number::{display, normalized};
 
-/// What people write before a number, whatever the board.
+/// Words that users put before the number of any board.
 pub const PREFIXES: [&str; 4] = ["LICENSE", "LIC", "NUMBER", "NO"];
 
-/// Says what an empty answer does not say.
+/// Adds the notice that an empty result is no proof.
 pub fn add_no_match_notice(meta: &mut Meta) {
     meta.notice(
         "NO_MATCH_IS_NOT_PROOF",
-        "Nothing was found in the lists that were searched. Lists may leave out new, old or withheld licenses: this does not prove that there is none.",
+        "The searched lists have no match. Lists may omit new, old or withheld licenses: this does not prove that no license exists.",
     );
 }
 
-/// The state of a request.
+/// Checks that licenses of the state are covered.
 ///
 /// # Errors
-/// `coverage_unavailable`, with the states that are covered.
+/// `coverage_unavailable`, with the covered states.
 pub fn covered_state<'a>(licenses: &'a Licenses, state: &str) -> Result<&'a str> {
     let covered = licenses.rows.values("state");
     covered
@@ -38,10 +38,10 @@ pub fn covered_state<'a>(licenses: &'a Licenses, state: &str) -> Result<&'a str>
         })
 }
 
-/// Checks that some list of a state has licenses of a profession.
+/// Checks that a list of the state has licenses of the profession.
 ///
 /// # Errors
-/// `coverage_unavailable`, with the professions that are covered there.
+/// `coverage_unavailable`, with the professions covered in the state.
 pub fn check_profession(licenses: &Licenses, state: &str, profession: Option<&str>) -> Result<()> {
     let Some(profession) = profession else {
         return Ok(());
@@ -71,8 +71,9 @@ pub fn lists_of<'a>(
         .map(|((_, source), list)| (source.as_str(), list))
 }
 
-/// The rows of a number in a state: as it is written or, when no board's is, without the prefix of
-/// the board. What only the holder states ends no search.
+/// Returns the rows of a number in a state. If no board's list has the number as written or
+/// normalised, also tries it without the board's prefix. A match in a self-reported list does not
+/// end the search.
 pub fn rows_of_number(
     licenses: &Licenses,
     state: &str,
@@ -113,25 +114,24 @@ pub fn rows_of_number(
     found.into_iter().collect()
 }
 
-/// What is known of a number.
+/// Licenses found for a number.
 pub struct Found<'a> {
-    /// The answer: licenses of boards' lists; those that only their holders state where no board
-    /// has one.
+    /// Licenses of boards' lists, or self-reported licenses if no board has the number.
     pub licenses: Vec<Stated<'a>>,
-    /// What holders state of a number that a board's list has too.
+    /// Self-reported licenses of a number that a board's list also has.
     pub self_reported: Vec<Stated<'a>>,
 }
 
-/// A license, with the records that state the same one.
+/// A license, with further records that state the same license.
 pub struct Stated<'a> {
     pub license: WithActions<'a>,
     /// A provider states one number for each of its taxonomies.
     pub also: Vec<WithActions<'a>>,
 }
 
-/// Tells boards' licenses from those that only their holders state, and takes what one holder
-/// states several times for one. Of several, those whose number is written as asked are kept, when
-/// there are any: `007` and `7` may both exist.
+/// Separates boards' licenses from self-reported ones, and merges several statements of one holder.
+/// If any number is spelled exactly as in the request, only those are kept: `007` and `7` may both
+/// exist.
 pub fn told_apart<'a>(found: Vec<WithActions<'a>>, number: &str) -> Found<'a> {
     let (reported, of_boards): (Vec<_>, Vec<_>) = found.into_iter().partition(is_self_reported);
     let of_boards: Vec<Stated<'a>> = exact_spelling(of_boards, number)
@@ -177,8 +177,8 @@ fn by_holder(found: Vec<WithActions<'_>>) -> Vec<Stated<'_>> {
     holders
 }
 
-/// The columns that one holder's statements of one number have in common; the page is that of the
-/// provider.
+/// Columns that are equal in all statements of one number by one holder; `verify_url` is the page
+/// of the provider.
 const HOLDER: [&str; 4] = [
     "source",
     "number_normalized",

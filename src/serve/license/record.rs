@@ -1,5 +1,5 @@
-//! A license as answers show it, with the board's actions on it. Its status may be derived from the
-//! expiration date, as of the list's date, which a notice says.
+//! Builds a license as answers show it, with the board's actions. Its status may be derived from
+//! the expiration date as of the list's date; a notice states this.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -20,7 +20,7 @@ use crate::search::rank::MatchOfName;
 
 const DERIVED: &str = "derived_from_expiration";
 
-/// A license beside its provenance.
+/// A license with its provenance.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct License<'a> {
     #[serde(flatten)]
@@ -29,12 +29,12 @@ pub struct License<'a> {
     provenance: Provenance<'a>,
 }
 
-/// A license beside how it fits a search.
+/// A license with its search match.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct LicenseMatch<'a> {
     #[serde(flatten)]
     pub license: LicenseFields<'a>,
-    /// How the record fits the search.
+    /// How the record matches the search.
     #[serde(rename = "match")]
     pub name_match: MatchOfName,
     /// Record of the license in `license.license`.
@@ -44,17 +44,14 @@ pub struct LicenseMatch<'a> {
 /// A license with the board's actions on it.
 pub struct WithActions<'a> {
     pub license: Record<'a, datasets::License>,
-    /// As stated, or by the expiration date as of the list's date.
+    /// Status as stated, or derived from the expiration date as of the list's date.
     pub status: &'a str,
-    /// Date of the list that it is from, as of which its status is known.
+    /// Date of the license's list; the status is known as of this date.
     pub as_of: Option<jiff::civil::Date>,
     actions: Vec<Record<'a, datasets::Action>>,
 }
 
 /// Reads licenses and their actions.
-///
-/// # Errors
-/// `internal_error`, when a part cannot be read.
 pub async fn licenses_of<'a>(
     call: &Call<'_>,
     licenses: &'a Licenses,
@@ -80,7 +77,7 @@ pub async fn licenses_of<'a>(
     Ok(found)
 }
 
-/// First, middle and last name and suffix of a license's holder.
+/// Returns first, middle and last name and suffix of a license's holder.
 pub fn person_of<'a>(license: &'a Record<'_, datasets::License>) -> [Option<&'a str>; 4] {
     [
         "holder_first",
@@ -92,7 +89,7 @@ pub fn person_of<'a>(license: &'a Record<'_, datasets::License>) -> [Option<&'a 
 }
 
 impl WithActions<'_> {
-    /// Whether the expiration date had passed on the day of the list.
+    /// Reports whether the expiration date had passed on the date of the list.
     pub fn is_past(&self) -> bool {
         let as_of = self.as_of.map(days::since_epoch);
         self.license
@@ -101,7 +98,7 @@ impl WithActions<'_> {
             .is_some_and(|(expires, as_of)| expires < as_of)
     }
 
-    /// The license as answers show it, without its provenance.
+    /// Returns the license as answers show it, without its provenance.
     pub fn shown(&self) -> LicenseFields<'_> {
         let mut shown = LicenseFields::of(&self.license);
         if shown.status != Some(self.status) {
@@ -113,7 +110,7 @@ impl WithActions<'_> {
         shown
     }
 
-    /// The license as answers show it.
+    /// Returns the license as answers show it.
     pub fn with_provenance<'r>(&'r self, call: &'r Call<'_>) -> License<'r> {
         License {
             license: self.shown(),
@@ -122,7 +119,7 @@ impl WithActions<'_> {
     }
 }
 
-/// Says how statuses are to be read, where that matters for the licenses of an answer.
+/// Adds notices about statuses, if the licenses of an answer need them.
 pub fn add_statuses_notice(meta: &mut Meta, licenses: &[&WithActions<'_>]) {
     if licenses
         .iter()
@@ -130,7 +127,7 @@ pub fn add_statuses_notice(meta: &mut Meta, licenses: &[&WithActions<'_>]) {
     {
         meta.notice(
             "STATUS_DATE_CONFLICT",
-            "The board lists a license as active whose expiration date had passed on the day of the list: both are shown as published, and the license is not taken as verified.",
+            "The board lists a license as active although its expiration date had passed on the date of the list. Both are shown as published, and the license does not count as verified.",
         );
     }
     let has_basis = |basis: &str| {
@@ -145,27 +142,27 @@ pub fn add_statuses_notice(meta: &mut Meta, licenses: &[&WithActions<'_>]) {
     {
         meta.notice(
             "STATUS_DERIVED",
-            "Where status_basis is derived_from_expiration, the board publishes no status, or one that its daily list has not caught up with: it is `active` to the expiration date and `expired` after it, as of the list's date.",
+            "If status_basis is derived_from_expiration, the board publishes no status, or its daily list is behind. The status is `active` until the expiration date and `expired` after it, as of the list's date.",
         );
     }
     if has_basis("implied_by_dataset") {
         meta.notice(
             "STATUS_IMPLIED",
-            "Where status_basis is implied_by_dataset, the board lists such licenses only.",
+            "If status_basis is implied_by_dataset, the board lists only licenses with this status.",
         );
     }
     if licenses
         .iter()
         .any(|found| found.license.text("evidence") == Some("self_reported"))
     {
-        meta.notice("SELF_REPORTED", "Where evidence is self_reported, the holder gave the number to a directory; no board has confirmed it there.");
+        meta.notice("SELF_REPORTED", "If evidence is self_reported, the holder gave the number to a directory, and no board has confirmed it there.");
     }
 }
 
-/// The licenses of the release.
+/// Returns the licenses of the release.
 ///
 /// # Errors
-/// `coverage_unavailable`, when it has none.
+/// `coverage_unavailable` if the release has none.
 pub fn published<'a>(call: &'a Call<'_>) -> Result<&'a Licenses> {
     call.release
         .table::<Licenses>()

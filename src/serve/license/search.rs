@@ -1,4 +1,4 @@
-//! Answers `GET /v1/license/search`: licenses by the name of a person or business.
+//! Answers `GET /v1/license/search` with licenses by the name of a person or business.
 
 use super::number::add_no_match_notice;
 use super::record::published;
@@ -25,7 +25,7 @@ use pubdata_store::Scope;
 
 query! {
     pub struct Parameters<'a> {
-        /// Name of a person, in either order and with the whole last name, or of a business.
+        /// Name of a business, or of a person in either order and with the complete last name.
         name: &'a str = Kind::Text { min: 2, max: 120 }.required("`name` is needed; /v1/license/verify takes a number"),
         state: Vec<&'a str> = STATES,
         /// Comma list of professions.
@@ -53,7 +53,7 @@ pub const ENDPOINT: Endpoint = Endpoint {
     handler: Handler::Files(|call, json| answer(call, json).boxed()),
 };
 
-/// Best first.
+/// Matching licenses, best first.
 #[derive(Serialize, JsonSchema)]
 pub struct Licenses<'a>(Vec<LicenseMatch<'a>>);
 
@@ -77,7 +77,7 @@ async fn answer(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
     let parts: Vec<bool> = (0..licenses.rows.parts().len())
         .map(|part| is_searched(licenses.rows.partition_of(part, "state")))
         .collect();
-    // Where all are searched, no row is looked at for it.
+    // A search over all parts needs no check per row.
     let parts = parts.contains(&false).then_some(parts);
     let city = city.map(|city| licenses.index.cities.find(&comparable(city)));
     let zip = zip.map(|zip| licenses.index.zips.find(zip));

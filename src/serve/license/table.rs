@@ -1,4 +1,4 @@
-//! Licenses in memory as far as finding them needs; everything an answer shows is read with its
+//! Indexes licenses in memory for searches. All values that an answer shows are read with their
 //! part.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -30,7 +30,7 @@ use pubdata_core::error::Result;
 use pubdata_store::{Manifest, Part};
 
 key_columns! {
-    /// What the index is made of.
+    /// Columns that the index is built from.
     struct Keys {
         license_id: Texts,
         source_id: Texts,
@@ -61,54 +61,55 @@ key_columns! {
 /// Evidence of a license that only its holder states.
 pub const SELF_REPORTED: &str = "self_reported";
 
-/// What one list of licenses holds.
+/// Summary of one list of licenses.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct LicenseList {
-    /// The feed it is from.
+    /// Source of the list.
     pub source_id: String,
     pub professions: BTreeSet<String>,
     pub licenses: u64,
-    /// Whether holders state what it says, not a board.
+    /// True if holders state the licenses, not a board.
     pub is_self_reported: bool,
-    /// Records of the list that validation set aside.
+    /// Number of quarantined records of the list.
     pub quarantined: u64,
-    /// Days since 1970-01-01 of the last issue or renewal, none of which is after the list's date.
+    /// Days since 1970-01-01 of the last issue or renewal; later days than the list's date are
+    /// ignored.
     pub newest: Option<i32>,
-    /// The first day of issue; of licenses without one, from which they hold.
+    /// First day of issue, or the first effective day of a license without one.
     pub oldest: Option<i32>,
     pub has_issue_dates: bool,
-    /// How often the publisher renews the list.
+    /// Interval in days at which the publisher renews the list.
     pub cadence_days: i64,
 }
 
-/// The licenses of a release.
+/// Licenses of a release.
 #[derive(Debug)]
 pub struct Licenses {
     pub rows: Numbered<License>,
     pub actions: Children<Action>,
     pub index: Index<LicenseIndex>,
-    /// By state and short name.
+    /// Lists by state and short name.
     pub lists: BTreeMap<(String, String), LicenseList>,
-    /// Ids of licenses whose records were set aside, as far as the records could be told by one, in
-    /// upper case.
+    /// Ids of quarantined licenses in upper case, for records that have an id.
     quarantined: Vec<String>,
 }
 
-/// What licenses are found by.
+/// Search index of licenses.
 #[derive(Debug, Default)]
 pub struct LicenseIndex {
     pub names: RowNames,
     by_id: HashIndex,
-    /// By state and number, normalised and as it is written.
+    /// Rows by state and number, both normalised and as written.
     by_number: HashIndex,
     pub professions: DictionaryColumn,
     pub statuses: DictionaryColumn,
     pub holder_types: DictionaryColumn,
-    /// By state of activity as of the list's date, and day of the last renewal or the first issue.
+    /// Rank by active status as of the list's date, and by the day of the last renewal or first
+    /// issue.
     pub precedence: Column<u32>,
     pub cities: DictionaryCodes,
     pub zips: DictionaryCodes,
-    /// By state and short name, without what the manifest says of them.
+    /// Lists by state and short name, without the facts from the manifest.
     lists: Small<Vec<((String, String), LicenseList)>>,
 }
 
@@ -125,24 +126,23 @@ stored!(LicenseIndex {
     lists
 });
 
-/// An index that is being made.
+/// An index under construction.
 #[derive(Default)]
 struct Builder {
     names: RowNamesBuilder,
     by_id: HashIndexBuilder,
     by_number: HashIndexBuilder,
     lists: BTreeMap<(String, String), LicenseList>,
-    /// What needs no more than its cells.
+    /// Columns of the index that are appended directly.
     index: LicenseIndex,
 }
 
-/// The day as of which a list says what it says.
+/// Date of a list, and its cadence.
 #[derive(Debug, Clone, Copy)]
 struct ListDay {
-    /// Days since 1970-01-01; none when no file of the list has a date.
+    /// Days since 1970-01-01; `None` if no file of the list has a date.
     day: Option<i32>,
-    /// A list that is made anew each day would not call a license active that has run out; another
-    /// may be behind.
+    /// A daily list does not call an expired license active; another list may be behind.
     is_daily: bool,
 }
 
@@ -158,7 +158,8 @@ impl ListDay {
         }
     }
 
-    /// The status of a license: as stated, or by its expiration date where the list states none.
+    /// Returns the status of a license as stated, or derived from its expiration date if the list
+    /// states none.
     fn standing(self, stated: Option<&str>, expires: i32) -> &str {
         let is_past = self
             .day
@@ -291,14 +292,14 @@ impl Builder {
     }
 }
 
-/// `LAST, FIRST MIDDLE SUFFIX` of published parts; none without a last name.
+/// Returns `LAST, FIRST MIDDLE SUFFIX` from published parts, or `None` without a last name.
 pub fn persons_name([first, middle, last, suffix]: [Option<&str>; 4]) -> Option<String> {
     let given: Vec<&str> = [first, middle, suffix].into_iter().flatten().collect();
     last.map(|last| format!("{last}, {}", given.join(" ")))
 }
 
-/// Whether a published name is that of the person whose parts are beside it, and not what the
-/// person's business is called.
+/// Reports whether a published name is the name of the person with these parts, and not the name of
+/// the person's business.
 pub fn is_persons_name(name: &str, parts: [Option<&str>; 4]) -> bool {
     let sorted = |text: &str| {
         let mut words = person_words(text);
@@ -309,10 +310,7 @@ pub fn is_persons_name(name: &str, parts: [Option<&str>; 4]) -> bool {
 }
 
 impl Licenses {
-    /// Reads the key columns of every part; none when the release does not have the dataset.
-    ///
-    /// # Errors
-    /// `Store`, when a part is missing, damaged, or not as its contract says.
+    /// Reads the key columns of every part, or returns `None` if the release lacks the dataset.
     pub async fn load(reader: PartReader<'_>) -> Result<Option<Self>> {
         let manifest = reader.manifest();
         let Some(rows) = Numbered::<License>::of(manifest)? else {
@@ -350,7 +348,7 @@ impl Licenses {
         }))
     }
 
-    /// The row of an id, in any case.
+    /// Returns the row of an id, ignoring case.
     pub fn find(&self, license_id: &str) -> Option<u32> {
         self.index
             .by_id
@@ -359,8 +357,8 @@ impl Licenses {
             .copied()
     }
 
-    /// Whether a record of a list was set aside whose id ends with the number, in one of these
-    /// forms.
+    /// Reports whether a list has a quarantined record whose id ends with the number in one of
+    /// these forms.
     pub fn is_quarantined(&self, (state, source): (&str, &str), forms: &[String]) -> bool {
         let prefix = format!("{state}-{source}-").to_ascii_uppercase();
         let numbers = self
@@ -380,12 +378,12 @@ impl Licenses {
         })
     }
 
-    /// The licenses of a state with a number, which is normalised or as it is written.
+    /// Returns the licenses of a state with a number, given normalised or as written.
     pub fn with_number(&self, state: &str, number: &str) -> &[u32] {
         self.index.by_number.find(&[state, number])
     }
 
-    /// Whether a board says that there is a license, and not only its holder.
+    /// Reports whether a board states the license, and not only its holder.
     pub fn is_of_a_board(&self, row: u32) -> bool {
         let list = (
             self.rows.partition(row, "state").to_owned(),
@@ -396,13 +394,13 @@ impl Licenses {
             .is_none_or(|list| !list.is_self_reported)
     }
 
-    /// The status of a license as of its list's date.
+    /// Returns the status of a license as of its list's date.
     pub fn status(&self, row: u32) -> &str {
         self.index.statuses.at(row as usize)
     }
 }
 
-/// State and short name of the list that a part is of.
+/// Returns state and short name of the list that a part belongs to.
 fn list_of(rows: &Numbered<License>, part: usize) -> (String, String) {
     (
         rows.partition_of(part, "state").to_owned(),
@@ -438,7 +436,7 @@ impl LicenseIndex {
         .await
     }
 
-    /// How much memory of ours the index takes.
+    /// Returns the owned memory of the index.
     pub fn size_bytes(&self) -> usize {
         let columns =
             self.precedence.size_bytes() + self.cities.size_bytes() + self.zips.size_bytes();

@@ -1,5 +1,5 @@
-//! Answers `GET /v1/license/verify`: whether a number is a license of a state, and whose. A
-//! question about a covered list always has an answer.
+//! Answers `GET /v1/license/verify`: checks a license number in a state. A question about a covered
+//! list always has an answer.
 
 use super::checked_lists::{Checked, add_lists_notice, checked};
 use super::holder_match::{HolderMatch, name_match};
@@ -28,7 +28,7 @@ pub const ENDPOINT: Endpoint = Endpoint {
     method: "GET",
     path: "/v1/license/verify",
     operation_id: "verifyLicense",
-    summary: "Whether a number is a license of a state, and whose",
+    summary: "Verification of a license number in a state",
     access: Access::Scope(Scope::General),
     parameters: Parameters::DECLARED,
     body: None,
@@ -37,21 +37,21 @@ pub const ENDPOINT: Endpoint = Endpoint {
     handler: Handler::Files(|call, json| answer(call, json).boxed()),
 };
 
-/// The message of a request without a state.
+/// Message for a request without a state.
 const NO_STATE: &str = "`state` is needed: the same number is issued in many states";
 
 query! {
     pub struct Parameters<'a> {
         /// Number of the license. Blanks, dots, leading zeros and the board's abbreviation, such as
-        /// CSLB, do not matter; letters of a class and hyphens do.
+        /// CSLB, are ignored; letters of a class and hyphens are not.
         number: Option<&'a str> = Kind::Text { min: 1, max: 40 },
         /// The same as `number`; cannot be combined with it.
         license_number: Option<&'a str> = Kind::Text { min: 1, max: 40 },
-        /// State whose board issued it, by postal code or name. Another text is refused.
+        /// State whose board issued the license, by postal code or name. Other texts are rejected.
         state: Option<&'a str> = Kind::State.required(NO_STATE),
         /// Only licenses of this profession.
         profession: Option<&'a str> = Kind::OneOf(LICENSES, "profession"),
-        /// Compared with the holder's names; it does not narrow the search.
+        /// Name to compare with the holder's names; it does not narrow the search.
         name: Option<&'a str> = Kind::Text { min: 2, max: 120 },
         ..format("licenses"), ..RELEASE, ..AS_OF,
     }
@@ -59,28 +59,27 @@ query! {
 
 #[derive(Serialize, JsonSchema)]
 pub struct Verification<'a> {
-    /// The question as the server read it.
+    /// The request as the server interpreted it.
     query: Question<'a>,
     /// Number of licenses found: one (`match`), several (`multiple_matches`) or none (`no_match`).
     #[schemars(extend("enum" = ["match", "multiple_matches", "no_match"]))]
     result: &'static str,
-    /// True when exactly one license was found, its status is `active`, and its expiration date had
-    /// not passed, as of verified_as_of.
+    /// True if exactly one license was found, its status is `active`, and its expiration date had
+    /// not passed as of verified_as_of.
     verified: bool,
-    /// Date of the list, the oldest where several were looked at; null if no list has a date.
+    /// Date of the list, or the oldest date of several searched lists; null if no list has a date.
     #[schemars(with = "Option<&str>")]
     verified_as_of: Option<jiff::civil::Date>,
-    /// Licenses of boards' own lists; those that only their holders state, where no board's list
-    /// has the number.
+    /// Licenses of boards' own lists, or self-reported licenses if no board's list has the number.
     licenses: Vec<License<'a>>,
-    /// What holders state of a number that a board's list has too. It decides neither `result` nor
-    /// `verified`, and may be another license.
+    /// Self-reported licenses with a number that a board's list also has. They may be other
+    /// licenses, and do not affect `result` or `verified`.
     self_reported: Vec<License<'a>>,
-    /// Further records in which one provider states a number that is shown above once: one for each
-    /// taxonomy.
+    /// Further records, one for each taxonomy, in which a provider states a number that is shown
+    /// above once.
     also_stated: Vec<AlsoStated<'a>>,
-    /// How `name` compares with the holder's names; null when no name was given or nothing was
-    /// found.
+    /// Result of comparing `name` with the holder's names; null if no name was given or no license
+    /// was found.
     name_match: Option<HolderMatch>,
     /// Lists that were searched, with their dates.
     checked_sources: &'a [Checked<'a>],
@@ -89,7 +88,7 @@ pub struct Verification<'a> {
 #[derive(Serialize, JsonSchema)]
 #[schemars(rename = "VerificationQuery")]
 struct Question<'a> {
-    /// The number as it was compared.
+    /// The number in the form in which it was compared.
     number_normalized: &'a str,
     /// Two-letter postal code of the state.
     state: &'a str,
@@ -102,7 +101,7 @@ struct Question<'a> {
 struct AlsoStated<'a> {
     /// Identifier of the further record.
     license_id: &'a str,
-    /// Id of the license above that it is.
+    /// Id of the license above that this record states.
     same_as: &'a str,
     #[schemars(extend("$field" = "license.license/profession"))]
     profession: &'a str,
@@ -211,7 +210,7 @@ async fn answer(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
     if found.len() > 1 {
         meta.notice(
             "SEVERAL_LICENSES",
-            "Several licenses have this number, in different trades or lists; they are not the same license. `profession` narrows.",
+            "Several licenses have this number, in different trades or lists; they are not the same license. Use `profession` to narrow the search.",
         );
     }
     let told: Vec<&WithActions<'_>> = found
@@ -223,7 +222,7 @@ async fn answer(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
     Ok(meta)
 }
 
-/// The other records of a license that its holder states several times.
+/// Returns the other records of a license that its holder states several times.
 fn also_stated<'a>(stated: &'a Stated<'_>) -> impl Iterator<Item = AlsoStated<'a>> {
     let same_as = stated.license.license.at("license_id");
     let of = move |other: &'a WithActions<'_>| {

@@ -1,5 +1,5 @@
-//! Datasets and releases: what is published, its columns, licence, evidence and known issues, how
-//! to read it elsewhere, and what changed from one release to the next.
+//! Renders the pages of datasets and releases: contents, columns, licence, evidence, known issues,
+//! code to read the data elsewhere, and changes between releases.
 
 use std::collections::BTreeSet;
 
@@ -64,7 +64,7 @@ async fn dataset(visit: &Visit<'_>) -> Result<Made> {
         .rev()
         .filter_map(|release| release["rows"].as_u64())
         .collect();
-    // One release makes no line.
+    // A line needs two releases.
     let chart = if counts.len() > 1 {
         sparkline("Records over the last releases", &counts)
     } else {
@@ -97,11 +97,11 @@ async fn dataset(visit: &Visit<'_>) -> Result<Made> {
     ))
 }
 
-/// Rows of a list that the page of a dataset shows itself, and those of one page of a longer list.
+/// Maximum length of a list on a dataset's page, and rows per page of a longer list.
 const MAX_INLINE: usize = 12;
 const ROWS_OF_A_PAGE: usize = 50;
 
-/// A list of a dataset that is too long for its page.
+/// Renders a list of a dataset that is too long for the dataset's page.
 fn listed(list: &str, from: Option<&str>, dataset: &Json, covered: &Json) -> Result<Made> {
     let rows_of = |name: &str| covered[name].as_array().into_iter().flatten();
     let (title, rows): (&str, Vec<&Json>) = match list {
@@ -117,7 +117,7 @@ fn listed(list: &str, from: Option<&str>, dataset: &Json, covered: &Json) -> Res
             return Err(Problem::of_field(
                 Code::InvalidParameter,
                 "list",
-                format!("`{list}` is no list of a dataset: publishers, words or partitions"),
+                format!("`{list}` is not a list of a dataset: use publishers, words or partitions"),
             ));
         }
     };
@@ -125,7 +125,7 @@ fn listed(list: &str, from: Option<&str>, dataset: &Json, covered: &Json) -> Res
         Problem::of_field(
             Code::InvalidParameter,
             "from",
-            format!("`{text}` is no row number"),
+            format!("`{text}` is not a row number"),
         )
     };
     let from = from.map_or(Ok(0), |text| text.parse::<usize>().map_err(|_| wrong(text)))?;
@@ -138,9 +138,10 @@ fn listed(list: &str, from: Option<&str>, dataset: &Json, covered: &Json) -> Res
     ))
 }
 
-/// Of a Croissant document what search engines read, in the words of schema.org alone: columns in
-/// place of record sets, and in place of files, which may be a thousand, all of it as a table, a
-/// file that is alone, and where all of them are told. And the states that it is about.
+/// Reduces a Croissant document to the schema.org terms that search engines read. Replaces record
+/// sets by columns. Replaces the files, of which a dataset may have a thousand, by a table
+/// download, a single file, and a reference to the full document. Adds the states that the dataset
+/// covers.
 fn for_search_engines(mut document: Json, in_states: &BTreeSet<String>) -> Json {
     let Some(members) = document.as_object_mut() else {
         return document;
@@ -176,7 +177,7 @@ fn for_search_engines(mut document: Json, in_states: &BTreeSet<String>) -> Json 
         .as_array()
         .is_some_and(|creators| creators.len() > 1)
     {
-        // The names once more, and as many addresses: search engines read the creators.
+        // Search engines read the creators; these members repeat the names and add as many URLs.
         members.retain(|name, _| !["creditText", "isBasedOn"].contains(&name.as_str()));
     }
     members.insert("@context".to_owned(), vocabulary);
@@ -194,8 +195,8 @@ fn for_search_engines(mut document: Json, in_states: &BTreeSet<String>) -> Json 
     document
 }
 
-/// What is had by one address: the table of text, of a dataset whose columns are known, and the
-/// only part of one of a single part.
+/// Returns downloads with a single URL: the CSV table of a dataset with known columns, and the part
+/// of a dataset with a single part.
 fn downloads(files: &Json, is_table: bool) -> Vec<Json> {
     let download = |address: &str, kind: &str| json!({"@type": "DataDownload", "contentUrl": address, "encodingFormat": kind});
     let mut addresses = files
@@ -215,12 +216,12 @@ fn downloads(files: &Json, is_table: bool) -> Vec<Json> {
     table.into_iter().chain(part).collect()
 }
 
-/// A column as a property that is measured.
+/// Returns a column as a schema.org property.
 fn measured(field: &Json) -> Json {
     json!({"@type": "PropertyValue", "name": field["name"], "description": field["description"]})
 }
 
-/// Types as they are called where schema.org is the context.
+/// Removes the prefix of types, because schema.org is the default vocabulary.
 fn without_prefix(value: &mut Json) {
     match value {
         Json::Object(members) => {
@@ -234,8 +235,7 @@ fn without_prefix(value: &mut Json) {
     }
 }
 
-/// JSON that stands in a page as the text of a script: nothing in it ends the script, or begins
-/// another.
+/// Escapes JSON for a script element, so that no text in it can end the script or start another.
 fn as_data(value: &Json) -> String {
     value
         .to_string()
@@ -244,7 +244,7 @@ fn as_data(value: &Json) -> String {
         .replace('&', "\\u0026")
 }
 
-/// The states that the partitions of a dataset name.
+/// Returns the states that the partitions of a dataset name.
 fn states_of(coverage: &Json) -> BTreeSet<String> {
     let partitions = coverage["partitions"]
         .as_array()
@@ -280,7 +280,7 @@ async fn releases(visit: &Visit<'_>) -> Result<Made> {
     ))
 }
 
-/// A release by its id, or what is other in the second of two: `A..B`.
+/// Renders a release by its id, or the changes between two releases: `A..B`.
 async fn release(visit: &Visit<'_>) -> Result<Made> {
     let asked = visit.value("release_id");
     let (since, id) = match asked.split_once("..") {

@@ -1,15 +1,15 @@
-//! The charts of pages: estimates with their margins, periods that overlap, figures of a company
-//! with what was first reported, counts over releases, places around a point, and the states.
+//! Draws the charts of pages: estimates with margins, overlapping periods, a company's figures,
+//! counts over releases, places around a point, and the states.
 
 use std::collections::BTreeSet;
 
 use super::svg::Svg;
 use super::words::{amount, amount_of, margin, rough};
 
-/// That of a card, so that texts keep their size.
+/// Width of a card, so that texts keep their size.
 const WIDTH: f64 = 340.0;
 
-/// What is known of an estimate.
+/// Known value of an estimate.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Mark {
     Value(f64),
@@ -17,7 +17,7 @@ pub enum Mark {
     AtLeast(f64),
     /// A median in the open-ended lowest interval.
     AtMost(f64),
-    /// Nothing, with the reason.
+    /// No value, with the reason.
     Missing(String),
 }
 
@@ -45,9 +45,9 @@ pub struct Estimate {
     pub label: String,
     pub mark: Mark,
     pub moe: Option<f64>,
-    /// The page of its record.
+    /// Page of the estimate's record.
     pub page: Option<String>,
-    /// Whether it is of the area that the chart is about.
+    /// True if the estimate is of the area that the chart is about.
     pub is_own: bool,
 }
 
@@ -60,7 +60,8 @@ impl Estimate {
         format!("{}{margin}", self.mark.written(unit))
     }
 
-    /// The lowest and highest number that a chart shows: no percentage is below 0 or above 100.
+    /// Returns the lowest and highest number that a chart shows. Percentages stay between 0 and
+    /// 100.
     fn range(&self, unit: &str) -> Option<(f64, f64)> {
         let (number, moe) = (self.mark.number()?, self.moe.unwrap_or_default());
         let range = (number - moe, number + moe);
@@ -72,7 +73,7 @@ impl Estimate {
     }
 }
 
-/// An estimate that describes some years as a whole.
+/// An estimate for a period of several years.
 #[derive(Debug, Clone)]
 pub struct PeriodEstimate {
     pub first_year: i32,
@@ -83,15 +84,16 @@ pub struct PeriodEstimate {
 /// A figure of a fiscal period.
 #[derive(Debug, Clone)]
 pub struct Figure {
-    /// When the period ends, in months: what is missing leaves a gap, and periods with one label
-    /// stand beside each other.
+    /// End of the period in months. Missing periods leave a gap, and periods with the same label
+    /// stay next to each other.
     pub month: i64,
-    /// The period's label.
+    /// Label of the period.
     pub label: String,
     pub value: f64,
-    /// What was reported first, where the figure was changed since.
+    /// First reported value, if the figure changed later.
     pub first_reported: Option<f64>,
-    /// How many stock splits came before the report that states it, of a figure that counts shares.
+    /// Number of stock splits before the report that states the figure, for figures that count
+    /// shares.
     pub splits: usize,
     pub page: Option<String>,
 }
@@ -102,16 +104,16 @@ pub struct Place {
     pub lat: f64,
     pub lon: f64,
     pub label: String,
-    /// What stands in the list of places before its name.
+    /// Number of the place in the list next to the map.
     pub number: usize,
     pub page: Option<String>,
 }
 
-/// Bars from zero, each below its label, with whiskers as long as the margins and an arrow where
-/// the interval is open.
+/// Draws bars from zero, each below its label. Whiskers show the margins, and an arrow marks an
+/// open interval.
 pub fn bars(title: &str, unit: &str, rows: &[Estimate]) -> String {
     const ROW: f64 = 38.0;
-    /// What a letter of a value and of a label takes.
+    /// Width of a letter of a value or label.
     const LETTER: f64 = 7.0;
     const MOST_LETTERS: usize = 50;
     if rows.iter().all(|row| row.mark.number().is_none()) {
@@ -204,9 +206,9 @@ pub fn bars(title: &str, unit: &str, rows: &[Estimate]) -> String {
     svg.finish()
 }
 
-/// A stroke for each period, as long as its years, with the margin as a band around it: periods
-/// that share years lie above each other. A period of which only a bound is published has an arrow,
-/// and one without an estimate a cross at the bottom.
+/// Draws a stroke for each period, as long as its years, with a band for the margin. Periods that
+/// share years overlap. A period with only a bound has an arrow, and a period without an estimate a
+/// cross at the bottom.
 pub fn periods(title: &str, unit: &str, points: &[PeriodEstimate]) -> String {
     const HEIGHT: f64 = 150.0;
     const LEFT: f64 = 50.0;
@@ -290,14 +292,14 @@ pub fn periods(title: &str, unit: &str, points: &[PeriodEstimate]) -> String {
     svg.finish()
 }
 
-/// Columns of fiscal periods of so many months, each where it ends; where a figure was restated, a
-/// mark shows what was reported first. A dot stands where a period between two others has no
-/// figure, and a line between two figures that count shares from before and from after a split.
+/// Draws columns of fiscal periods of `months` months, each at the period's end. A mark shows the
+/// first reported value of a restated figure. A dot marks a missing period between two others. A
+/// line separates figures that count shares before and after a split.
 pub fn columns(title: &str, unit: &str, months: i64, figures: &[Figure]) -> String {
     const HEIGHT: f64 = 170.0;
     const LEFT: f64 = 50.0;
     const BOTTOM: f64 = 24.0;
-    /// What a letter of a label takes, and the room between two labels.
+    /// Width of a letter of a label, and space between two labels.
     const LETTER: f64 = 6.2;
     const ROOM: f64 = 10.0;
     let (Some(first), Some(last)) = (
@@ -316,7 +318,7 @@ pub fn columns(title: &str, unit: &str, months: i64, figures: &[Figure]) -> Stri
     let middle_of = |month: i64| LEFT + step * ((month - first) as f64 / months as f64 + 0.5);
     let mut svg = Svg::new("columns", WIDTH, HEIGHT, title);
     scale.draw(&mut svg, unit, LEFT);
-    // Labels that would touch each other are left out, the newest never.
+    // Omits labels that would touch each other, but never the newest.
     let (mut labels, mut free_until) = (Vec::new(), f64::INFINITY);
     for figure in figures.iter().rev() {
         let middle = middle_of(figure.month);
@@ -412,7 +414,7 @@ pub fn columns(title: &str, unit: &str, months: i64, figures: &[Figure]) -> Stri
     svg.finish()
 }
 
-/// Counts in the order of releases, oldest first, as one small stroke.
+/// Draws counts in the order of releases, oldest first, as one small stroke.
 pub fn sparkline(title: &str, counts: &[u64]) -> String {
     const SPARK_WIDTH: f64 = 120.0;
     const HEIGHT: f64 = 24.0;
@@ -434,11 +436,11 @@ pub fn sparkline(title: &str, counts: &[u64]) -> String {
     svg.finish()
 }
 
-/// Places around a point, with a circle at the distance that was searched. A number that would
-/// cover another stands beside its place, with a line to it.
+/// Draws places around a point, with a circle at the search radius. A number that would cover
+/// another one moves away from its place, with a line to it.
 pub fn map(title: &str, (lat, lon): (f64, f64), radius_mi: f64, places: &[Place]) -> String {
     const SIZE: f64 = 320.0;
-    /// A degree of latitude, in miles.
+    /// Miles per degree of latitude.
     const MILES: f64 = 69.05;
     let scale = (SIZE / 2.0 - 14.0) / radius_mi.max(0.1);
     let at = |to_lat: f64, to_lon: f64| {
@@ -469,7 +471,7 @@ pub fn map(title: &str, (lat, lon): (f64, f64), radius_mi: f64, places: &[Place]
     let mut taken: Vec<(f64, f64)> = Vec::new();
     for place in places {
         let (true_x, true_y) = at(place.lat, place.lon);
-        // The nearest point of a spiral at which the number covers no other.
+        // The nearest point on a spiral at which the number covers no other.
         let on_spiral = |step: u32| {
             let (distance, angle) = (4.0 * f64::from(step).sqrt(), 2.4 * f64::from(step));
             (
@@ -498,10 +500,10 @@ pub fn map(title: &str, (lat, lon): (f64, f64), radius_mi: f64, places: &[Place]
     svg.finish()
 }
 
-/// Where each state lies in a grid of tiles: `code,column,row`.
+/// Position of each state in a grid of tiles: `code,column,row`.
 const TILES: &str = include_str!("assets/state-tiles.csv");
 
-/// The states as tiles of one size, those of a set filled.
+/// Draws the states as tiles of equal size; the covered ones are filled.
 pub fn states(title: &str, covered: &BTreeSet<String>) -> String {
     const TILE: f64 = 30.0;
     let mut svg = Svg::new("states", TILE * 11.0, TILE * 8.0, title);
@@ -541,23 +543,23 @@ pub fn states(title: &str, covered: &BTreeSet<String>) -> String {
     svg.finish()
 }
 
-/// A number as text, in the digits that say it.
+/// Formats a number with the shortest digits that identify it.
 fn plain(value: f64) -> String {
     format!("{value}")
 }
 
-/// From values to heights, which grow downwards.
+/// Maps values to vertical positions, which grow downwards.
 struct Scale {
     low: f64,
     high: f64,
-    /// Between two lines of the grid.
+    /// Distance between two grid lines.
     step: f64,
     top: f64,
     bottom: f64,
 }
 
 impl Scale {
-    /// Begins and ends at round numbers around the values, with three to five of them in all.
+    /// Starts and ends at round numbers around the values, with three to five of them in total.
     fn of(values: impl Iterator<Item = f64>, bottom: f64, top: f64) -> Self {
         let (low, high) = values.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), value| {
             (low.min(value), high.max(value))
@@ -567,7 +569,7 @@ impl Scale {
         } else {
             (0.0, 1.0)
         };
-        // Of values that are all the same, the stroke lies in the middle.
+        // If all values are equal, the stroke is in the middle.
         let room = if high > low {
             0.0
         } else {
@@ -596,7 +598,8 @@ impl Scale {
 
     fn draw(&self, svg: &mut Svg, unit: &str, left: f64) {
         let lines = ((self.high - self.low) / self.step).round() as u32;
-        // Without the rest that a multiple of a fraction has; a zero has no sign.
+        // Rounding removes the error of multiples of a fraction, and adding zero removes the sign
+        // of a zero.
         let values: Vec<f64> = (0..=lines)
             .map(|line| ((self.low / self.step).round() + f64::from(line)) * self.step + 0.0)
             .collect();
@@ -605,7 +608,7 @@ impl Scale {
             .map(|value| ((left, self.y(*value)), (WIDTH - 10.0, self.y(*value))))
             .collect();
         svg.lines("grid", &grid);
-        // Lines less than a hundredth apart need more decimals than two.
+        // Lines less than a hundredth apart need more than two decimals.
         let decimals = (-self.step.log10() - 1e-9).ceil().max(0.0) as usize;
         let digits = |value: f64| {
             if decimals > 2 && value != 0.0 {
@@ -684,7 +687,7 @@ mod tests {
             (1, 1),
             "{drawn}"
         );
-        // The county's bar does not take the place of the area's.
+        // The county's bar does not replace the area's.
         let drawn = bars(
             "Income",
             "usd",
@@ -821,7 +824,7 @@ mod tests {
             splits: 0,
             page: None,
         };
-        // Two years with one label, half a year apart, and a third after a gap of two.
+        // Two years with the same label, half a year apart, and a third after a gap of two.
         let drawn = columns(
             "Revenue",
             "USD",

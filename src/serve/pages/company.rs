@@ -1,4 +1,4 @@
-//! A registrant of the SEC: its metrics as charts with what was restated, its filings, its
+//! Renders the pages of an SEC registrant: metrics as charts with restatements, filings, and
 //! statements.
 
 use std::cmp::Reverse;
@@ -36,7 +36,7 @@ pub const PAGES: &[Page] = &[
 
 const QUARTERLY: &str = "quarterly";
 
-/// The periods that a choice of words on a page stands for.
+/// Returns the periods that the page's choice selects.
 fn period<'v>(visit: &'v Visit<'_>) -> &'v str {
     if visit.parameter("period") == Some(QUARTERLY) {
         QUARTERLY
@@ -85,7 +85,7 @@ async fn company(visit: &Visit<'_>) -> Result<Made> {
     ))
 }
 
-/// A metric with its chart; of quarters, with the figures of the year to date beside it.
+/// Returns a metric with its chart; for quarters also the year-to-date figures.
 fn series(series: &Json, to_date: &Json, period: &str, splits: &[&str]) -> Value {
     let (metric, unit) = (
         series["metric"].as_str().unwrap_or_default(),
@@ -93,7 +93,7 @@ fn series(series: &Json, to_date: &Json, period: &str, splits: &[&str]) -> Value
     );
     let list = |series: &'_ Json| series["values"].as_array().cloned().unwrap_or_default();
     let (of_periods, to_date) = (list(series), list(to_date));
-    // A chart has one figure for each period; what a year to date adds up is no quarter.
+    // A chart has one figure for each period, and a year-to-date figure is not a quarter.
     let figures: Vec<Figure> = of_periods
         .iter()
         .filter_map(|value| figure(value, splits))
@@ -107,7 +107,7 @@ fn series(series: &Json, to_date: &Json, period: &str, splits: &[&str]) -> Value
     let ends_with = |value: &Json, other: &Json| {
         last_day(value).is_some() && last_day(value) == last_day(other)
     };
-    // A first quarter and a balance are in both answers.
+    // Both answers contain a first quarter and a balance.
     let longer = to_date.iter().filter(|value| {
         of_periods
             .iter()
@@ -131,16 +131,16 @@ fn series(series: &Json, to_date: &Json, period: &str, splits: &[&str]) -> Value
     context! { metric, label => words(metric), unit, null_reason => series["null_reason"], other_concepts => series["other_concepts"], chart, rows }
 }
 
-/// The last day of a figure's period.
+/// Returns the last day of a figure's period.
 fn last_day(value: &Json) -> Option<&str> {
     value["period_end"]
         .as_str()
         .or_else(|| value["as_of_date"].as_str())
 }
 
-/// For each stock split the last day on which a report is known to count shares as before it. A
-/// figure that was restated for a split bounds the split's day by its two reports, and figures
-/// whose bounds overlap are taken to be restated for one split.
+/// Returns, for each stock split, the last day on which reports still count shares as before it.
+/// The two reports of a figure restated for a split bound the day of the split. Figures with
+/// overlapping bounds count as restated for the same split.
 fn splits<'j>(series: impl Iterator<Item = &'j Json>) -> Vec<&'j str> {
     let values = series
         .flat_map(|of_metric| of_metric["values"].as_array().into_iter().flatten())
@@ -178,7 +178,7 @@ fn figure(value: &Json, splits: &[&str]) -> Option<Figure> {
         (Some(year), quarter) => format!("{quarter} {year}"),
         (None, _) => end.to_owned(),
     };
-    // A figure from before a split counts other shares: the table has it.
+    // A figure from before a split counts other shares; only the table shows it.
     let first_reported = value["first_reported"]["value"]
         .as_f64()
         .filter(|_| value["is_restated"] == true && value["restatement_kind"] != "split");
@@ -228,7 +228,7 @@ async fn statements(visit: &Visit<'_>) -> Result<Made> {
             if of_key.is_empty() {
                 keys.push(key);
             }
-            // A line that an earlier period lacked keeps its place.
+            // A line that an earlier period lacks keeps its position.
             of_key.resize(number, &Json::Null);
             of_key.push(line);
         }
@@ -252,7 +252,7 @@ async fn statements(visit: &Visit<'_>) -> Result<Made> {
     Ok(Made::Page("statements.html", context))
 }
 
-/// Fiscal years between the first and the last period of which there is none.
+/// Returns the fiscal years without a period, between the first and the last one.
 fn missing_years(periods: &[&Json]) -> Vec<i64> {
     let years: BTreeSet<i64> = periods
         .iter()
@@ -282,7 +282,7 @@ async fn filings(visit: &Visit<'_>) -> Result<Made> {
     Ok(Made::Page("filings.html", context))
 }
 
-/// A filing by its number alone: the search knows whose it is.
+/// Renders a filing by its number; the search finds its registrant.
 async fn filing(visit: &Visit<'_>) -> Result<Made> {
     let accession = visit.value("accession");
     let found = visit
@@ -299,7 +299,7 @@ async fn filing(visit: &Visit<'_>) -> Result<Made> {
             Code::NotFound,
             "accession",
             format!(
-                "no filing is found here by the number `{accession}` alone; one that an agent filed is in the company's list of filings"
+                "no filing is found by the number `{accession}` alone; for a filing by an agent, see the company's list of filings"
             ),
         ));
     };

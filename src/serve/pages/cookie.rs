@@ -1,5 +1,5 @@
-//! Cookies and forms: the visitor's key in a cookie that scripts cannot read and other sites do not
-//! send, and forms that only our own pages can fill in.
+//! Handles cookies and forms. The visitor's key is in a cookie that scripts cannot read and other
+//! sites do not send; only this server's pages can submit forms.
 
 use axum::http::{HeaderMap, header};
 use subtle::ConstantTimeEq;
@@ -11,22 +11,22 @@ use pubdata_core::ids::Hasher;
 
 const KEY: &str = "pubdata_key";
 const FORM: &str = "pubdata_form";
-/// Field of a form that proves where it comes from.
+/// Form field with the token that proves the origin of the form.
 const TOKEN: &str = "token";
 
-/// The key that a browser sends.
+/// Returns the key that a browser sends.
 pub fn key(headers: &HeaderMap) -> Option<String> {
     value(headers, KEY)
         .filter(|key| !key.is_empty())
         .map(str::to_owned)
 }
 
-/// A cookie that keeps a key until the browser is closed.
+/// Returns a cookie that stores a key until the browser is closed.
 pub fn kept(key: &str, is_secure: bool) -> String {
     cookie(KEY, key, is_secure)
 }
 
-/// A cookie that makes the browser forget the key.
+/// Returns a cookie that makes the browser delete the key.
 pub fn forgotten() -> String {
     format!("{KEY}=; Path=/; Max-Age=0; HttpOnly; SameSite=Strict")
 }
@@ -50,20 +50,19 @@ fn value<'h>(headers: &'h HeaderMap, name: &str) -> Option<&'h str> {
         .map(|(_, value)| value)
 }
 
-/// Makes and checks the tokens of forms: the digest of a secret of this process with a random
-/// number that the browser holds.
+/// Creates and checks the tokens of forms: digests of a secret of this process and a random number
+/// that the browser stores.
 pub struct Forms {
     secret: [u8; 32],
 }
 
 impl Forms {
-    /// # Errors
-    /// `Store`, when the system gives no random numbers.
+    /// Creates the secret from the system's random numbers.
     pub fn new() -> pubdata_core::error::Result<Self> {
         Ok(Self { secret: random()? })
     }
 
-    /// The token of a page's forms, and the cookie to set where the browser has none yet.
+    /// Returns the token of a page's forms, and a cookie to set if the browser has none yet.
     pub fn token(&self, headers: &HeaderMap, is_secure: bool) -> (String, Option<String>) {
         if let Some(known) = value(headers, FORM)
             .filter(|known| known.len() == 32 && known.bytes().all(|byte| byte.is_ascii_hexdigit()))
@@ -85,8 +84,8 @@ impl Forms {
     }
 }
 
-/// Refuses a form before it is read: one that comes from another site, as a browser says, or from
-/// nobody who was shown one of our pages.
+/// Rejects a form before it is read if the browser reports another site, or if it has no cookie
+/// from one of this server's pages.
 ///
 /// # Errors
 /// `insufficient_permission`.
@@ -111,10 +110,10 @@ pub fn check_sender(headers: &HeaderMap) -> Result<()> {
     }
 }
 
-/// The fields of a form that has the token of the visitor's pages.
+/// Returns the fields of a form after checking its token.
 ///
 /// # Errors
-/// `insufficient_permission`, when it has another.
+/// `insufficient_permission` if the token is missing or wrong.
 pub fn form(bytes: &[u8], token: &str) -> Result<Vec<(String, String)>> {
     let form = pairs(&String::from_utf8_lossy(bytes));
     let sent = form
@@ -131,7 +130,7 @@ pub fn form(bytes: &[u8], token: &str) -> Result<Vec<(String, String)>> {
 fn refused() -> Problem {
     Problem::new(
         Code::InsufficientPermission,
-        "the form does not come from a page of this server, or the page is older than the server: open it again and send it once more",
+        "the form does not come from a page of this server, or the server restarted since: reload the page and send the form again",
     )
 }
 

@@ -1,5 +1,5 @@
-//! The documentation of the API, made of the OpenAPI document and the guides: a page for each
-//! endpoint with its parameters, a real answer, code, and a form to try it.
+//! Renders the API documentation from the OpenAPI document and the guides. Each endpoint has a page
+//! with its parameters, a real answer, code, and a form to try it.
 
 use std::collections::BTreeMap;
 
@@ -31,7 +31,7 @@ pub const PAGES: &[Page] = &[
     },
 ];
 
-/// The longest example that a page shows as a whole.
+/// Maximum length of an example that a page shows completely.
 const MAX_EXAMPLE: usize = 12_000;
 
 #[derive(rust_embed::RustEmbed)]
@@ -39,7 +39,7 @@ const MAX_EXAMPLE: usize = 12_000;
 #[allow_missing = true]
 struct Guides;
 
-/// An operation of the document, by what pages say of it.
+/// An operation of the OpenAPI document.
 #[derive(Clone, Copy)]
 struct Operation<'d> {
     method: &'d str,
@@ -72,7 +72,7 @@ fn operations(document: &Json) -> impl Iterator<Item = Operation<'_>> {
     })
 }
 
-/// Guides by name, each with its title.
+/// Returns the guides by name, each with its title.
 fn guides() -> Vec<(String, String)> {
     let mut guides: Vec<(String, String)> = Guides::iter()
         .filter_map(|file| {
@@ -86,16 +86,15 @@ fn guides() -> Vec<(String, String)> {
             Some((name, title))
         })
         .collect();
-    // Whoever begins reads the start first.
+    // The introduction comes first.
     guides.sort_by_key(|(name, _)| (name != "start", name.clone()));
     guides
 }
 
-/// Tags in the document's order, each with its operations of which a text is part.
+/// Returns the tags in the document's order, each with its operations that contain `wanted`.
 fn contents(visit: &Visit<'_>, wanted: &str) -> Vec<Value> {
     let document = &**visit.pages.openapi;
-    // The socket is no operation of the document: it stands under the heading of the search for
-    // filings.
+    // The WebSocket is not an operation of the document; it is listed under the search for filings.
     let tag = operations(document)
         .find(|operation| operation.id() == "searchFilings")
         .map(|operation| operation.of["tags"][0].clone());
@@ -159,7 +158,7 @@ fn contents(visit: &Visit<'_>, wanted: &str) -> Vec<Value> {
         .collect()
 }
 
-/// Names, texts and values of all that an operation answers and takes, as one text.
+/// Returns names, descriptions and values of an operation's input and output as one text.
 fn members(document: &Json, operation: &Operation<'_>) -> String {
     let parts = [
         "/responses/200/content/application~1json/schema",
@@ -179,7 +178,7 @@ fn members(document: &Json, operation: &Operation<'_>) -> String {
         .join("\n")
 }
 
-/// Guides of which a text is part.
+/// Returns the guides that contain `wanted`.
 fn guides_with(wanted: &str) -> Vec<Value> {
     let has = |name: &str| {
         Guides::get(&format!("{name}.md")).is_some_and(|text| {
@@ -238,7 +237,7 @@ async fn guide(visit: &Visit<'_>) -> Result<Made> {
             format!("there is no guide `{name}`; /docs lists them"),
         ));
     };
-    // Guides name each other as files, which pages are not.
+    // Guides link to each other by file name; pages have no extension.
     let body = String::from_utf8_lossy(&text.data).replace(".md)", ")");
     Ok(Made::Page(
         "docs_guide.html",
@@ -282,7 +281,7 @@ async fn operation(visit: &Visit<'_>) -> Result<Made> {
     Ok(Made::Page("docs_operation.html", context))
 }
 
-/// A part of the document, through its reference where it is one.
+/// Returns a part of the document, after following its reference.
 fn resolved<'d>(document: &'d Json, part: &'d Json) -> &'d Json {
     part["$ref"]
         .as_str()
@@ -290,8 +289,8 @@ fn resolved<'d>(document: &'d Json, part: &'d Json) -> &'d Json {
         .unwrap_or(part)
 }
 
-/// The variant of a schema that has members, else its first one; the schema itself where it has no
-/// variants.
+/// Returns the variant of a schema that has members, otherwise the first variant. Returns the
+/// schema if it has no variants.
 fn main_variant<'d>(document: &'d Json, schema: &'d Json) -> &'d Json {
     let variants: Vec<&Json> = schema["anyOf"]
         .as_array()
@@ -307,7 +306,7 @@ fn main_variant<'d>(document: &'d Json, schema: &'d Json) -> &'d Json {
         .unwrap_or(schema)
 }
 
-/// What a schema allows, in words.
+/// Describes the type of a schema in words.
 fn kind(document: &Json, schema: &Json) -> String {
     let schema = resolved(document, schema);
     if let Some(variants) = schema["anyOf"].as_array() {
@@ -353,11 +352,11 @@ fn choices(document: &Json, schema: &Json) -> Vec<String> {
         .collect()
 }
 
-/// How deep members of members are listed.
+/// Maximum depth of listed members.
 const MAX_DEPTH: usize = 6;
 
-/// Members of an answer's data or of a request's body, each followed by its own members; those of
-/// the records where it is a list.
+/// Returns the members of an answer's data or of a request's body, each followed by its own
+/// members. For a list, returns the members of its records.
 fn fields(document: &Json, schema: &Json) -> Vec<Value> {
     let mut found = Vec::new();
     add_fields(document, schema, ("", 0), &mut found);
@@ -400,7 +399,7 @@ fn add_fields(
     for (own, member) in members {
         let name = within(".") + own;
         let of_member = resolved(document, member);
-        // A member may say more than what it is made of.
+        // The description of a member takes precedence over that of its type.
         let description = if member["description"].is_string() {
             &member["description"]
         } else {
@@ -415,7 +414,7 @@ fn add_fields(
     }
 }
 
-/// Members that are always there, in the order of answers.
+/// Returns the required members, in the order of answers.
 fn required(schema: &Json) -> Vec<&str> {
     schema["required"]
         .as_array()
@@ -425,7 +424,7 @@ fn required(schema: &Json) -> Vec<&str> {
         .collect()
 }
 
-/// Where a member stands among those that are always there; any other behind them.
+/// Returns the position of a member among the required ones; other members come after them.
 fn position(required: &[&str], name: &str) -> usize {
     required
         .iter()
@@ -433,8 +432,8 @@ fn position(required: &[&str], name: &str) -> usize {
         .unwrap_or(required.len())
 }
 
-/// A value as JSON on several lines, with members in the order in which the schema requires them:
-/// the document keeps them by name.
+/// Formats a value as JSON on several lines, with members in the schema's order of required
+/// members. The document itself sorts them by name.
 fn in_order(document: &Json, schema: &Json, value: &Json) -> String {
     let mut text = String::new();
     write_in_order(document, schema, value, 0, &mut text);
@@ -471,7 +470,7 @@ fn write_in_order(document: &Json, schema: &Json, value: &Json, depth: usize, te
     }
 }
 
-/// An example as text, whether it is cut.
+/// Returns an example as text, and whether it was cut.
 fn cut(document: &Json, schema: &Json, example: &Json) -> (Option<String>, bool) {
     if example.is_null() {
         return (None, false);

@@ -1,7 +1,6 @@
-//! The dashboard of keys. A visitor enters a key, which a cookie keeps: its holder sees what it may
-//! do and has done, gives it a new secret or revokes it, and whoever holds one with the scope
-//! `admin` sees all keys and their use, makes keys and revokes them. A link of an invitation leads
-//! to a first key.
+//! Renders the dashboard of keys. A visitor enters a key, which a cookie stores. Its holder sees
+//! permissions and use, and can rotate or revoke it. A holder of the scope `admin` sees all keys
+//! and their use, and creates and revokes keys. An invitation link leads to a first key.
 
 use axum::http::Method;
 use futures_util::{FutureExt, try_join};
@@ -73,7 +72,7 @@ async fn keys(visit: &Visit<'_>) -> Result<Made> {
             let rotated = visit
                 .send("/v1/me/rotate", &json!({ "overlap_minutes": overlap }))
                 .await?;
-            // The browser stays signed in, with the new secret.
+            // The browser stays signed in with the new secret.
             let kept = kept(visit, &rotated);
             shown(visit, rotated)
                 .await
@@ -91,7 +90,7 @@ async fn keys(visit: &Visit<'_>) -> Result<Made> {
                 )
                 .await?;
             let context = context! { created => created["data"] };
-            // Whoever holds a key already stays signed in with that one.
+            // A visitor who already has a key stays signed in with that key.
             let kept = (!visit.visitor.is_keyed).then(|| kept(visit, &created));
             Ok(match kept {
                 Some(kept) => Made::PageWithCookie("keys_invitation.html", context, kept),
@@ -101,12 +100,12 @@ async fn keys(visit: &Visit<'_>) -> Result<Made> {
         _ => Err(Problem::of_field(
             Code::InvalidParameter,
             "action",
-            "the form says nothing that can be done here",
+            "the form has no known action",
         )),
     }
 }
 
-/// What an invitation offers, with the button that makes its key.
+/// Renders an invitation, with the button that creates its key.
 async fn invitation(visit: &Visit<'_>, token: &str) -> Result<Made> {
     let offered = visit
         .send("/v1/invitations/show", &json!({ "token": token }))
@@ -117,7 +116,7 @@ async fn invitation(visit: &Visit<'_>, token: &str) -> Result<Made> {
     ))
 }
 
-/// The plans of this server.
+/// Renders the plans of this server.
 async fn limits(visit: &Visit<'_>) -> Result<Made> {
     let plans = visit.ask("/v1/plans".to_owned()).await?;
     Ok(Made::Page(
@@ -126,7 +125,7 @@ async fn limits(visit: &Visit<'_>) -> Result<Made> {
     ))
 }
 
-/// Keeps a key that is valid in a cookie, and goes back to the page it was asked for on.
+/// Stores a valid key in a cookie, and returns to the page that asked for it.
 fn enter(visit: &Visit<'_>) -> Result<Made> {
     let service = &visit.pages.service;
     let key = visit
@@ -153,7 +152,7 @@ fn enter(visit: &Visit<'_>) -> Result<Made> {
     ))
 }
 
-/// The cookie that keeps a key that was made just now.
+/// Returns the cookie for a newly created key.
 fn kept(visit: &Visit<'_>, created: &Json) -> String {
     cookie::kept(
         created["data"]["key"].as_str().unwrap_or_default(),

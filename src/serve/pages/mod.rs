@@ -1,6 +1,6 @@
-//! What a person sees: pages made of the answers of `/v1`, which are asked for within the server. A
-//! page shows nothing that the API does not say, needs no script to be read, and nothing from
-//! another host ([decision 28](../../../docs/decisions/0028-pages.md)).
+//! Renders HTML pages from answers of `/v1`, which are requested within the server. A page shows
+//! only what the API returns, is readable without scripts, and loads nothing from other hosts
+//! ([decision 28](../../../docs/decisions/0028-pages.md)).
 
 mod bulk;
 mod chart;
@@ -52,9 +52,9 @@ use super::settings::Pages as Who;
 use pubdata_core::ids::Digest;
 use pubdata_store::Scope;
 
-/// The page that forms are sent to: no other one reads a body.
+/// Page that receives forms; no other page reads a body.
 const FORMS: &str = keys::PATH;
-/// The most of a form that is read.
+/// Maximum size of a form.
 const MAX_FORM_BYTES: usize = 16 << 10;
 
 const POLICY: &str = "default-src 'self'; img-src 'self' data:; object-src 'none'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'";
@@ -65,12 +65,12 @@ pub struct Page {
     pub make: for<'a> fn(&'a Visit<'a>) -> BoxFuture<'a, Result<Made>>,
 }
 
-/// What a page became.
+/// Result of a page.
 pub enum Made {
     Page(&'static str, Value),
-    /// The same, with a cookie to set.
+    /// A page with a cookie to set.
     PageWithCookie(&'static str, Value, String),
-    /// Elsewhere on this server, with cookies to set.
+    /// A redirect within this server, with a cookie to set.
     Redirect(String, Option<String>),
 }
 
@@ -88,19 +88,19 @@ static PAGES: &[&[Page]] = &[
     keys::PAGES,
 ];
 
-/// What a page without a visitor needs to know of the browser.
+/// State of the browser for pages without a visitor.
 #[derive(Debug, Clone, Copy, Default)]
 struct Browser<'a> {
     form_token: &'a str,
     is_keyed: bool,
 }
 
-/// What pages share.
+/// State shared by all pages.
 pub struct Pages {
     service: Arc<Service>,
     paths: Arc<Paths>,
     openapi: Arc<Later<serde_json::Value>>,
-    /// By operation, all that its documentation says, in lower case.
+    /// Searchable documentation of each operation, in lower case.
     searched: OnceLock<BTreeMap<String, String>>,
     templates: Environment<'static>,
     forms: Forms,
@@ -112,7 +112,7 @@ impl Pages {
     /// Reads the templates.
     ///
     /// # Errors
-    /// `Config`, when a template of the operator's folder has a mistake.
+    /// `Config` if a template in the operator's folder is invalid.
     pub fn new(
         service: Arc<Service>,
         paths: Arc<Paths>,
@@ -140,7 +140,7 @@ impl Pages {
         })
     }
 
-    /// The routes of all pages; none where they are switched off.
+    /// Returns the routes of all pages; empty if pages are disabled.
     pub fn router(self: &Arc<Self>) -> Router {
         let mut router = Router::new();
         for page in PAGES
@@ -159,7 +159,7 @@ impl Pages {
         router.with_state(self.clone())
     }
 
-    /// The routes of what all pages need; none where they are switched off.
+    /// Returns the routes of shared assets; empty if pages are disabled.
     pub fn assets(self: &Arc<Self>) -> Router {
         if self.service.settings.pages == Who::Off {
             return Router::new();
@@ -170,18 +170,18 @@ impl Pages {
             .with_state(self.clone())
     }
 
-    /// A page for a browser that opened an address of the API without a valid key; none where there
-    /// are no pages.
+    /// Returns a page for a browser that opened an API address without a valid key, or `None` if
+    /// pages are disabled.
     pub fn explanation(&self, path: &str) -> Option<Response> {
         let detail =
-            "This address answers programs that send an API key, and this browser sent none.";
+            "This address is for programs that send an API key, and this browser sent none.";
         let problem = Problem::new(Code::MissingApiKey, detail);
         (self.service.settings.pages != Who::Off)
             .then(|| self.problem_page(&problem, path, Browser::default()))
     }
 
-    /// A page for a browser that opened an address with nothing at it; none where there are no
-    /// pages.
+    /// Returns a page for a browser that opened an unknown address, or `None` if pages are
+    /// disabled.
     pub fn missing(&self, path: &str) -> Option<Response> {
         let problem = Problem::new(Code::RouteNotFound, "There is no page at this address.");
         (self.service.settings.pages != Who::Off)
@@ -247,7 +247,8 @@ impl Pages {
             .map_err(|error| Problem::internal(&format!("{error:#}")))
     }
 
-    /// Finds the visitor by the cookie; without a key, who may see what public pages show.
+    /// Identifies the visitor by the cookie; without a key, a visitor with the scopes of public
+    /// pages.
     fn visitor(&self, parts: &Parts, metered: &Metered) -> Result<Visitor> {
         if cookie::key(&parts.headers).is_some() {
             return Ok(Visitor {
@@ -272,14 +273,14 @@ impl Pages {
     }
 }
 
-/// Who pays for a page: the holder of the key in the cookie.
+/// Returns who pays for a page: the holder of the key in the cookie.
 pub fn pays(headers: &HeaderMap) -> Pays {
     Pays::Visitor(cookie::key(headers))
 }
 
-/// Who pays for a request of the API: the holder of the key in the cookie where a browser follows a
-/// link or opens an address, which sends no header with a key. What scripts and other sites send
-/// has to bring a key.
+/// Returns who pays for an API request. If a browser follows a link or opens an address, it sends
+/// no key header, and the holder of the key in the cookie pays. Requests of scripts and other sites
+/// must send a key.
 pub fn pays_for_api(request: &Request) -> Pays {
     let headers = request.headers();
     let is = |name: &str, values: &[&str]| {
@@ -350,7 +351,7 @@ async fn answer(
                 },
             );
             if problem.code == Code::InvalidApiKey {
-                // A key that was revoked would be refused on every page.
+                // Every page would reject a revoked key.
                 append_cookie(response.headers_mut(), &cookie::forgotten());
             }
             response
@@ -360,7 +361,7 @@ async fn answer(
         append_cookie(response.headers_mut(), &cookie);
     }
     if page.path == FORMS {
-        // New keys and tokens of invitations stand there.
+        // The page may show new keys and invitation tokens.
         response
             .headers_mut()
             .insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
@@ -384,7 +385,7 @@ async fn made(
 ) -> Result<Answered> {
     let is_form = page.path == FORMS && parts.method == Method::POST;
     let visitor = match pages.visitor(parts, metered) {
-        // Whoever enters a key, or comes with an invitation, has none yet that would let them in.
+        // A visitor who enters a key or follows an invitation has no key with access yet.
         Err(_) if is_form || page.path == FORMS && cookie::key(&parts.headers).is_none() => {
             Visitor {
                 client: metered.client.clone(),
@@ -407,8 +408,7 @@ async fn made(
             } else {
                 "GET, HEAD"
             };
-            let detail =
-                format!("a page is read with GET, and a form of one sent to {FORMS} with POST");
+            let detail = format!("pages accept GET, and forms are sent to {FORMS} with POST");
             return Err(Problem {
                 allow: Some(allow.to_owned()),
                 ..Problem::new(Code::MethodNotAllowed, detail)
@@ -458,7 +458,7 @@ async fn made(
         .map(|text| Answered::Page(text, cookie))
 }
 
-/// Whether browsers reach this server over TLS, so that cookies are never sent without.
+/// Reports whether browsers reach this server over TLS, so that cookies are sent over TLS only.
 fn is_secure(service: &Service) -> bool {
     service.settings.tls.is_some() || service.settings.is_behind_proxy
 }
@@ -487,7 +487,7 @@ fn page_response(status: StatusCode, text: String) -> Response {
     response
 }
 
-/// Names a page by its bytes, and leaves them out where the browser has them.
+/// Adds an `ETag` from the page's bytes, and omits the body if the browser has the same bytes.
 async fn with_tag(asked: &HeaderMap, response: Response) -> Response {
     let (mut parts, body) = response.into_parts();
     let Ok(bytes) = to_bytes(body, usize::MAX).await else {

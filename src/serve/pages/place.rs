@@ -1,5 +1,5 @@
-//! ZIP codes, counties and states: their figures with margins, beside those of what they lie in and
-//! over the years.
+//! Renders the pages of ZIP codes, counties and states: figures with margins, compared with the
+//! surrounding areas and over the years.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -34,7 +34,7 @@ pub const PAGES: &[Page] = &[
     },
 ];
 
-/// Miles in which schools are shown.
+/// Radius in miles for schools.
 const SCHOOLS_WITHIN: f64 = 5.0;
 
 async fn zip(visit: &Visit<'_>) -> Result<Made> {
@@ -45,7 +45,7 @@ async fn zip(visit: &Visit<'_>) -> Result<Made> {
         visit.ask_if_there(format!("/v1/zip/{zip}"))
     )?;
     if place.is_null() && postal.is_null() {
-        // Says why there is neither.
+        // This request returns the problem that explains why neither exists.
         place = visit.ask(area).await?;
     }
     let county = match place["data"]["geography"]["primary_county_fips"].as_str() {
@@ -71,7 +71,7 @@ async fn zip(visit: &Visit<'_>) -> Result<Made> {
             &county["data"]["summary"],
         )],
     );
-    // The ZCTA that stands for a ZIP code without one of its own.
+    // The ZCTA that represents a ZIP code without its own ZCTA.
     let area = postal["data"]["zcta"]["code"].as_str();
     let mut estimates = postal["data"]["demographics"]
         .as_object()
@@ -85,7 +85,7 @@ async fn zip(visit: &Visit<'_>) -> Result<Made> {
     Ok(Made::Page("zip.html", context))
 }
 
-/// The stamps of an answer, one for each dataset and source.
+/// Returns the provenance entries of an answer, one for each dataset and source.
 fn sources(answer: &Json) -> Vec<&Json> {
     let mut known = BTreeSet::new();
     let stamps = answer["provenance"].as_array().into_iter().flatten();
@@ -178,12 +178,11 @@ async fn compare(visit: &Visit<'_>) -> Result<Made> {
     ))
 }
 
-/// What is known of a difference, first less second, of which one side is an estimate and the other
-/// a bound.
+/// Difference between an estimate and a bound, first minus second.
 #[derive(Debug, PartialEq, Serialize)]
 struct OpenDifference {
     text: String,
-    /// By how much the second is larger at least, where that is known.
+    /// Least amount by which the second is larger, if known.
     excess_of_second: Option<String>,
 }
 
@@ -191,7 +190,7 @@ fn open_difference(values: &Json, unit: &str) -> Option<OpenDifference> {
     let [first, second] = values.as_array()?.as_slice() else {
         return None;
     };
-    // A number, and of a bound whether the median is that much at least.
+    // A number, and for a bound whether it is a lower bound.
     let side = |side: &Json| match side["value"].as_f64() {
         Some(value) => Some((value, None)),
         None => Some((
@@ -202,11 +201,11 @@ fn open_difference(values: &Json, unit: &str) -> Option<OpenDifference> {
     let ((first, of_first), (second, of_second)) = (side(first)?, side(second)?);
     let is_at_least = match (of_first, of_second) {
         (Some(is_at_least), None) => is_at_least,
-        // The more is taken away, the less is left.
+        // A larger second value makes the difference smaller.
         (None, Some(is_at_least)) => !is_at_least,
         _ => return None,
     };
-    // Published figures have one decimal at most.
+    // Published figures have at most one decimal.
     let difference = ((first - second) * 10.0).round() / 10.0;
     let text = format!(
         "{} {}",
@@ -219,7 +218,7 @@ fn open_difference(values: &Json, unit: &str) -> Option<OpenDifference> {
     })
 }
 
-/// The metrics of an area with their charts, beside those of areas that it lies in.
+/// Returns the metrics of an area with their charts, compared with the surrounding areas.
 fn metrics(own: &Json, name: &str, others: &[(&Json, &Json)]) -> Vec<Value> {
     let Some(own) = own.as_object() else {
         return Vec::new();
@@ -241,7 +240,7 @@ fn metrics(own: &Json, name: &str, others: &[(&Json, &Json)]) -> Vec<Value> {
         let unit = metric["unit"].as_str().unwrap_or_default();
         let of_others = others.iter().filter_map(|(name, metrics)| estimate(name.as_str()?, &metrics[key.as_str()]));
         let estimates: Vec<Estimate> = own_estimate(name, metric).into_iter().chain(of_others).collect();
-        // Beside what it lies in, the size of an area says nothing.
+        // The size of an area is not comparable with that of surrounding areas.
         let is_size = matches!(unit, "persons" | "households");
         let chart = if is_size { String::new() } else { bars(&format!("{} of {name}", words(key)), unit, &estimates) };
         context! { key, label => words(key), unit, metric, chart, history => history(key, unit, metric) }
@@ -249,7 +248,7 @@ fn metrics(own: &Json, name: &str, others: &[(&Json, &Json)]) -> Vec<Value> {
     rows.collect()
 }
 
-/// Metrics in the order of a page: how many, how old, how they live, what they have.
+/// Order of metrics on a page: size, age, living conditions, wealth.
 const ORDER: &[&str] = &[
     "population",
     "households",
@@ -271,7 +270,7 @@ fn record_page(record: &Json) -> Option<String> {
         .map(|id| format!("/records/{}", segment(id)))
 }
 
-/// The estimate of the area that the page is about.
+/// Returns the estimate of the area that the page is about.
 fn own_estimate(label: &str, metric: &Json) -> Option<Estimate> {
     estimate(label, metric).map(|estimate| Estimate {
         is_own: true,
@@ -279,7 +278,7 @@ fn own_estimate(label: &str, metric: &Json) -> Option<Estimate> {
     })
 }
 
-/// The estimate of a metric; none where there is no metric.
+/// Returns the estimate of a metric, or `None` if the metric is missing.
 fn estimate(label: &str, metric: &Json) -> Option<Estimate> {
     let mark = match (
         metric["value"].as_f64(),
@@ -308,7 +307,7 @@ fn estimate(label: &str, metric: &Json) -> Option<Estimate> {
     })
 }
 
-/// The estimates of all vintages; none where there is only one.
+/// Draws the estimates of all vintages; empty if only one exists.
 fn history(key: &str, unit: &str, metric: &Json) -> String {
     let points: Vec<PeriodEstimate> = metric["history"]
         .as_array()
@@ -414,7 +413,7 @@ mod tests {
             difference(value(100_000.0), low()),
             said("at least $97,500", None)
         );
-        // The estimate of a later table may lie beyond the bound of this one.
+        // The estimate of a later table may exceed the bound of this one.
         assert_eq!(
             difference(value(260_000.0), high()),
             said("at most $10,000", None)

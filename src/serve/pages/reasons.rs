@@ -1,4 +1,4 @@
-//! Sentences for the reasons and warnings of figures.
+//! Maps codes of reasons and warnings to sentences.
 
 /// Codes of reasons and warnings, each with the sentence that a page shows.
 const SENTENCES: [(&str, &str); 43] = [
@@ -17,7 +17,7 @@ const SENTENCES: [(&str, &str); 43] = [
     ),
     (
         "continuing_operations_only",
-        "Continuing operations only; the report states discontinued operations apart.",
+        "Continuing operations only; the report states discontinued operations separately.",
     ),
     (
         "cover_date_odd",
@@ -30,7 +30,7 @@ const SENTENCES: [(&str, &str); 43] = [
     ),
     (
         "filed_not_in_archive",
-        "The report for this period was filed; the SEC's archive of facts does not hold its figures yet.",
+        "The report for this period was filed, but the SEC's archive of facts does not have its figures yet.",
     ),
     (
         "foreign_filer",
@@ -38,7 +38,7 @@ const SENTENCES: [(&str, &str); 43] = [
     ),
     (
         "fourth_quarter",
-        "A fourth quarter, which has no report of its own.",
+        "A fourth quarter, which has no separate report.",
     ),
     (
         "implied_shares_disagree",
@@ -46,15 +46,15 @@ const SENTENCES: [(&str, &str); 43] = [
     ),
     (
         "last_resort_concept",
-        "The report tags none of the usual concepts of this line, and this one instead.",
+        "The report tags this concept instead of the usual ones for this line.",
     ),
     (
         "moe_not_fetched",
-        "A margin of error is published, and was not fetched for this release.",
+        "A margin of error is published, but was not fetched for this release.",
     ),
     (
         "multi_class",
-        "The company counts its shares by class of stock; the SEC's archive of facts leaves such counts out.",
+        "The company counts its shares by class of stock; the SEC's archive of facts omits such counts.",
     ),
     (
         "net_income_disagrees",
@@ -74,11 +74,11 @@ const SENTENCES: [(&str, &str); 43] = [
     ),
     (
         "no_wanted_concept",
-        "The company tags none of the concepts that are taken here.",
+        "The company tags none of the concepts that this dataset uses.",
     ),
     (
         "no_xbrl_facts",
-        "The SEC's archive of facts has nothing of the company.",
+        "The SEC's archive of facts has no facts of the company.",
     ),
     (
         "not_a_10k_filer",
@@ -86,11 +86,11 @@ const SENTENCES: [(&str, &str); 43] = [
     ),
     (
         "not_in_range",
-        "There are figures, but none in the fiscal years asked for.",
+        "The company has figures, but none in the requested fiscal years.",
     ),
     (
         "not_known_yet",
-        "Nothing had been filed by the day asked about.",
+        "No report had been filed by the requested day.",
     ),
     ("not_tagged", "The company tags no concept of this line."),
     (
@@ -100,7 +100,7 @@ const SENTENCES: [(&str, &str); 43] = [
     ("open_ended_median", "A bound is not an estimate."),
     (
         "other_concept",
-        "The company tags this line with a concept that is not taken here.",
+        "The company tags this line with a concept that this dataset does not use.",
     ),
     (
         "other_unit",
@@ -108,7 +108,7 @@ const SENTENCES: [(&str, &str); 43] = [
     ),
     (
         "part_of_revenue",
-        "Revenue from contracts with customers only; interest, premiums or other revenue is not in it.",
+        "Revenue from contracts with customers only; excludes interest, premiums and other revenue.",
     ),
     (
         "period_end_differs",
@@ -128,7 +128,7 @@ const SENTENCES: [(&str, &str); 43] = [
     ),
     (
         "scale_suspect",
-        "This figure seems to be stated in thousands or millions without saying so.",
+        "This figure seems to be in thousands or millions, although the report does not state that.",
     ),
     (
         "share_count_contradicted",
@@ -144,11 +144,11 @@ const SENTENCES: [(&str, &str); 43] = [
     ),
     (
         "stamp_disagrees",
-        "The SEC's stamp of the fiscal period contradicts the dates; the dates count.",
+        "The SEC's stamp of the fiscal period contradicts the dates; the dates take precedence.",
     ),
     (
         "stated_in_parts",
-        "The report states parts of this line and no total; nothing is added up here.",
+        "The report states parts of this line but no total; this dataset does not add them up.",
     ),
     (
         "unclassified_period",
@@ -164,7 +164,7 @@ const SENTENCES: [(&str, &str); 43] = [
     ),
 ];
 
-/// Returns the sentence of a code; the code itself where it has none.
+/// Returns the sentence of a code, or the code in words if it has none.
 pub fn sentence(code: &str) -> String {
     SENTENCES
         .iter()

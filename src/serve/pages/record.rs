@@ -1,5 +1,5 @@
-//! The trace: a record, the publisher's bytes with what was read of them, the file and how to fetch
-//! the same bytes oneself, what comes of making the record again, and what earlier releases said.
+//! Renders the trace of a record: the publisher's bytes with the cells that were read, and commands
+//! to fetch them. Also shows the result of a replay, and the record in earlier releases.
 
 use futures_util::{FutureExt, try_join};
 use minijinja::Value;
@@ -19,7 +19,7 @@ pub const PAGES: &[Page] = &[Page {
 async fn record(visit: &Visit<'_>) -> Result<Made> {
     let id = segment(visit.value("record_id"));
     let release = visit.parameter("release");
-    // To make a record again takes longer than a page should: who wants to see it asks for it.
+    // A replay takes longer than a page should, so it runs only on request.
     let is_replayed = visit.parameter("replay").is_some();
     let include = if is_replayed { "bytes,replay" } else { "bytes" };
     let chain = target(
@@ -57,7 +57,7 @@ async fn record(visit: &Visit<'_>) -> Result<Made> {
     Ok(Made::Page("record.html", context))
 }
 
-/// What a record says in a few words, without its figure.
+/// Returns a short name of a record without its figure.
 fn name(columns: &Json, company: Option<&str>) -> Option<String> {
     let text = |name: &str| columns[name].as_str();
     let company = company
@@ -102,7 +102,7 @@ fn name(columns: &Json, company: Option<&str>) -> Option<String> {
         .or_else(|| Some(format!("ZIP code {}", text("zip")?)))
 }
 
-/// The figure of a record as its publisher writes it, or why there is none.
+/// Returns the figure of a record as its publisher writes it, or the reason why it is missing.
 fn figure(columns: &Json) -> Option<String> {
     let unit = columns["unit"].as_str().unwrap_or_default();
     let written = |name: &str| {
@@ -129,8 +129,8 @@ fn figure(columns: &Json) -> Option<String> {
         .or_else(|| columns["null_reason"].as_str().map(words))
 }
 
-/// What lies between the bytes and the record where the two differ, each as what was read, what it
-/// became, and why.
+/// Returns the derivations between the bytes and the record where they differ: the value read, the
+/// result, and the reason.
 fn steps(chain: &Json) -> Vec<Value> {
     let columns = &chain["record"]["columns"];
     let mut steps = Vec::new();
@@ -159,7 +159,7 @@ fn steps(chain: &Json) -> Vec<Value> {
     steps
 }
 
-/// The fiscal year that the SEC's archive gives beside a figure, which is that of the report.
+/// Returns the fiscal year in the SEC's archive next to a figure, which is that of the report.
 fn fiscal_year_of_report(chain: &Json) -> Option<i64> {
     let excerpts = chain["sources"]
         .as_array()?
@@ -183,7 +183,7 @@ fn fiscal_year_of_report(chain: &Json) -> Option<i64> {
     objects.find_map(|object| object["fy"].as_i64())
 }
 
-/// The page of what a record is about.
+/// Returns the page of the record's subject.
 fn about(columns: &Json) -> Option<Value> {
     let pages = [
         ("zcta", "/zip/", "ZIP code area"),
@@ -192,7 +192,7 @@ fn about(columns: &Json) -> Option<Value> {
         ("entity_id", "/business/", "Business"),
         ("cik", "/company/", "Company"),
         ("county_fips", "/county/", "County"),
-        // Others have one in their address.
+        // Records of other kinds may have a ZIP code in their address.
         ("zip", "/zip/", "ZIP code"),
     ];
     let found = pages
@@ -208,7 +208,7 @@ fn about(columns: &Json) -> Option<Value> {
     })
 }
 
-/// A stretch of the publisher's text, whether the record was made from it, and the name of its
+/// A segment of the publisher's text, whether the record was made from it, and the name of its
 /// column.
 struct Stretch {
     text: String,
@@ -216,10 +216,10 @@ struct Stretch {
     column: Option<String>,
 }
 
-/// Characters that are shown before and behind what was read.
+/// Number of characters shown before and after a segment that was read.
 const AROUND: usize = 200;
 
-/// A source with its bytes in stretches, as a page shows them.
+/// Returns a source with its bytes split into segments.
 fn source(source: &Json) -> Value {
     let bytes = &source["bytes"];
     let stretches = stretches(&bytes["excerpt"], &bytes["cells"]);
@@ -244,8 +244,7 @@ fn source(source: &Json) -> Value {
     context! { source, bytes, stretches, read, unread }
 }
 
-/// A stretch as a page shows it: what is far from all that was read is left out, and how much that
-/// is stands in its place.
+/// Shortens a segment: text far from all cells that were read is replaced by its length.
 fn shortened(stretch: Stretch, is_first: bool, is_last: bool) -> Vec<Value> {
     let Stretch {
         text,
@@ -271,7 +270,7 @@ fn shortened(stretch: Stretch, is_first: bool, is_last: bool) -> Vec<Value> {
     ]
 }
 
-/// Cuts an excerpt where cells that were read begin and end; of a document, where the value does.
+/// Splits an excerpt at the borders of cells that were read; for a document, at those of the value.
 fn stretches(excerpt: &Json, cells: &Json) -> Vec<Stretch> {
     let Some(text) = excerpt["text"].as_str() else {
         return Vec::new();

@@ -1,5 +1,5 @@
-//! Businesses, licenses, properties with their permits: the record as a person reads it, how sure
-//! each link is, and the list it comes from; and the permits of a place.
+//! Renders the pages of businesses, licenses, and properties with their permits: the record, the
+//! certainty of each link, and the source list. Also renders the permit search.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +12,7 @@ use super::{Made, Page};
 use crate::http::parameters::allowed;
 use crate::http::problem::{Code, Problem, Result};
 
-/// Dataset of permits, as `/v1/coverage` names it.
+/// Dataset of permits in `/v1/coverage`.
 const PERMITS: &str = "permit.permit";
 
 pub const PAGES: &[Page] = &[
@@ -38,7 +38,7 @@ pub const PAGES: &[Page] = &[
     },
 ];
 
-/// What permits are looked for by: parameters of the search, and of the page.
+/// Filters of the permit search: parameters of the API and of the page.
 const PERMIT_FILTERS: [&str; 9] = [
     "jurisdiction",
     "address",
@@ -88,9 +88,9 @@ async fn property(visit: &Visit<'_>) -> Result<Made> {
     ))
 }
 
-/// A permit by its id: its record has the jurisdiction and number, and the search shows it as all
-/// permits are shown. A permit without a number may be beyond the first page of the search; its
-/// record is shown then.
+/// Renders a permit by its id. The record has jurisdiction and number, and the search returns the
+/// permit in the form of all permits. A permit without a number may be beyond the first page of the
+/// search; the page then shows its record.
 async fn permit(visit: &Visit<'_>) -> Result<Made> {
     let permit_id = visit.value("permit_id");
     let record_id = segment(&format!("{PERMITS}:{permit_id}"));
@@ -118,10 +118,10 @@ async fn permit(visit: &Visit<'_>) -> Result<Made> {
     })
 }
 
-/// Filters that say where permits are: the search needs one of them.
+/// Filters that locate permits: the search requires one of them.
 const PLACES: [&str; 3] = ["jurisdiction", "address", "permit_number"];
 
-/// Permits by the filters that are given; without any, the jurisdictions that have some.
+/// Renders permits by the given filters; without filters, the jurisdictions that have permits.
 async fn permits(visit: &Visit<'_>) -> Result<Made> {
     let typed = PERMIT_FILTERS.map(|name| (name, visit.parameter(name)));
     let fields: BTreeMap<&str, &str> = typed
@@ -160,7 +160,7 @@ async fn permits(visit: &Visit<'_>) -> Result<Made> {
     } else {
         Ok(Json::Null)
     };
-    // What cannot be answered stands beside the form, which keeps what was typed.
+    // A rejected search is explained next to the form, which keeps its input.
     let (found, refusal) = match found {
         Ok(found) => (found, None),
         Err(problem)
@@ -181,7 +181,7 @@ async fn permits(visit: &Visit<'_>) -> Result<Made> {
     ))
 }
 
-/// Jurisdictions with permits in the answer of `/v1/coverage`; null without any.
+/// Returns the jurisdictions with permits from the answer of `/v1/coverage`; null if it has none.
 pub fn permit_lists(coverage: &Json) -> &Json {
     let permits = coverage["data"]["datasets"]
         .as_array()
@@ -191,8 +191,8 @@ pub fn permit_lists(coverage: &Json) -> &Json {
     permits.map_or(&Json::Null, |dataset| &dataset["lists"])
 }
 
-/// Returns the id of the only covered jurisdiction of that name, such as `Austin` or `Austin, TX`;
-/// any other text as it is.
+/// Returns the id of the only covered jurisdiction with this name, such as `Austin` or `Austin,
+/// TX`. Returns any other text unchanged.
 fn jurisdiction_id<'t>(text: &'t str, lists: &'t Json) -> &'t str {
     let is_named = |list: &&Json| {
         let (name, state) = (

@@ -1,4 +1,4 @@
-//! The sales tax of a place and of a sale, with each jurisdiction's part and the rule behind it.
+//! Renders the sales tax of a place and of a sale, with each jurisdiction's share and its rule.
 
 use std::collections::BTreeMap;
 
@@ -15,7 +15,7 @@ pub const PAGES: &[Page] = &[Page {
     make: |visit| tax(visit).boxed(),
 }];
 
-/// The category of goods that bear no tax: a line of a sale can have it, a rate cannot.
+/// Category of untaxed goods: allowed for a line of a sale, but not for a rate.
 const EXEMPT: &str = "exempt";
 
 async fn tax(visit: &Visit<'_>) -> Result<Made> {
@@ -39,7 +39,7 @@ async fn tax(visit: &Visit<'_>) -> Result<Made> {
                 false => Ok((Json::Null, Json::Null)),
             };
         }
-        // An address names its state.
+        // An address already names its state.
         let (state, class) = (
             state.filter(|_| address.is_none()),
             category.filter(|category| *category != EXEMPT),
@@ -58,7 +58,7 @@ async fn tax(visit: &Visit<'_>) -> Result<Made> {
         };
         Ok((rate, sale))
     };
-    // What cannot be answered stands beside the form, which keeps what was typed.
+    // A rejected request is explained next to the form, which keeps its input.
     let (rate, sale, refusal) = match answers.await {
         Ok((rate, sale)) => (rate, sale, None),
         Err(problem)
@@ -89,7 +89,7 @@ async fn tax(visit: &Visit<'_>) -> Result<Made> {
     ))
 }
 
-/// The class of rules that a category is of.
+/// Returns the class of rules that a category belongs to.
 fn class_of_rules(category: Option<&str>) -> Option<&str> {
     if category == Some("food_drug") {
         Some("grocery")
@@ -98,7 +98,7 @@ fn class_of_rules(category: Option<&str>) -> Option<&str> {
     }
 }
 
-/// The tax of one thing sold to the place of a rate, from within its state.
+/// Calculates the tax of one item sold within the state to the place of a rate.
 async fn calculated(
     visit: &Visit<'_>,
     rate: &Json,

@@ -1,5 +1,5 @@
-//! The first page: what this is, one search box over everything, and what is published; and what a
-//! search found.
+//! Renders the start page, with the global search and the published datasets, and the search
+//! results.
 
 use std::collections::BTreeMap;
 
@@ -24,7 +24,7 @@ pub const PAGES: &[Page] = &[
     },
 ];
 
-/// Families in the order in which people look for them.
+/// Families in the order of expected interest.
 const FAMILIES: &[&str] = &[
     "geo", "sec", "business", "license", "permit", "tax", "zip", "pubdata",
 ];
@@ -68,7 +68,7 @@ async fn start(visit: &Visit<'_>) -> Result<Made> {
     ))
 }
 
-/// Links to pages of the datasets that the release has, each with its text.
+/// Returns links to example pages of the release's datasets, each with its text.
 fn examples(coverage: &Json, states: &BTreeMap<String, String>) -> Vec<(String, String)> {
     const PAGES_BY_DATASET: [(&str, &str, &str); 4] = [
         ("geo.zcta_metric", "/zip/90210", "ZIP 90210"),
@@ -117,7 +117,7 @@ async fn search(visit: &Visit<'_>) -> Result<Made> {
         .as_array()
         .cloned()
         .unwrap_or_default();
-    // What has one meaning needs no list to choose from.
+    // A single exact result needs no list to choose from.
     if let [only] = results.as_slice()
         && only["match"]["type"] == "exact"
         && let Some(page) = only["page"].as_str()
@@ -134,7 +134,7 @@ async fn search(visit: &Visit<'_>) -> Result<Made> {
     ))
 }
 
-/// Kinds as subtitles begin with them.
+/// Kinds that subtitles start with.
 const KINDS: &[&str] = &[
     "business",
     "county",
@@ -150,7 +150,8 @@ const KINDS: &[&str] = &[
     "ZIP code",
 ];
 
-/// The details of a result without its kind, which stands beside it, and with codes as words.
+/// Returns the details of a result without its kind, which is shown separately, and with codes as
+/// words.
 fn subtitle(result: &Json) -> String {
     let parts = result["subtitle"]
         .as_str()

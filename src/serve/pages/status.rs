@@ -1,5 +1,5 @@
-//! How every dataset stands: fresh, late since, blocked and why, its rows over the last releases,
-//! what was set aside and by which rule.
+//! Renders the status of every dataset: freshness, late editions, failed updates with reasons, row
+//! counts over the last releases, and quarantined records by rule.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -38,7 +38,7 @@ async fn status(visit: &Visit<'_>) -> Result<Made> {
         .zip(&details)
         .map(|(dataset, details)| Standing::of(dataset, &details["data"]))
         .collect();
-    // What needs a person comes first.
+    // Datasets that need an operator come first.
     rows.sort_by_key(|row| row.urgency);
     let is_admin = visit.visitor.is_keyed && visit.visitor.client.scopes.contains(&Scope::Admin);
     let runs = if is_admin {
@@ -53,7 +53,7 @@ async fn status(visit: &Visit<'_>) -> Result<Made> {
     );
     let rows: Vec<Value> = rows.into_iter().map(|row| row.shown).collect();
     let without_records = &coverage["data"]["without_records"];
-    // One release makes no line.
+    // A line needs two releases.
     let has_history = details.iter().any(|details| {
         details["data"]["history"]
             .as_array()
@@ -66,7 +66,7 @@ async fn status(visit: &Visit<'_>) -> Result<Made> {
     ))
 }
 
-/// The states of all datasets, by dataset, from the answer of `/v1/coverage`.
+/// Returns the state of each dataset from the answer of `/v1/coverage`.
 pub fn states_by_dataset(coverage: &Json) -> BTreeMap<String, String> {
     let datasets = coverage["data"]["datasets"]
         .as_array()
@@ -82,7 +82,7 @@ pub fn states_by_dataset(coverage: &Json) -> BTreeMap<String, String> {
         .collect()
 }
 
-/// The first day on which an edition that is expected is late.
+/// Returns the first day on which an expected edition is late.
 fn next_due(details: &Json) -> Option<&str> {
     details["expected"]
         .as_array()?

@@ -1,10 +1,10 @@
-//! Charts as SVG: they print, work without scripts, and take their colours from the style sheet.
-//! Every mark that stands for a figure leads to its record, every chart has a text that says what
-//! it shows, and the page has the figures beside it as a table.
+//! Draws charts as SVG: they print, work without scripts, and take their colours from the style
+//! sheet. Every mark of a figure links to its record, and every chart has a text that describes it.
+//! The page also shows the figures as a table.
 
 use std::fmt::Write;
 
-/// Writes one drawing.
+/// A drawing under construction.
 pub struct Svg {
     marks: String,
     class: String,
@@ -14,11 +14,11 @@ pub struct Svg {
     has_links: bool,
 }
 
-/// Two ends.
+/// Start and end of a line.
 type Line = ((f64, f64), (f64, f64));
 
 impl Svg {
-    /// Begins a drawing of so many units, with what it shows for those who do not see it.
+    /// Creates a drawing with the given size and a text for readers who do not see it.
     pub fn new(class: &str, width: f64, height: f64, title: &str) -> Self {
         Self {
             marks: String::new(),
@@ -30,8 +30,8 @@ impl Svg {
         }
     }
 
-    /// The whole drawing: an image, or a group where some of it leads elsewhere, since what is in
-    /// an image is told to nobody.
+    /// Returns the drawing: an image, or a group if it has links. Screen readers skip the contents
+    /// of an image.
     pub fn finish(self) -> String {
         let Self {
             marks,
@@ -47,8 +47,7 @@ impl Svg {
         )
     }
 
-    /// Draws what `inner` draws as a link to a record, or without one; `title` is shown by a
-    /// pointer that rests on it.
+    /// Draws `inner` as a link to a record, or without a link; `title` is the tooltip.
     pub fn linked(&mut self, href: Option<&str>, title: &str, inner: impl FnOnce(&mut Self)) {
         self.has_links |= href.is_some();
         match href {
@@ -64,7 +63,7 @@ impl Svg {
             .push_str(if href.is_some() { "</a>" } else { "</g>" });
     }
 
-    /// Lines that run along an axis, as one mark.
+    /// Draws lines parallel to an axis as one mark.
     pub fn lines(&mut self, class: &str, lines: &[Line]) {
         let _ = write!(self.marks, r#"<path class="{class}" d=""#);
         for ((x1, y1), (x2, y2)) in lines {
@@ -119,7 +118,7 @@ impl Svg {
         self.marks.push_str("\"/>");
     }
 
-    /// Text that begins (`start`), ends (`end`) or has its middle (`middle`) at a point.
+    /// Draws text that starts (`start`), ends (`end`) or is centred (`middle`) at a point.
     pub fn text(&mut self, class: &str, anchor: &str, (x, y): (f64, f64), text: &str) {
         let class = if class.is_empty() {
             String::new()
@@ -140,7 +139,7 @@ impl Svg {
         );
     }
 
-    /// Labels below a chart, each around its place.
+    /// Draws labels below a chart, each centred on its position.
     pub fn row_of_labels(&mut self, class: &str, y: f64, labels: &[(f64, String)]) {
         let _ = write!(
             self.marks,
@@ -158,7 +157,7 @@ impl Svg {
         self.marks.push_str("</g>");
     }
 
-    /// Labels beside a chart, each of which ends at `x`.
+    /// Draws labels next to a chart, each of which ends at `x`.
     pub fn column_of_labels(&mut self, class: &str, x: f64, labels: &[(f64, String)]) {
         let _ = write!(
             self.marks,
@@ -176,7 +175,7 @@ impl Svg {
         self.marks.push_str("</g>");
     }
 
-    /// Dots, as one mark.
+    /// Draws dots as one mark.
     pub fn dots(&mut self, class: &str, points: &[(f64, f64)]) {
         let dots: String = points
             .iter()
@@ -186,7 +185,7 @@ impl Svg {
     }
 }
 
-/// A text as HTML.
+/// Escapes a text for HTML.
 pub fn escaped(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for character in text.chars() {
@@ -202,7 +201,7 @@ pub fn escaped(text: &str) -> String {
     escaped
 }
 
-/// A length with one decimal, which is a tenth of a point on a screen.
+/// Rounds a length to one decimal: a tenth of a point on a screen.
 fn short(length: f64) -> f64 {
     (length * 10.0).round() / 10.0
 }

@@ -1,6 +1,5 @@
-//! The templates of pages: built in, each of them replaced by a file of the same name where the
-//! operator gives a folder. Whatever comes from data is escaped, because every name ends in
-//! `.html`.
+//! Loads the templates of pages. A file of the same name in the operator's folder replaces a
+//! built-in template. All data is escaped, because every name ends in `.html`.
 
 use std::path::Path;
 
@@ -16,7 +15,7 @@ use pubdata_core::error::{Error, IoExt, Result};
 #[folder = "pages/templates"]
 struct Embedded;
 
-/// The values that a template shows, by name; any that can be serialized.
+/// Builds the values of a template by name; any value that can be serialized.
 macro_rules! context {
     (@value $key:ident) => { minijinja::Value::from(minijinja::value::Serde(&$key)) };
     (@value $key:ident => $value:expr) => { minijinja::Value::from(minijinja::value::Serde(&$value)) };
@@ -24,8 +23,8 @@ macro_rules! context {
 }
 pub(super) use context;
 
-/// What stays as it is in a segment of a path and in a value of a query (RFC 3986, unreserved), and
-/// what browsers show better so.
+/// Characters that a path segment or query value escapes: all but the unreserved ones (RFC 3986),
+/// and those that browsers show better unescaped.
 const SEGMENT: &AsciiSet = &NON_ALPHANUMERIC
     .remove(b'-')
     .remove(b'.')
@@ -34,20 +33,20 @@ const SEGMENT: &AsciiSet = &NON_ALPHANUMERIC
     .remove(b':')
     .remove(b',');
 
-/// A text as a segment of a path or a value of a query.
+/// Escapes a text for a path segment or a query value.
 pub fn segment(text: &str) -> String {
     utf8_percent_encode(text, SEGMENT).to_string()
 }
 
-/// Reads the templates; those of a folder come before those that are built in.
+/// Loads the templates; those of the folder take precedence over built-in ones.
 ///
 /// # Errors
-/// `Config`, when a template cannot be read or has a mistake, with its name and line.
+/// `Config` if a template cannot be read or parsed, with its name and line.
 pub fn environment(folder: Option<&Path>) -> Result<Environment<'static>> {
     let mut environment = Environment::new();
     environment.set_undefined_behavior(UndefinedBehavior::SemiStrict);
     environment.set_auto_escape_callback(|_| AutoEscape::Html);
-    // The escape of the library writes each slash of an address in six characters.
+    // The library's formatter would escape each slash of a URL in six characters.
     environment.set_formatter(|out, state, value| {
         match value.as_str().filter(|_| !value.is_safe()) {
             Some(text) => out
@@ -145,7 +144,7 @@ fn formatted(value: &Value, write: impl Fn(&str) -> String) -> String {
     }
 }
 
-/// A text with a capital at its beginning.
+/// Capitalises the first letter of a text.
 fn capitalized(text: &str) -> String {
     let mut letters = text.chars();
     letters
@@ -156,13 +155,13 @@ fn capitalized(text: &str) -> String {
         .collect()
 }
 
-/// A text as HTML, with what stands between backticks as code, and names of members such as
-/// `is_ytd`.
+/// Escapes a text for HTML, and marks as code the text between backticks and names of members such
+/// as `is_ytd`.
 fn with_code(text: &str) -> String {
     let parts: Vec<&str> = text.split('`').collect();
     let mut written = String::with_capacity(text.len() + 26);
     for (number, part) in parts.iter().enumerate() {
-        // The last of an odd number of backticks begins nothing.
+        // An unpaired backtick starts no code.
         match number % 2 {
             1 if number + 1 < parts.len() => {
                 written.push_str(&format!("<code>{}</code>", escaped(part)))
@@ -174,7 +173,7 @@ fn with_code(text: &str) -> String {
     written
 }
 
-/// A word as HTML; as code what is a name between its punctuation.
+/// Escapes a word for HTML; a member name between its punctuation becomes code.
 fn with_name(word: &str) -> String {
     let name = word.trim_matches(|character: char| !character.is_ascii_alphanumeric());
     let is_name = name.contains('_')
@@ -189,7 +188,7 @@ fn with_name(word: &str) -> String {
     }
 }
 
-/// A name as HTML that may break behind the characters that join its words, and nowhere else.
+/// Escapes a name for HTML, with line breaks allowed only after the characters that join its words.
 fn breaking(text: &str) -> String {
     let mut written = String::with_capacity(text.len() + 26);
     for part in text.split_inclusive(['_', '.', ':', '/', ';', ',', '=']) {
@@ -199,7 +198,7 @@ fn breaking(text: &str) -> String {
     written.strip_suffix("<wbr>").unwrap_or(&written).to_owned()
 }
 
-/// A text as HTML, with its addresses as links.
+/// Escapes a text for HTML, with its URLs as links.
 fn with_links(text: &str) -> String {
     let linked = |word: &str| {
         let address = word.trim_end_matches([';', ',', '.', ')']);
@@ -217,7 +216,7 @@ fn with_links(text: &str) -> String {
     text.split(' ').map(linked).collect::<Vec<_>>().join(" ")
 }
 
-/// Markdown of ours as HTML; HTML in it stays text, wherever it came from.
+/// Renders this project's Markdown as HTML. Embedded HTML stays text, whatever its origin.
 fn markdown(text: &str) -> String {
     let parser = pulldown_cmark::Parser::new_ext(text, pulldown_cmark::Options::ENABLE_TABLES);
     let events = parser.map(|event| match event {
@@ -231,7 +230,7 @@ fn markdown(text: &str) -> String {
     written
 }
 
-/// A path with a query of the values that are given and not none.
+/// Returns a path with a query of the values that are defined and not none.
 fn query(path: &str, values: &Kwargs) -> std::result::Result<String, minijinja::Error> {
     let mut names: Vec<&str> = values.args().collect();
     names.sort_unstable();

@@ -1,4 +1,5 @@
-//! One request for a page: who asks, for what, and the questions to the API that fill it.
+//! Represents one request for a page: the visitor, the parameters, and the API requests that fill
+//! it.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -14,12 +15,12 @@ use crate::http::problem::{Code, Problem, Result};
 use crate::http::request_id::RequestId;
 use crate::release::loaded::Release;
 
-/// Who looks at a page.
+/// Visitor of a page.
 #[derive(Debug, Clone)]
 pub struct Visitor {
-    /// With the scopes of the key in the cookie; without one, those that public pages show.
+    /// Client with the scopes of the key in the cookie; without a key, the scopes of public pages.
     pub client: Arc<Client>,
-    /// Whether a key is in the cookie.
+    /// True if a cookie has a key.
     pub is_keyed: bool,
 }
 
@@ -30,66 +31,61 @@ pub struct Visit<'a> {
     pub method: Method,
     pub values: Vec<(String, String)>,
     pub query: Vec<(String, String)>,
-    /// Fields of a form that was sent.
+    /// Fields of a submitted form.
     pub form: Vec<(String, String)>,
     pub request_id: RequestId,
-    /// The release that all answers of the page come from; none where none is loaded.
+    /// Release that all answers of the page come from; `None` if none is loaded.
     pub release: Option<Arc<Release>>,
     pub told: Mutex<Told>,
 }
 
-/// A request of the API that a page shows the answer of.
+/// An API request whose answer the page shows.
 #[derive(Debug, Serialize)]
 pub struct ApiRequest {
     /// Path and query.
     target: String,
-    /// The JSON body of a POST request, without apostrophes: pages show it between them.
+    /// JSON body of a POST request, without apostrophes, because pages show it between apostrophes.
     body: Option<String>,
 }
 
-/// What the answers of the API said of themselves.
+/// Requests and notices of the API answers on a page.
 #[derive(Debug, Default)]
 pub struct Told {
     /// Requests that fill the page, in order.
     pub requests: Vec<ApiRequest>,
-    /// Notices, each once.
+    /// Distinct notices.
     pub notices: Vec<(String, String)>,
 }
 
 impl Visit<'_> {
-    /// The value of a placeholder of the path.
+    /// Returns the value of a placeholder in the path.
     pub fn value(&self, name: &str) -> &str {
         find(&self.values, name).unwrap_or_default()
     }
 
-    /// A parameter of the query that is not blank.
+    /// Returns a query parameter that is not blank.
     pub fn parameter(&self, name: &str) -> Option<&str> {
         find(&self.query, name)
             .map(str::trim)
             .filter(|value| !value.is_empty())
     }
 
-    /// A field of the form that is not blank.
+    /// Returns a form field that is not blank.
     pub fn field(&self, name: &str) -> Option<&str> {
         find(&self.form, name)
             .map(str::trim)
             .filter(|value| !value.is_empty())
     }
 
-    /// Asks the API, and returns the whole answer.
-    ///
-    /// # Errors
-    /// Those of the endpoint, as the visitor's key meets them.
+    /// Sends a GET request to the API with the visitor's permissions, and returns the complete
+    /// answer.
     pub async fn ask(&self, target: String) -> Result<Json> {
         let answer = self.put("GET", &target, &[]).await?;
         self.add_request(ApiRequest { target, body: None });
         Ok(answer)
     }
 
-    /// Asks the API with a body, and returns the whole answer.
-    ///
-    /// # Errors
-    /// As [`Visit::ask`].
+    /// Sends a POST request to the API, and returns the complete answer.
     pub async fn ask_with(&self, target: String, body: &Json) -> Result<Json> {
         let answer = self.send(&target, body).await?;
         self.add_request(ApiRequest {
@@ -99,20 +95,14 @@ impl Visit<'_> {
         Ok(answer)
     }
 
-    /// Sends a body to the API to change something, which the page does not list, and returns the
-    /// whole answer.
-    ///
-    /// # Errors
-    /// As [`Visit::ask`].
+    /// Sends a POST request that changes something, and returns the complete answer. The page does
+    /// not list this request.
     pub async fn send(&self, target: &str, body: &Json) -> Result<Json> {
         self.put("POST", target, body.to_string().as_bytes()).await
     }
 
-    /// Asks for what a page can do without; null where it is not there, not covered, or not for
-    /// this visitor.
-    ///
-    /// # Errors
-    /// All others of the endpoint.
+    /// Requests optional data. Returns null if it does not exist, is not covered, or is not
+    /// accessible to this visitor. Returns other problems as errors.
     pub async fn ask_if_there(&self, target: String) -> Result<Json> {
         match self.ask(target).await {
             Err(problem)
@@ -130,10 +120,8 @@ impl Visit<'_> {
         }
     }
 
-    /// Asks for what the page is named after; its notices are about what the page does not show.
-    ///
-    /// # Errors
-    /// As [`Visit::ask_if_there`].
+    /// Requests the record that names the page. Drops the notices of the answer, because the page
+    /// shows only the name.
     pub async fn ask_for_name(&self, target: String) -> Result<Json> {
         let notices = self
             .told
@@ -201,7 +189,7 @@ fn find<'t>(pairs: &'t [(String, String)], name: &str) -> Option<&'t str> {
         .map(|(_, value)| value.as_str())
 }
 
-/// A path of the API with the values that are there as its query.
+/// Returns an API path with a query of the given values.
 pub fn target(path: &str, query: &[(&str, Option<&str>)]) -> String {
     let mut target = path.to_owned();
     for (name, value) in query {
@@ -215,7 +203,7 @@ pub fn target(path: &str, query: &[(&str, Option<&str>)]) -> String {
     target
 }
 
-/// What is percent-encoded of an address that was typed, beside what is no ASCII.
+/// Characters that are percent-encoded in a typed address, in addition to non-ASCII ones.
 const ADDRESS: &AsciiSet = &CONTROLS
     .add(b' ')
     .add(b'"')
@@ -227,8 +215,8 @@ const ADDRESS: &AsciiSet = &CONTROLS
     .add(b'|')
     .add(b'}');
 
-/// A place of this server as a browser is sent there; none of a text that a browser could read as a
-/// place of another one: it leaves out tabs and line breaks, and takes `\` for `/`.
+/// Returns a redirect target within this server. Returns `None` for a text that a browser could
+/// read as another host: browsers skip tabs and line breaks, and read `\` as `/`.
 pub fn location(place: &str) -> Option<String> {
     let is_within = place.starts_with('/')
         && !place.starts_with("//")
@@ -236,7 +224,7 @@ pub fn location(place: &str) -> Option<String> {
     is_within.then(|| utf8_percent_encode(place, ADDRESS).to_string())
 }
 
-/// Pairs of a query or of a form, decoded; what is not UTF-8 is left out.
+/// Decodes the pairs of a query or form; skips pairs that are not UTF-8.
 pub fn pairs(text: &str) -> Vec<(String, String)> {
     let decoded = |part: &str| {
         percent_decode_str(&part.replace('+', " "))

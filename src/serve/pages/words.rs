@@ -1,8 +1,8 @@
-//! How pages write figures and names: as the publisher printed them, with separators for the eye.
+//! Formats figures and names for pages: digits as the publisher printed them, with separators.
 
-/// A figure with its unit; digits stay as published.
+/// Formats a figure with its unit; the digits stay as published.
 pub fn amount(value: f64, unit: &str) -> String {
-    // Published with one decimal, also where it is a zero.
+    // Published with one decimal, even if it is a zero.
     let text = if matches!(unit, "percent" | "years") {
         format!("{value:.1}")
     } else {
@@ -11,8 +11,8 @@ pub fn amount(value: f64, unit: &str) -> String {
     amount_of(&text, unit)
 }
 
-/// Digits without the `.0` of a whole number that was kept as a fraction; of what is published with
-/// a decimal it is one of the digits.
+/// Removes the `.0` of a whole number stored as a fraction. Units published with one decimal keep
+/// it.
 pub fn as_published<'d>(digits: &'d str, unit: &str) -> &'d str {
     if matches!(unit, "percent" | "years") || unit.contains('/') {
         digits
@@ -21,7 +21,7 @@ pub fn as_published<'d>(digits: &'d str, unit: &str) -> &'d str {
     }
 }
 
-/// The same of digits that are written already.
+/// Formats given digits with their unit.
 pub fn amount_of(digits: &str, unit: &str) -> String {
     if let Some((money, share)) = unit.split_once('/') {
         return format!(
@@ -46,7 +46,7 @@ pub fn amount_of(digits: &str, unit: &str) -> String {
     }
 }
 
-/// Digits with two decimals at least, as cents have.
+/// Formats digits with at least two decimals, as for cents.
 pub fn with_cents(digits: &str) -> String {
     match digits.split_once('.') {
         None => format!("{digits}.00"),
@@ -55,7 +55,7 @@ pub fn with_cents(digits: &str) -> String {
     }
 }
 
-/// A number with a comma after every three digits before the point.
+/// Inserts a comma after every three digits before the point.
 pub fn separated(text: &str) -> String {
     let (sign, digits) = text
         .strip_prefix('-')
@@ -74,7 +74,7 @@ pub fn separated(text: &str) -> String {
     format!("{sign}{grouped}{rest}")
 }
 
-/// How many things there are: `1 permit`, `2,000 permits`.
+/// Formats a count with its noun: `1 permit`, `2,000 permits`.
 pub fn counted(digits: &str, thing: &str) -> String {
     format!(
         "{} {thing}{}",
@@ -83,14 +83,14 @@ pub fn counted(digits: &str, thing: &str) -> String {
     )
 }
 
-/// An amount in millions and more with two decimals, rounded half up; a smaller one as it is. Pages
-/// show it where the exact figure is one click away.
+/// Formats an amount of a million or more with two decimals, rounded half up, and a smaller one
+/// exactly. Pages show it if the exact figure is one click away.
 pub fn brief(digits: &str, unit: &str) -> String {
     let exact = amount_of(as_published(digits, unit), unit);
     let (sign, size) = digits
         .strip_prefix('-')
         .map_or(("", digits), |size| ("-", size));
-    // Rounded to ten thousands and more: what is behind the point changes nothing.
+    // Rounding to ten thousands or more makes the decimals irrelevant.
     let Ok(whole) = size.split('.').next().unwrap_or_default().parse::<u128>() else {
         return exact;
     };
@@ -111,7 +111,7 @@ pub fn brief(digits: &str, unit: &str) -> String {
     )
 }
 
-/// A margin of error; that of a percentage is in percentage points.
+/// Formats a margin of error; for a percentage, in percentage points.
 pub fn margin(digits: &str, unit: &str) -> String {
     let digits = as_published(digits, unit);
     if unit == "percent" {
@@ -121,7 +121,7 @@ pub fn margin(digits: &str, unit: &str) -> String {
     }
 }
 
-/// A number in three digits or so, for the axes of charts.
+/// Formats a number with about three digits, for the axes of charts.
 pub fn rough(value: f64) -> String {
     let (scaled, letter) = match value.abs() {
         size if size >= 1e12 => (value / 1e12, " T"),
@@ -144,7 +144,7 @@ pub fn rough(value: f64) -> String {
     format!("{}{letter}", separated(digits))
 }
 
-/// Bytes in the unit that has three digits at most.
+/// Formats a byte count in the unit that leaves at most three digits before the point.
 pub fn size(bytes: f64) -> String {
     let (scaled, unit) = match bytes {
         size if size >= 1e9 => (bytes / 1e9, "GB"),
@@ -155,7 +155,7 @@ pub fn size(bytes: f64) -> String {
     format!("{scaled:.1} {unit}")
 }
 
-/// An instant to the minute; any other text as it is.
+/// Formats an instant to the minute; returns any other text unchanged.
 pub fn time(text: &str) -> String {
     match (
         text.get(..10),
@@ -175,13 +175,13 @@ const CAPITALS: &[&str] = &[
     "usd", "zip", "zip5", "zip9", "zcta",
 ];
 
-/// Keys whose words alone do not make a label, classes of goods, and codes of grades in the
-/// directory of schools: a key and its label on each line.
+/// Labels of keys, one `key;label` per line: keys whose words do not make a label, classes of
+/// goods, and codes of grades in the directory of schools.
 const LABELS: &str = include_str!("assets/labels.csv");
 const GOODS: &str = include_str!("assets/goods.csv");
 const GRADES: &str = include_str!("assets/grades.csv");
 
-/// The label of a key in one of the lists.
+/// Returns the label of a key in one of the lists.
 fn label_in(list: &'static str, key: &str) -> Option<&'static str> {
     list.lines()
         .filter_map(|line| line.split_once(';'))
@@ -189,7 +189,7 @@ fn label_in(list: &'static str, key: &str) -> Option<&'static str> {
         .map(|(_, label)| label)
 }
 
-/// A key as words: `median_home_value` is `Median home value`.
+/// Converts a key to words: `median_home_value` becomes `Median home value`.
 pub fn words(key: &str) -> String {
     if let Some(label) = label_in(LABELS, key) {
         return label.to_owned();
@@ -209,12 +209,12 @@ pub fn words(key: &str) -> String {
     text
 }
 
-/// A class of goods that sales tax distinguishes, as words.
+/// Returns a class of goods of the sales tax in words.
 pub fn goods(class: &str) -> String {
     label_in(GOODS, class).map_or_else(|| words(class), str::to_owned)
 }
 
-/// The grades of a school, from the codes of the directory.
+/// Returns the grades of a school from the codes of the directory.
 pub fn grades(low: &str, high: &str) -> String {
     let grade = |code: &str| {
         label_in(GRADES, code)
@@ -228,7 +228,7 @@ pub fn grades(low: &str, high: &str) -> String {
     }
 }
 
-/// How often something comes that comes every so many days.
+/// Returns the period of a cadence in words.
 pub fn cadence(days: u64) -> String {
     match days {
         1 => "day".to_owned(),
@@ -240,7 +240,7 @@ pub fn cadence(days: u64) -> String {
     }
 }
 
-/// What the datasets of a family are about.
+/// Returns the title of a family.
 pub fn family(family: &str) -> String {
     let title = match family {
         "geo" => "People and places",

@@ -1,4 +1,5 @@
-//! Answers `GET /v1/contractors/{license}`: a license and the permits that name it or its holder.
+//! Answers `GET /v1/contractors/{license}`: a license and the permits that state its number or name
+//! its holder.
 
 use std::collections::BTreeSet;
 
@@ -47,7 +48,8 @@ pub const ENDPOINT: Endpoint = Endpoint {
 
 query! {
     pub struct Parameters<'a> {
-        /// State, by postal code or name; required with a license number. Another text is refused.
+        /// State, by postal code or name; required with a license number. Other values are
+        /// rejected.
         state: Option<&'a str> = Kind::State,
         /// Only licenses of this profession; for license numbers only.
         profession: Option<&'a str> = Kind::OneOf(LICENSES, "profession"),
@@ -79,7 +81,7 @@ struct Contractor<'a> {
 struct Linking<'a> {
     /// Number of permits by link method.
     methods: LinkingMethods,
-    /// Jurisdictions whose permits state license numbers; elsewhere links rest on names.
+    /// Jurisdictions whose permits state license numbers; elsewhere links rely on names.
     #[schemars(with = "Vec<&str>")]
     jurisdictions_with_license_numbers: &'a BTreeSet<String>,
 }
@@ -93,8 +95,8 @@ struct LinkingMethods {
     name_and_state: usize,
 }
 
-/// Whether a text has the form of an id: state and list, then the number, which may have hyphens
-/// itself.
+/// Returns true if a text has the form of an id: state and source, then the number, which may
+/// contain hyphens.
 fn is_id(licenses: &Licenses, text: &str) -> bool {
     let text = text.to_ascii_lowercase();
     licenses.lists.keys().any(|(state, source)| {
@@ -102,11 +104,11 @@ fn is_id(licenses: &Licenses, text: &str) -> bool {
     })
 }
 
-/// The license that the path names.
+/// Finds the license in the request path.
 ///
 /// # Errors
-/// `not_found`; `ambiguous_identifier`, when a number is that of several; those of a wrong state or
-/// profession.
+/// `not_found`; `ambiguous_identifier` if several licenses have the number; the errors for an
+/// invalid state or profession.
 async fn license_of_path<'a>(
     call: &Call<'_>,
     query: &Parameters<'_>,
@@ -148,7 +150,7 @@ async fn license_of_path<'a>(
             Code::NotFound,
             "license",
             format!(
-                "no license of that state has the number `{text}`; this does not prove that there is none"
+                "no published license of that state has the number `{text}`; an unpublished license may have it"
             ),
         )),
         1 => found
@@ -221,11 +223,11 @@ async fn answer(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
     if rows.is_empty() {
         meta.notice(
             "PERMIT_LINK_LIMITED",
-            "No permit is linked to this license. A link needs a contractor's license of a board's own list, and its number on a permit of a list that states such numbers, or a business name that no other contractor's license of the state has; most cities publish no numbers.",
+            "No permit is linked to this license. A link needs a contractor's license from a board's own list. The permit must state its number, or a business name that no other contractor's license of the state has; most cities publish no numbers.",
         );
     }
     if !linked.by_name.is_empty() {
-        meta.notice("LINKED_BY_NAME", "Permits linked by name_and_state name the same business; that it is the same is likely, not stated.");
+        meta.notice("LINKED_BY_NAME", "Permits linked by name_and_state state only the business name; it is likely, but not stated, that the business is the same.");
     }
     add_statuses_notice(&mut meta, &[&found]);
     meta.page = Some(paging.page_of_all(rows.len()));

@@ -1,5 +1,5 @@
-//! Which lists of permits cover a place that their permits do not name so: many lists state no ZIP
-//! codes, and call cities otherwise than the Postal Service does.
+//! Determines which sources of permits cover a place, even if their permits name it differently.
+//! Many sources state no ZIP codes, and name cities differently from the Postal Service.
 
 use std::collections::BTreeSet;
 
@@ -11,21 +11,22 @@ use crate::place::zips::Zips;
 use pubdata_core::canonical::address::{Address, city_key};
 use pubdata_core::canonical::state::usps;
 
-/// A place by the names it has.
+/// A place, with its names.
 #[derive(Debug)]
 pub struct Place<'a> {
     zips: Option<&'a Zips>,
     zip_row: Option<usize>,
-    /// Postal codes of the states it may lie in; of a ZIP code its own.
+    /// Postal code of its state: that of the ZIP code if one is given; empty if not known.
     state: String,
-    /// Names of its post offices, as cities are compared.
+    /// Names of its post offices, normalised for comparison.
     names: BTreeSet<String>,
-    /// Names of its counties, without the word.
+    /// Names of its counties, without the word "county".
     counties: BTreeSet<String>,
 }
 
 impl<'a> Place<'a> {
-    /// The place of a ZIP code or, without one, of a city in a state. An empty text is none.
+    /// Builds the place of a ZIP code or, without one, of a city in a state. An empty text stands
+    /// for none.
     pub fn of(zips: Option<&'a Zips>, zip: &str, city_name: &str, state: &str) -> Self {
         let zip_row = zips.and_then(|zips| zips.find(zip));
         let mut place = Self {
@@ -59,7 +60,7 @@ impl<'a> Place<'a> {
         place
     }
 
-    /// The postal code of its state, where it is known; else an empty text.
+    /// Postal code of its state; empty if not known.
     pub fn state(&self) -> &str {
         &self.state
     }
@@ -68,8 +69,8 @@ impl<'a> Place<'a> {
         Self::of(zips, &address.zip, &address.city, &address.state)
     }
 
-    /// Whether a city as a list names it is this place, or what the list has for it: a name that no
-    /// post office of the state has, but the place's county (`QUEENS`).
+    /// Returns true if a source's city name means this place: one of its names, or a name that no
+    /// post office of the state has but the place's county does (`QUEENS`).
     pub fn is_meant_by(&self, city_name: &str) -> bool {
         let is_county = || {
             self.zips
@@ -79,28 +80,28 @@ impl<'a> Place<'a> {
         self.names.contains(city_name) || is_county()
     }
 
-    /// Whether a list is of the place.
+    /// Returns true if a source's own name is one of the place's names.
     pub fn is_named(&self, list_name: &str) -> bool {
         self.names.contains(&city_key(list_name))
     }
 
-    /// Whether a list has permits of the place.
+    /// Returns true if a source has permits of the place.
     pub fn is_in(&self, list: &PermitList) -> bool {
         (self.state.is_empty() || list.state == self.state)
             && list.cities.iter().any(|name| self.is_meant_by(name))
     }
 
-    /// Where a ZIP code is, in words.
+    /// Describes where a ZIP code is.
     fn described(&self) -> Option<String> {
         let (zips, row) = self.zips.zip(self.zip_row)?;
         Some(format!("{}, {}", zips.cities.at(row), zips.states.at(row)))
     }
 }
 
-/// A list by its id.
+/// A source with its id.
 pub type Listed<'a> = (&'a str, &'a PermitList);
 
-/// Says of a found ZIP code that permits of its place may be missing.
+/// Builds the notice that permits of a ZIP code may be missing.
 pub fn add_without_zip_notice(
     place: &Place<'_>,
     lists: &[Listed<'_>],
@@ -113,7 +114,7 @@ pub fn add_without_zip_notice(
         .collect();
     let message = || {
         format!(
-            "{}: those that are for {zip} are not among these. `address`, `city` with `state`, or `lat` with `lon` find them.",
+            "{}: this answer does not include those of them that are in {zip}. Search by `address`, `city` with `state`, or `lat` with `lon` to find them.",
             shares_without_zip(&lacking)
         )
     };
@@ -123,7 +124,7 @@ pub fn add_without_zip_notice(
     })
 }
 
-/// The problem of a ZIP code that no permit of the lists states.
+/// Returns the problem for a ZIP code that no permit of the sources states.
 pub fn no_zip(
     permits: &Permits,
     place: &Place<'_>,
@@ -145,13 +146,13 @@ pub fn no_zip(
         .unwrap_or_default();
     if !covering.is_empty() {
         let message = format!(
-            "no permit can be found by the ZIP code {zip}{described}: {}, which does not mean that there are none. {}",
+            "no permit can be found by the ZIP code {zip}{described}: {}, so permits may exist. {}",
             shares_without_zip(&covering),
             ways_out(place, &covering)
         );
         return Problem::of_field(Code::CoverageUnavailable, "zip", message);
     }
-    // Where the ZIP code is not known, only what states no ZIP codes at all is worth a word.
+    // If the ZIP code is not known, only sources without any ZIP codes are worth mentioning.
     let near = lacking(&|list| {
         if place.zip_row.is_some() {
             list.state == place.state
@@ -162,7 +163,7 @@ pub fn no_zip(
     let hint = match near.is_empty() {
         true => String::new(),
         false => format!(
-            "; {} of {} lists lack ZIP codes (`gaps` of /v1/coverage), and whether any of their permits is there is not known. {}",
+            "; {} of {} lists lack ZIP codes (`gaps` of /v1/coverage), and some of their permits may be there. {}",
             near.len(),
             lists.len(),
             ways_out(place, &near)
@@ -175,7 +176,7 @@ pub fn no_zip(
     )
 }
 
-/// The problem of a point that no permit with coordinates is near.
+/// Returns the problem for a point without permits nearby.
 pub fn no_point(permits: &Permits) -> Problem {
     let lacking: Vec<String> = permits
         .lists
@@ -186,7 +187,7 @@ pub fn no_point(permits: &Permits) -> Problem {
     let hint = match lacking.is_empty() {
         true => String::new(),
         false => format!(
-            "; these lists state no coordinates, and whether any of their permits is near is not known: {}. Ask by `jurisdiction`, `address`, `zip` or `city` with `state`",
+            "; these lists state no coordinates, and some of their permits may be near: {}. Search by `jurisdiction`, `address`, `zip` or `city` with `state`",
             few(&lacking, ", ")
         ),
     };
@@ -197,7 +198,7 @@ pub fn no_point(permits: &Permits) -> Problem {
     )
 }
 
-/// The problem of a city that the lists of its state do not name.
+/// Returns the problem for a city that the sources of its state do not name.
 pub fn no_city(
     permits: &Permits,
     place: &Place<'_>,
@@ -227,7 +228,7 @@ pub fn no_city(
             .map(String::as_str)
             .collect();
         format!(
-            "{id} covers `{city_name}` and has for the city there {}",
+            "{id} covers `{city_name}` but names the city {}",
             quoted(&names)
         )
     };
@@ -240,7 +241,7 @@ pub fn no_city(
         }
     };
     let message = format!(
-        "permits cannot be found by the city `{city_name}`: {}. Ask for that `city`, or for an `address`{}{}",
+        "permits cannot be found by the city `{city_name}`: {}. Search by that `city`, or by `address`{}{}",
         meant.join("; "),
         has(|list| list.without_zip < list.permits, ", a `zip`"),
         has(
@@ -251,7 +252,7 @@ pub fn no_city(
     Problem::of_field(Code::InvalidParameter, "city", message)
 }
 
-/// The problem of a place that no jurisdiction covers, with how many are covered.
+/// Returns the problem for a place that no jurisdiction covers, with the number of covered ones.
 pub fn not_covered(permits: &Permits, field: &str, what: &str) -> Problem {
     let end = if what.ends_with('?') { "" } else { "." };
     Problem::of_field(
@@ -264,9 +265,8 @@ pub fn not_covered(permits: &Permits, field: &str, what: &str) -> Problem {
     )
 }
 
-/// Asks whether a jurisdiction is meant whose place has this name, or nearly this one. The place is
-/// compared alone, and in the state that the text names: `us-tx-houston` is nearly `us-tx-austin`,
-/// and another city.
+/// Suggests jurisdictions whose place has this or a similar name. Only the place is compared,
+/// within the state of the text: as whole ids, `us-tx-houston` would be similar to `us-tx-austin`.
 pub fn near_jurisdictions(permits: &Permits, text: &str) -> String {
     let parts: Vec<&str> = text.splitn(3, '-').collect();
     let (state, place) = match parts[..] {
@@ -309,10 +309,10 @@ pub fn near_jurisdictions(permits: &Permits, text: &str) -> String {
     }
 }
 
-/// The most jurisdictions that a message names.
+/// Maximum number of jurisdictions that a message names.
 const MAX_NAMED: usize = 3;
 
-/// Joins texts about jurisdictions, as many as a message names.
+/// Joins texts about jurisdictions, up to [`MAX_NAMED`].
 fn few(texts: &[String], joint: &str) -> String {
     let more = texts.len().saturating_sub(MAX_NAMED);
     let named = texts[..texts.len() - more].join(joint);
@@ -331,7 +331,7 @@ fn quoted(names: &[&str]) -> String {
         .join(", ")
 }
 
-/// `us-il-chicago states a ZIP code for none of its 441 permits`.
+/// Describes missing ZIP codes: `us-il-chicago states a ZIP code for none of its 441 permits`.
 fn shares_without_zip(lists: &[Listed<'_>]) -> String {
     let share = |(id, list): &Listed<'_>| match list.without_zip == list.permits {
         true => format!(
@@ -365,7 +365,7 @@ fn ways_out<'a>(place: &Place<'_>, lists: &[Listed<'a>]) -> String {
         true => format!(", or `lat` with `lon` and `radius_mi`{point}"),
         false => String::new(),
     };
-    format!("Ask by `jurisdiction`, `address`, `city` with `state`{named}{by_point}")
+    format!("Search by `jurisdiction`, `address`, `city` with `state`{named}{by_point}")
 }
 
 #[cfg(test)]

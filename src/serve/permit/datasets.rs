@@ -1,4 +1,4 @@
-//! The rows of permits, parties and links, as answers show them.
+//! Defines the rows of permits, parties and links that answers show.
 
 use crate::answer::{Date, Decimal, Float};
 use crate::release::row::{Columns, row};
@@ -81,7 +81,7 @@ row! {
         status_detail: Option<&'a str>,
         status_raw: Option<&'a str>,
         status_basis "?": Option<&'a str>,
-        /// Day of the present status; null if the list does not state it.
+        /// Day of the current status; null if the list does not state it.
         status_date: Option<Date>,
         /// Day of the application; null if the list does not state it.
         applied_date: Option<Date>,
@@ -91,7 +91,7 @@ row! {
         completed_date: Option<Date>,
         /// Day on which the permit expires; null if the list does not state it.
         expires_date: Option<Date>,
-        /// Whether expires_date had passed on the date of the list; some lists go on calling such
+        /// True if expires_date had passed on the date of the list; some lists still call such
         /// permits issued. Null without such a date.
         is_expired: Option<bool> = None,
         job_value: Option<Decimal>,
@@ -101,7 +101,7 @@ row! {
         housing_units: Option<Decimal>,
         stories "?": Option<Decimal>,
         renewals: Option<i64>,
-        /// Address at which the work is done.
+        /// Address of the work.
         address: PermitAddress<'a>,
         /// Parcel of the work; null if the list has none.
         parcel: Option<PermitParcel<'a>>,
@@ -112,7 +112,7 @@ row! {
 row! {
     pub struct PermitNotes<'a> of Permit {
         tags: Texts<'a>,
-        /// Tags are words of ours, made from those of the description.
+        /// `derived`: pubdata derives the tags from words of the description.
         #[schemars(extend("enum" = ["derived"]))]
         tags_basis: &'static str = "derived",
         source_url: Option<&'a str>,
@@ -168,18 +168,18 @@ row! {
         license_scheme "?": Option<&'a str>,
         other_license_number "?": Option<&'a str>,
         other_license_scheme "?": Option<&'a str>,
-        /// Identifier of the license that the party is linked to; null if it is linked to none.
+        /// Identifier of the license that the party is linked to; null without a link.
         license_id: Option<&'a str> = None,
-        /// How the license is known: its number, of the same scheme, is on the permit, or only one
-        /// contractor's license of the state has the name.
+        /// How the party was linked: the permit states the license's number of the same scheme, or
+        /// only one contractor's license of the state has the name.
         #[schemars(extend("enum" = ["exact_number", "name_and_state", null]))]
         link_method: Option<&'a str> = None,
         /// `stated`: the permit names the license. `likely`: it names a business, and only one
-        /// contractor's license of the state is under that name.
+        /// contractor's license of the state has that name.
         #[schemars(extend("enum" = ["stated", "likely", null]))]
         link_confidence: Option<&'static str> = None,
         /// Record of the link, whose provenance has the rows of permit and license; null if the
-        /// party is linked to no license.
+        /// party is not linked to a license.
         link_record_id: Option<&'a str> = None,
         phone: Option<&'a str>,
         /// Record of the party in `permit.contact`, for `/v1/provenance/{record_id}`.

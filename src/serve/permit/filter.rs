@@ -1,5 +1,5 @@
-//! What a search for permits asks for beyond places and words, decided row by row: types, tags,
-//! dates, values, contractors.
+//! Applies the filters of a permit search row by row, except places and words: types, tags, dates,
+//! values, contractors.
 
 use std::collections::{BTreeSet, HashSet};
 
@@ -15,7 +15,7 @@ use crate::search::query::{MatchMode, Query as NameQuery};
 use pubdata_core::canonical::license_number::normalized;
 use pubdata_core::canonical::name::Forms;
 
-/// What a search asks for beyond places and words.
+/// Filters of a search, except places and words.
 pub struct Filter<'a> {
     permits: &'a Permits,
     types: &'a [&'a str],
@@ -24,13 +24,13 @@ pub struct Filter<'a> {
     property_class: Option<&'a str>,
     with_tags: u32,
     without_tags: u32,
-    /// A tag that no permit of the release has.
+    /// True if a required tag does not occur in the release.
     has_absent_tag: bool,
-    /// Place in [`DATES`].
+    /// Index in [`DATES`].
     date: usize,
     days: DayRange,
     values: (Option<i64>, Option<i64>),
-    /// Rows that a contractor's name leaves.
+    /// Rows of the contractor's name.
     of_contractor: Option<HashSet<u32>>,
     of_license: Option<HashSet<u32>>,
     is_cut: bool,
@@ -40,7 +40,7 @@ impl<'a> Filter<'a> {
     /// Reads the query.
     ///
     /// # Errors
-    /// `invalid_parameter`, when a range is the wrong way round.
+    /// `invalid_parameter` if a range is reversed.
     pub fn of(query: &'a Parameters<'a>, permits: &'a Permits) -> Result<Self> {
         let date_field = query.date_field.unwrap_or("issued");
         let cents = |dollars: f64| (dollars * 100.0).round() as i64;
@@ -51,7 +51,7 @@ impl<'a> Filter<'a> {
             return Err(Problem::of_field(
                 Code::InvalidParameter,
                 "min_value",
-                "`min_value` is more than `max_value`",
+                "`min_value` is greater than `max_value`",
             ));
         }
         let mut filter = Self {
@@ -115,7 +115,7 @@ impl<'a> Filter<'a> {
         }
     }
 
-    /// Says which of the lists that rows are from publish no date of the kind that is asked for.
+    /// Builds the notice on sources of the rows that publish no date of the requested kind.
     pub fn add_dates_notice(&self, rows: &[u32]) -> Option<Notice> {
         if self.days.is_open() {
             return None;
@@ -136,7 +136,7 @@ impl<'a> Filter<'a> {
         let field = DATES[self.date].trim_end_matches("_date");
         let message = || {
             format!(
-                "No permit of {} has a date of the kind `{field}`: none of them is found by it. Other kinds: `date_field` of issued, applied, completed, status.",
+                "No permit of {} has a date of the kind `{field}`, so a search by it finds none. Set `date_field` to another kind: issued, applied, completed, status.",
                 lacking.join(", ")
             )
         };
@@ -146,8 +146,8 @@ impl<'a> Filter<'a> {
         })
     }
 
-    /// Says which of the lists that rows are from have no permits of a type that is asked for, or
-    /// none of the days.
+    /// Adds notices on sources of the rows without permits of a requested type, or within the
+    /// requested days.
     pub fn add_gaps_notices(&self, rows: &[u32], notices: &mut Vec<Notice>) {
         let ids: BTreeSet<&str> = rows
             .iter()
@@ -164,7 +164,7 @@ impl<'a> Filter<'a> {
                 .collect();
             if !lacking.is_empty() {
                 let message = format!(
-                    "No permit of {} is of the type `{kind}`: such permits are not in what is published here, which does not mean that there are none.",
+                    "No published permit of {} is of the type `{kind}`. Such permits may exist.",
                     lacking.join(", ")
                 );
                 notices.push(Notice {
@@ -190,7 +190,7 @@ impl<'a> Filter<'a> {
             .collect();
         if !outside.is_empty() {
             let message = format!(
-                "The days asked for lie outside of what is published: {}.",
+                "The requested days are outside the published range: {}.",
                 outside.join("; ")
             );
             notices.push(Notice {
@@ -200,7 +200,7 @@ impl<'a> Filter<'a> {
         }
     }
 
-    /// Whether there may be rows beyond those that the filter lets through.
+    /// Returns true if the filter may have dropped matching rows.
     pub fn is_cut(&self) -> bool {
         self.is_cut
     }
@@ -234,8 +234,8 @@ impl<'a> Filter<'a> {
             && has_rows(&self.of_license)
     }
 
-    /// Puts rows in order: by the date that is searched by or by value, falling; those without one
-    /// last, then by number of the row.
+    /// Sorts rows in descending order of the date kind of the search, or of value; rows without one
+    /// come last, then by row number.
     pub fn sort(&self, rows: &mut [u32], by_value: bool) {
         let permits = self.permits;
         match by_value {
@@ -252,5 +252,5 @@ impl<'a> Filter<'a> {
     }
 }
 
-/// No day and no value come after all others.
+/// Rows without a day or value sort last.
 const _: () = assert!(NO_DAY == i32::MIN && NO_VALUE == i64::MIN);

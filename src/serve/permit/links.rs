@@ -1,5 +1,5 @@
-//! The parties of permits with the licenses they are linked to, as the release says it: a link is a
-//! published record, made with the permits.
+//! Reads the parties of permits and their links to licenses. A link is a record of the release,
+//! built with the permits.
 
 use std::collections::BTreeSet;
 
@@ -15,7 +15,8 @@ use crate::release::rows::Record;
 pub const EXACT_NUMBER: &str = "exact_number";
 pub const NAME_AND_STATE: &str = "name_and_state";
 
-/// How sure a link is: the permit states the license, or names a business that is likely the same.
+/// Confidence of a link: the permit states the license, or names a business that is likely the
+/// same.
 fn confidence(method: &str) -> &'static str {
     if method == EXACT_NUMBER {
         "stated"
@@ -31,7 +32,7 @@ pub struct Party<'a> {
 }
 
 impl Party<'_> {
-    /// The party as answers show it.
+    /// Returns the party as shown in answers.
     pub fn shown(&self) -> PermitContractor<'_> {
         let link = |name: &str| self.link.as_ref().and_then(|link| link.text(name));
         PermitContractor {
@@ -44,15 +45,15 @@ impl Party<'_> {
     }
 }
 
-/// The columns of a party that a link may rest on.
+/// Columns of a party that may be evidence for a link.
 const EVIDENCE: [&str; 3] = [
     "license_number_normalized",
     "other_license_number_normalized",
     "name_normalized",
 ];
 
-/// Whether a link is about a party, and about what it says today: links that could not be made anew
-/// may be older than the permits.
+/// Returns true if a link belongs to a party and still matches its evidence. Links that could not
+/// be rebuilt may be older than the permits.
 fn is_of(link: &Record<'_, Link>, contact: &Record<'_, Contact>) -> bool {
     link.integer("seq") == contact.integer("seq")
         && EVIDENCE
@@ -60,10 +61,7 @@ fn is_of(link: &Record<'_, Link>, contact: &Record<'_, Contact>) -> bool {
             .any(|column| contact.text(column) == link.text("evidence"))
 }
 
-/// The parties of permits with their licenses, in the order of the permits.
-///
-/// # Errors
-/// `internal_error`, when a part cannot be read.
+/// Reads the parties of permits with their licenses, in the order of the permits.
 pub async fn parties<'a>(
     call: &Call<'_>,
     permits: &'a Permits,
@@ -85,7 +83,7 @@ pub async fn parties<'a>(
     Ok(found)
 }
 
-/// The permits that a license is linked to.
+/// Permits linked to a license.
 #[derive(Debug, Default)]
 pub struct Linked {
     pub by_number: BTreeSet<u32>,

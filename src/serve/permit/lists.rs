@@ -1,4 +1,4 @@
-//! What each list of permits holds and lacks: its days, types, and what cannot be asked of it.
+//! Summarises each source of permits: its days, types and gaps.
 
 use std::borrow::Cow;
 
@@ -10,15 +10,14 @@ use crate::place::reach::{CoveredList, Reaches};
 /// Types that a reader expects of any city.
 const TRADES: [&str; 4] = ["building", "electrical", "mechanical", "plumbing"];
 
-/// For so long a list may have no new permit without a question: a small city has weeks without
-/// one.
+/// Days without a new permit that are not suspicious: small cities have none for weeks.
 const QUIET_DAYS: i64 = 30;
 
 impl Permits {
-    /// The lists by jurisdiction.
+    /// Returns the sources by jurisdiction.
     pub fn covered_lists<'a>(&'a self, reaches: &Reaches<'a>) -> Vec<CoveredList<'a>> {
         let covered = |(id, list): (&'a String, &'a PermitList)| {
-            // The first kind of date that the list has: few have none of issue.
+            // First kind of date that the source has; few lack the day of issue.
             let days = list.days.iter().find_map(|days| *days);
             let (first, last) = days.unzip();
             let partition = [("jurisdiction", id.as_str())];

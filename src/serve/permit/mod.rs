@@ -1,5 +1,5 @@
-//! Building permits of cities and counties, the properties they are for, and the contractors whose
-//! licenses they name.
+//! Building permits of cities and counties, their properties, and the contractors whose licenses
+//! they name.
 
 mod contractor;
 mod cover;
@@ -22,7 +22,7 @@ use futures_util::FutureExt;
 use pubdata_core::error::Result;
 use table::Permits;
 
-/// What the route table takes.
+/// Permit endpoints and their tables.
 pub static FAMILY: Family = Family {
     tag: Tag {
         name: "Permits, contractors, properties",

@@ -1,4 +1,4 @@
-//! Where permits are looked for: the rows that a request's places leave.
+//! Finds the rows of permits in the places of a request.
 
 use crate::place::zips::Zips;
 use std::collections::{BTreeSet, HashSet};
@@ -18,16 +18,16 @@ use crate::release::rows::Record;
 use pubdata_core::canonical::address::{Address, city_key};
 use pubdata_core::canonical::line::parse_line;
 
-/// Points farther from every permit than this are not covered.
+/// A point farther than this from every permit is not covered.
 const COVERED_MI: f64 = 25.0;
 const DEFAULT_RADIUS_MI: f64 = 1.0;
 
-/// The rows in all places that the request names, ascending, and what to know of them.
+/// Returns the rows in all places of the request, ascending, with notices.
 ///
 /// # Errors
-/// `missing_parameter`, when it names none or half of one; `invalid_parameter`, when it cannot be
-/// read, or the permits there have another city; `coverage_unavailable`, when it is in no
-/// jurisdiction that is covered, or its list states no ZIP codes.
+/// `missing_parameter` if it names no place, or only part of one; `invalid_parameter` if the place
+/// cannot be read, or the permits there name another city; `coverage_unavailable` if no covered
+/// jurisdiction contains it, or its source states no ZIP codes.
 pub async fn rows_at(
     call: &Call<'_>,
     query: &Parameters<'_>,
@@ -88,8 +88,8 @@ pub async fn rows_at(
     Ok((rows, notices))
 }
 
-/// Ids of the jurisdictions that the places of a request may lie in: the one that it names, those
-/// of its state, or all that are covered.
+/// Returns the ids of the jurisdictions that may contain the places of a request: the one that it
+/// names, those of its state, or all.
 pub fn searched<'p>(call: &Call<'_>, query: &Parameters<'_>, permits: &'p Permits) -> Vec<&'p str> {
     if let Some(jurisdiction) = query.jurisdiction {
         return permits
@@ -142,7 +142,8 @@ fn center(query: &Parameters<'_>) -> Result<Option<(f64, f64)>> {
     }
 }
 
-/// The rows in a jurisdiction, ZIP code, state or city; none when the request names none of them.
+/// Returns the rows in a jurisdiction, ZIP code, state or city; `None` if the request names none of
+/// them.
 fn areas(
     call: &Call<'_>,
     query: &Parameters<'_>,
@@ -173,7 +174,7 @@ fn areas(
                 Err(Problem::of_field(
                     Code::MissingParameter,
                     "city",
-                    "`state` needs `city` or another place: a whole state is no place to look for permits",
+                    "`state` needs `city` or another place: a search cannot cover a whole state",
                 ))
             }
             Some(state) => {
@@ -250,7 +251,7 @@ fn areas(
     Ok(Some(rows))
 }
 
-/// The code of a text that no row has.
+/// Code of a text that occurs in no row.
 const UNKNOWN: u32 = u32::MAX;
 
 fn rows_where(permits: &Permits, parts: &BTreeSet<usize>, takes: impl Fn(u32) -> bool) -> Vec<u32> {
@@ -261,7 +262,7 @@ fn rows_where(permits: &Permits, parts: &BTreeSet<usize>, takes: impl Fn(u32) ->
         .collect()
 }
 
-/// The parts of a state's jurisdictions.
+/// Returns the parts of a state's jurisdictions.
 fn in_state(permits: &Permits, state: &str) -> Result<BTreeSet<usize>> {
     let is_of = |part: &usize| {
         permits
@@ -284,13 +285,13 @@ fn in_state(permits: &Permits, state: &str) -> Result<BTreeSet<usize>> {
 /// Reads an address on one line.
 ///
 /// # Errors
-/// `invalid_parameter`, when it has no house number and street, or neither ZIP code nor city and
+/// `invalid_parameter` if it has no house number and street, or neither a ZIP code nor a city and
 /// state.
 pub fn read_address(text: &str, field: &str) -> Result<Address> {
     let address = parse_line(text);
     if address.key().is_none() {
         let message = format!(
-            "`{text}` is no street address such as `618 W Elmira St, San Antonio, TX 78212`"
+            "`{text}` is not a street address such as `618 W Elmira St, San Antonio, TX 78212`"
         );
         return Err(Problem::of_field(Code::InvalidParameter, field, message));
     }
@@ -304,11 +305,8 @@ pub fn read_address(text: &str, field: &str) -> Result<Address> {
     Ok(address)
 }
 
-/// Checks that some permit is in an address's ZIP code, or in its city and state, by whatever name
-/// a list has for it.
-///
-/// # Errors
-/// `coverage_unavailable`.
+/// Checks that a permit exists in an address's ZIP code, or in its city and state, by whatever name
+/// a source uses for the city.
 pub fn check_covered(
     call: &Call<'_>,
     permits: &Permits,
@@ -337,16 +335,13 @@ pub fn check_covered(
     ))
 }
 
-/// A permit at the house number in a street of the name.
+/// A permit with the house number, in a street of the name.
 pub struct Candidate<'a> {
     pub row: u32,
     pub permit: Record<'a, Permit>,
 }
 
-/// The permits of the house number in all streets of the name.
-///
-/// # Errors
-/// `internal_error`, when a part cannot be read.
+/// Returns the permits with the house number in all streets of the name.
 pub async fn candidates<'a>(
     call: &Call<'_>,
     permits: &'a Permits,
@@ -363,8 +358,8 @@ pub async fn candidates<'a>(
         .collect())
 }
 
-/// Whether a permit is in the ZIP code of an address or, where either has none, in its city and
-/// state, by whatever name the list has for it.
+/// Returns true if a permit is in the ZIP code of an address. If either has no ZIP code, compares
+/// city and state, by whatever name the source uses for the city.
 fn is_in_place(permit: &Record<'_, Permit>, address: &Address, place: &Place<'_>) -> bool {
     let is_state = address.state.is_empty()
         || permit
@@ -385,8 +380,8 @@ fn is_in_place(permit: &Record<'_, Permit>, address: &Address, place: &Place<'_>
         }
 }
 
-/// Of candidates those that are at the very address, else those of the only street of the name;
-/// with whether it is the very one.
+/// Selects the candidates at the exact address; otherwise all candidates if they belong to a single
+/// property.
 pub fn matching<'a, 'b>(
     candidates: &'b [Candidate<'a>],
     address: &Address,
@@ -413,8 +408,8 @@ pub fn matching<'a, 'b>(
     }
 }
 
-/// Whether a permit's address has the same number, street and directionals; the ZIP code is looked
-/// at apart.
+/// Returns true if a permit's address has the same number, street and directionals; the caller
+/// checks the ZIP code.
 pub fn is_at(permit: &Record<'_, Permit>, address: &Address) -> bool {
     let key = permit.at("address_key");
     let asked = [

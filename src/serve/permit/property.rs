@@ -65,8 +65,8 @@ pub const BY_QUERY: Endpoint = Endpoint {
 
 query! {
     pub struct AddressParameters<'a> {
-        /// Street address on one line, with ZIP code or city and state; or a property id. Another
-        /// text is refused. For addresses with `/` or `#`, which paths do not take.
+        /// Street address on one line, with ZIP code or city and state; or a property id. Other
+        /// values are rejected. Use it for addresses with `/` or `#`, which paths cannot contain.
         address: &'a str = Kind::Text { min: 3, max: 200 }.required("`address` is needed"),
         limit: usize = LIMIT, cursor: Option<&'a str> = CURSOR,
         ..format("permits"), ..RELEASE, ..AS_OF,
@@ -93,7 +93,7 @@ struct Property<'a> {
     property_id: Option<&'a str>,
     /// Address of the property; null if the property is known by its parcel only.
     address: Option<PropertyAddress<'a>>,
-    /// How the property fits the request.
+    /// How the property matches the request.
     #[serde(rename = "match")]
     found: PropertyMatch,
     /// Parcel numbers on the property's permits.
@@ -128,17 +128,17 @@ struct PropertyAddress<'a> {
     state: Option<&'a str>,
     /// Five-digit ZIP code; null if the permits have none.
     zip: Option<&'a str>,
-    /// In the form of Publication 28; no delivery point is looked up.
+    /// Address in the form of Publication 28; not checked against delivery points.
     normalized: String,
 }
 
 #[derive(Serialize, JsonSchema)]
 struct PropertyMatch {
-    /// `street_and_zip`: only number, street name and place are those asked for, and only one
-    /// address here has them. `unit_ignored`: no permit names the unit.
+    /// `street_and_zip`: only number, street name and place match the request, and only one address
+    /// here has them. `unit_ignored`: no permit names the unit.
     #[schemars(extend("enum" = ["exact", "street_and_zip", "unit_ignored"]))]
     quality: &'static str,
-    /// Empty: where several properties fit, the answer is a problem that names them.
+    /// Always empty: if several properties match, the answer is a problem that names them.
     candidates: Vec<&'static str>,
 }
 
@@ -150,7 +150,7 @@ struct PropertyParcel<'a> {
     value: &'a str,
 }
 
-/// A property that was found.
+/// A property found by the request.
 struct Found {
     rows: Vec<u32>,
     quality: &'static str,
@@ -223,10 +223,10 @@ async fn answer(
             .collect(),
     });
     match found.quality {
-        "unit_ignored" => meta.notice("UNIT_IGNORED", "No permit names the unit that was asked for: these are all permits of the building."),
+        "unit_ignored" => meta.notice("UNIT_IGNORED", "No permit names the requested unit: these are all permits of the building."),
         "street_and_zip" => meta.notice(
             "ADDRESS_COMPLETED",
-            "The address that was asked for lacks, or has another, suffix or directional; only one address here has its number, street and place.",
+            "The suffix or directional of the requested address is missing or differs; only one address here has its number, street and place.",
         ),
         _ => {}
     }
@@ -237,8 +237,8 @@ async fn answer(
 /// Finds the property of an address.
 ///
 /// # Errors
-/// `invalid_parameter`, when it cannot be read; `coverage_unavailable`; `not_found`;
-/// `ambiguous_identifier`, when several properties fit.
+/// `invalid_parameter` if the address cannot be read; `coverage_unavailable`; `not_found`;
+/// `ambiguous_identifier` if several properties match.
 async fn by_address(call: &Call<'_>, permits: &Permits, text: &str) -> Result<Found> {
     if permits.lists.keys().any(|jurisdiction| {
         text.to_ascii_lowercase()
@@ -294,7 +294,7 @@ async fn by_address(call: &Call<'_>, permits: &Permits, text: &str) -> Result<Fo
             Code::NotFound,
             "address",
             format!(
-                "no permit of this release is for `{}`; a property without permits is not known here",
+                "no permit of this release is for `{}`; properties without permits are not known",
                 address.normalized()
             ),
         ));
@@ -302,7 +302,7 @@ async fn by_address(call: &Call<'_>, permits: &Permits, text: &str) -> Result<Fo
     Ok(of_unit(&chosen, &address, quality))
 }
 
-/// The permits of the unit that is asked for, or all of the building's when none names it.
+/// Selects the permits of the requested unit, or all of the building if none names it.
 fn of_unit(chosen: &[&Candidate<'_>], address: &Address, quality: &'static str) -> Found {
     let all = || chosen.iter().map(|candidate| candidate.row).collect();
     if address.unit.is_empty() {
@@ -329,12 +329,12 @@ fn of_unit(chosen: &[&Candidate<'_>], address: &Address, quality: &'static str) 
     }
 }
 
-/// Unit of a permit, by its normalised address.
+/// Unit of a permit, from its normalised address.
 fn unit_of(permit: &Record<'_, Permit>) -> Option<String> {
     Some(parse_line(permit.text("address_normalized")?).unit).filter(|unit| !unit.is_empty())
 }
 
-/// The property's address: without a unit, which belongs to single permits.
+/// Address of the property, without a unit, because units belong to single permits.
 fn address_of<'a>(permit: &'a Record<'_, Permit>) -> Option<PropertyAddress<'a>> {
     let mut key = permit.text("address_key")?.split('|');
     let parts: [Option<&str>; 5] =

@@ -10,13 +10,13 @@ use crate::permit::datasets::PERMITS;
 query! {
     pub struct Parameters<'a> {
         /// Street address on one line: house number, street, and ZIP code or city and state;
-        /// without them it is refused.
+        /// rejected without them.
         address: Option<&'a str> = Kind::Text { min: 3, max: 200 },
         zip: Option<&'a str> = ZIP,
-        /// City, with `state`. Refused where a list names its cities otherwise: the problem says
-        /// how.
+        /// City, with `state`. Rejected if a list uses other names for its cities: the problem
+        /// contains them.
         city: Option<&'a str> = Kind::Text { min: 1, max: 80 },
-        /// State, by postal code or name; a whole state as the only place is refused.
+        /// State, by postal code or name; rejected if it is the only place.
         state: Option<&'a str> = Kind::State,
         /// Id of the city or county that issued the permit, such as `us-il-chicago`.
         jurisdiction: Option<&'a str> = Kind::Text { min: 3, max: 60 },
@@ -24,10 +24,10 @@ query! {
         lat: Option<f64> = Kind::Number { min: -90.0, max: 90.0 },
         /// Longitude of a point, with `lat`.
         lon: Option<f64> = Kind::Number { min: -180.0, max: 180.0 },
-        /// Straight-line distance from the point, statute miles; 1 when absent. Refused without
+        /// Straight-line distance from the point, statute miles; 1 when absent. Rejected without
         /// `lat` and `lon`.
-        // No declared default: it holds only beside a point, and clients that send every default
-        // would be refused without one.
+        // Declares no default: it only applies with a point, and a client that sends every default
+        // without a point would be rejected.
         radius_mi: Option<f64> = Kind::Number { min: 0.01, max: 25.0 },
         /// Parcel number; punctuation does not matter.
         parcel: Option<&'a str> = Kind::Text { min: 1, max: 60 },
@@ -35,16 +35,16 @@ query! {
         permit_number: Option<&'a str> = Kind::Text { min: 1, max: 60 },
         /// Comma list of types.
         r#type: Vec<&'a str> = Kind::OneOf(PERMITS, "type"),
-        /// New construction, or work on what exists.
+        /// New construction, or work on existing structures.
         work_class: Option<&'a str> = Kind::OneOf(PERMITS, "work_class"),
         /// Residential or not.
         property_class: Option<&'a str> = Kind::OneOf(PERMITS, "property_class"),
-        /// Comma list of kinds of work, all of which must be named; `-pool` leaves out those that
+        /// Comma list of kinds of work, all of which must be named; `-pool` excludes permits that
         /// name a pool.
         tags: Vec<&'a str> = Kind::Signed(PERMITS, "tags"),
         /// Comma list of statuses.
         status: Vec<&'a str> = Kind::OneOf(PERMITS, "status"),
-        /// Which date `date_from`, `date_to` and the order mean; `issued` when absent.
+        /// Date to which `date_from`, `date_to` and the sort apply; `issued` when absent.
         date_field: Option<&'a str> = Kind::Word(&["issued", "applied", "completed", "status"]),
         /// First day, inclusive.
         date_from: Option<Date> = Kind::Date,
@@ -54,9 +54,9 @@ query! {
         contractor: Option<&'a str> = Kind::Text { min: 2, max: 120 },
         /// License number of a party, as the permit states it.
         contractor_license: Option<&'a str> = Kind::Text { min: 1, max: 40 },
-        /// Least stated value of the work, US dollars.
+        /// Minimum stated value of the work, US dollars.
         min_value: Option<f64> = Kind::Number { min: 0.0, max: 1e12 },
-        /// Most, US dollars.
+        /// Maximum stated value of the work, US dollars.
         max_value: Option<f64> = Kind::Number { min: 0.0, max: 1e12 },
         /// Words of the description, all of them.
         q: Option<&'a str> = Kind::Text { min: 2, max: 80 },

@@ -1,4 +1,4 @@
-//! A permit as answers show it. Whether it is expired is told as of the list's date, not of today.
+//! Shows a permit in answers. Expiry is judged as of the list's date, not of the current day.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -66,8 +66,8 @@ impl<'a> PermitOfContractor<'a> {
     }
 }
 
-/// Whether the expiration date had passed when the list was published; some lists go on calling
-/// such permits issued.
+/// Returns whether the expiration date had passed when the list was published; some lists still
+/// call such permits issued.
 fn is_expired(call: &Call<'_>, permit: &Record<'_, datasets::Permit>) -> Option<bool> {
     let as_of = days::since_epoch(source_date(&call.release.manifest, permit.part())?);
     permit.day("expires_date").map(|expires| expires < as_of)

@@ -39,20 +39,17 @@ pub const ENDPOINT: Endpoint = Endpoint {
     handler: Handler::Files(|call, json| answer(call, json).boxed()),
 };
 
-/// How many permits are read at a time while their descriptions are looked through.
+/// Number of permits read at a time to search their descriptions.
 const READING: usize = 512;
-/// The most rows that are read to count those that have words.
+/// Maximum number of rows read to count matching descriptions.
 const MOST_COUNTED: usize = 20_000;
 
-/// By date or value, falling.
+/// Permits, in descending order of date or value.
 #[derive(Serialize, JsonSchema)]
 #[schemars(rename = "Permits")]
 struct FoundPermits<'a>(Vec<record::Permit<'a>>);
 
-/// The permits of the release.
-///
-/// # Errors
-/// `coverage_unavailable`, when it has none.
+/// Returns the permits of the release.
 pub fn published<'a>(call: &'a Call<'_>) -> Result<&'a Permits> {
     call.release
         .table::<Permits>()
@@ -118,7 +115,7 @@ async fn answer(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
         .filter(|ids| !ids.is_empty())
     {
         let message = format!(
-            "Rows of {} contradict each other and were set aside: the permit is not among these. Ask the city.",
+            "Rows of {} contradict each other and were quarantined: this answer does not include the permit. Ask the city.",
             quarantined.join(", ").to_lowercase()
         );
         meta.notice("RECORD_SET_ASIDE", message);
@@ -126,15 +123,15 @@ async fn answer(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
     if !query.tags.is_empty() {
         meta.notice(
             "TAGS_ARE_DERIVED",
-            "Tags are made from words of the description; a permit without a description has none.",
+            "Tags are derived from words of the description; a permit without a description has none.",
         );
     }
     Ok(meta)
 }
 
-/// Of rows in order a page of those whose description has all words. The cursor counts rows, not
-/// finds: the next page goes on behind the last row. All are counted, unless there are so many rows
-/// that reading them takes long.
+/// Returns a page of the sorted rows whose description has all words. The cursor counts rows, not
+/// matches: the next page continues after the last row. Counts all matches, unless reading the rows
+/// would take long.
 async fn with_words<'a>(
     call: &Call<'_>,
     permits: &'a Permits,

@@ -1,5 +1,5 @@
-//! Puts permits in order by day and adds them up. Values too high for any building are counted, and
-//! left out of the total.
+//! Sorts permits by day and totals them. Values too high for any building are counted, but excluded
+//! from the total.
 
 use std::collections::BTreeMap;
 
@@ -11,10 +11,10 @@ use crate::http::meta::Meta;
 use crate::permit::table::{DATES, NO_VALUE, Permits};
 use crate::release::key_columns::NO_DAY;
 
-/// Cents above which a stated value is taken for a slip: no building costs so much.
+/// Cents above which a stated value is a mistake: no building costs as much.
 const IMPLAUSIBLE: i64 = 1_000_000_000 * 100;
 
-/// Day of a permit: when it was issued, else applied for, completed, or last changed.
+/// Day of a permit: of issue; otherwise of application, completion or last change.
 pub fn day_of(permits: &Permits, row: u32) -> i32 {
     (0..DATES.len())
         .map(|date| permits.dates[date][row as usize])
@@ -22,26 +22,26 @@ pub fn day_of(permits: &Permits, row: u32) -> i32 {
         .unwrap_or(NO_DAY)
 }
 
-/// Puts permits in order, the newest first; those without a day last.
+/// Sorts permits, newest first; permits without a day come last.
 pub fn newest_first(permits: &Permits, rows: &mut [u32]) {
     rows.sort_by_key(|row| (std::cmp::Reverse(day_of(permits, *row)), *row));
 }
 
 #[derive(Serialize, JsonSchema)]
 pub struct PermitSummary<'a> {
-    /// Number of permits that are counted.
+    /// Number of permits counted.
     count: usize,
-    /// Day of the first permit, YYYY-MM-DD: issued, else applied for, completed or last changed.
-    /// Null if no permit has a date.
+    /// Day of the first permit, YYYY-MM-DD: of issue; otherwise of application, completion or last
+    /// change. Null if no permit has a date.
     first_date: Option<Date>,
-    /// Day of the last permit, YYYY-MM-DD: issued, else applied for, completed or last changed.
-    /// Null if no permit has a date.
+    /// Day of the last permit, YYYY-MM-DD: of issue; otherwise of application, completion or last
+    /// change. Null if no permit has a date.
     last_date: Option<Date>,
-    /// US dollars; without implausible values. Null when no permit states one.
+    /// US dollars, without implausible values. Null if no permit states a value.
     total_job_value: Option<Decimal>,
-    /// How many values the total is made of.
+    /// Number of values in the total.
     valued_count: usize,
-    /// Permits that state more than a thousand million dollars.
+    /// Number of permits that state more than a billion dollars.
     implausible_values: usize,
     /// Number of permits by type.
     by_type: BTreeMap<&'a str, u64>,
@@ -61,7 +61,7 @@ struct PermitsOfJurisdiction<'a> {
 }
 
 impl<'a> PermitSummary<'a> {
-    /// Adds permits up, and says in `meta` what was left out.
+    /// Totals permits, and adds a notice on excluded values.
     pub fn of(meta: &mut Meta, permits: &'a Permits, rows: &[u32]) -> Self {
         let days = || {
             rows.iter()
@@ -76,7 +76,7 @@ impl<'a> PermitSummary<'a> {
         let plausible: Vec<i64> = values().filter(|value| *value <= IMPLAUSIBLE).collect();
         let implausible = values().count() - plausible.len();
         if implausible > 0 {
-            meta.notice("VALUE_IMPLAUSIBLE", format!("{implausible} permits state a value above a thousand million dollars; total_job_value leaves them out."));
+            meta.notice("VALUE_IMPLAUSIBLE", format!("{implausible} permits state a value above a billion dollars; total_job_value excludes them."));
         }
         let cents = plausible.iter().map(|value| i128::from(*value)).sum();
         let by_jurisdiction = counted(rows, |row| permits.jurisdiction(row));

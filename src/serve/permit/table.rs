@@ -1,5 +1,5 @@
-//! Permits in memory as far as finding them and adding them up needs; everything an answer shows is
-//! read with its part.
+//! Indexes permits in memory as far as searches and totals need them; everything else that an
+//! answer shows is read from its part.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
@@ -26,7 +26,7 @@ use pubdata_core::error::{Error, Result};
 use pubdata_store::Part;
 
 key_columns! {
-    /// What the index is made of.
+    /// Columns from which the index is built.
     struct Keys {
         permit_id: Texts,
         jurisdiction_name: Texts,
@@ -75,33 +75,33 @@ key_columns! {
     }
 }
 
-/// The dates that permits are searched by, in the order they are kept.
+/// Dates by which permits can be searched, in storage order.
 pub const DATES: [&str; 4] = [
     "issued_date",
     "applied_date",
     "completed_date",
     "status_date",
 ];
-/// No value.
+/// Marks a missing value.
 pub const NO_VALUE: i64 = i64::MIN;
 
-/// What is known of the permits of a jurisdiction as a whole.
+/// Facts about all permits of a jurisdiction.
 #[derive(Debug, Default)]
 pub struct PermitList {
     pub name: String,
     pub state: String,
     pub permits: u64,
-    /// How many of them state no ZIP code.
+    /// Number of permits without a ZIP code.
     pub without_zip: u64,
-    /// How many have coordinates.
+    /// Number of permits with coordinates.
     pub with_point: u64,
-    /// How many have each of [`DATES`].
+    /// Number of permits with each of [`DATES`].
     pub with_date: [u64; 4],
-    /// First and last day of each of [`DATES`] that is not after the list's own.
+    /// First and last day of each of [`DATES`], ignoring days after the source's own date.
     pub days: [Option<(i32, i32)>; 4],
     /// Types of its permits.
     pub types: BTreeSet<String>,
-    /// Cities of the permits, as cities are compared.
+    /// Cities of the permits, normalised for comparison.
     pub cities: BTreeSet<String>,
     city_codes: HashSet<u32>,
 }
@@ -117,9 +117,9 @@ pub struct Permits {
     /// By house number and street name.
     by_street: HashIndex,
     by_parcel: HashIndex,
-    /// Permits by state and normalised number of a party's license.
+    /// Permits by state and normalised license number of a party.
     by_license: HashIndex,
-    /// Permits that are linked to a license, by its id and the method.
+    /// Permits linked to a license, by its id and the method.
     linked: HashIndex,
     pub contractors: SharedNames,
     pub types: DictionaryColumn,
@@ -141,11 +141,11 @@ pub struct Permits {
     pub lists: BTreeMap<String, PermitList>,
     /// Jurisdictions whose permits carry license numbers.
     pub with_license_numbers: BTreeSet<String>,
-    /// Ids of permits whose rows were set aside, in upper case.
+    /// Ids of quarantined permits, in upper case.
     quarantined: Vec<String>,
 }
 
-/// Permits that are being read.
+/// Index under construction.
 #[derive(Default)]
 struct Builder {
     by_number: HashIndexBuilder,
@@ -155,11 +155,11 @@ struct Builder {
     by_license: HashIndexBuilder,
     linked: HashIndexBuilder,
     contractors: SharedBuilder,
-    /// What needs no more than its cells.
+    /// Fields that need no separate builder.
     permits: Permits,
-    /// Rows of the present part's permits, for its parties.
+    /// Rows of the current part's permits, for their parties.
     of_part: HashMap<u64, u32>,
-    /// What the present part's parties say that a link may rest on.
+    /// Evidence for links among the current part's parties.
     evidence: HashSet<u64>,
 }
 
@@ -223,7 +223,7 @@ impl Builder {
                 let day = column.at(index);
                 kept.push(day);
                 *with_date += u64::from(day != NO_DAY);
-                // A day after the list's own is a slip of the pen, as 2109 is.
+                // A day after the source's own date is a typing error, such as 2109.
                 if let Some(day) =
                     known_day(day).filter(|day| list_day.is_none_or(|last| *day <= last))
                 {
@@ -328,7 +328,7 @@ fn street_key(key: &str) -> Option<[&str; 2]> {
     (!number.is_empty() && !street.is_empty()).then_some([number, street])
 }
 
-/// A parcel number as it is compared: letters and digits only.
+/// Normalises a parcel number for comparison: letters and digits only.
 pub fn comparable_parcel(parcel: &str) -> String {
     parcel
         .chars()
@@ -338,10 +338,8 @@ pub fn comparable_parcel(parcel: &str) -> String {
 }
 
 impl Permits {
-    /// Reads the key columns of every part; none when the release does not have the dataset.
-    ///
-    /// # Errors
-    /// `Store`, when a part is missing, damaged, or not as its contract says.
+    /// Reads the key columns of every part; returns `None` if the release does not have the
+    /// dataset.
     pub async fn load(reader: PartReader<'_>) -> Result<Option<Self>> {
         let manifest = reader.manifest();
         let Some(rows) = Numbered::<Permit>::of(manifest)? else {
@@ -399,7 +397,7 @@ impl Permits {
         .await
     }
 
-    /// The bit of a tag.
+    /// Returns the bit of a tag.
     fn tag(&mut self, tag: &str) -> Result<usize> {
         let known = self.tag_words.iter().position(|known| known == tag);
         let bit = known.unwrap_or_else(|| {
@@ -413,8 +411,8 @@ impl Permits {
         }
     }
 
-    /// Ids of permits that were set aside and whose key begins with the number: of a permit with
-    /// several rows other parts follow.
+    /// Ids of quarantined permits whose key is or begins with the number. Further parts follow for
+    /// a permit with several rows.
     pub fn quarantined_with_number(&self, number: &str) -> Vec<&str> {
         let plain = |text: &str| {
             text.chars()
@@ -443,12 +441,12 @@ impl Permits {
         self.by_number.find(&[&license_number::display(number)])
     }
 
-    /// The permits of a property, by its id in any case.
+    /// Returns the permits of a property, by its id in any case.
     pub fn of_property(&self, property_id: &str) -> &[u32] {
         self.by_property.find(&[&property_id.to_ascii_lowercase()])
     }
 
-    /// The permits of a house number in streets of a name.
+    /// Returns the permits with a house number in streets of a name.
     pub fn at_street(&self, number: &str, street: &str) -> &[u32] {
         self.by_street.find(&[number, street])
     }
@@ -457,12 +455,12 @@ impl Permits {
         self.by_parcel.find(&[&comparable_parcel(parcel)])
     }
 
-    /// The permits with a party that has this license.
+    /// Returns the permits with a party that has this license.
     pub fn with_license(&self, state: &str, normalized: &str) -> &[u32] {
         self.by_license.find(&[state, normalized])
     }
 
-    /// The permits that are linked to a license in this way.
+    /// Returns the permits linked to a license by this method.
     pub fn linked_to(&self, license_id: &str, method: &str) -> &[u32] {
         self.linked.find(&[license_id, method])
     }
@@ -471,7 +469,7 @@ impl Permits {
         self.rows.partition(row, "jurisdiction")
     }
 
-    /// How much memory the index takes.
+    /// Memory of the index.
     pub fn size_bytes(&self) -> usize {
         let keys = [
             &self.by_number,

@@ -1,27 +1,24 @@
-//! Codes of areas, ascending, and where each is: a code of five digits, as ZCTAs and counties have,
-//! is found without a search.
+//! Maps codes of areas to their indices. A five-digit code, as ZCTAs and counties have, is found
+//! without a search.
 
 use crate::index::file::{Column, stored};
 use pubdata_core::error::{Error, Result};
 
-/// Codes of at most eight bytes in the order of their texts.
+/// Codes of at most eight bytes, in ascending order.
 #[derive(Debug, Default)]
 pub struct AreaCodes {
-    /// The bytes of each as a number, which compares as the text does.
+    /// Bytes of each code as a big-endian number, which compares like the text.
     codes: Column<u64>,
-    /// By the number that five digits are: one more than the place of the code, zero where there is
-    /// none.
+    /// Indexed by the number of a five-digit code: one more than the code's index, or zero if the
+    /// code is absent.
     places: Column<u32>,
 }
 
 stored!(AreaCodes { codes, places });
 
 impl AreaCodes {
-    /// Adds a code behind the others; one that is the last already is not added again. Returns
-    /// whether it was.
-    ///
-    /// # Errors
-    /// `Store`, when it is longer than eight bytes or comes before the last one.
+    /// Appends a code, unless it equals the last one. Returns whether it was appended. Codes of
+    /// more than eight bytes, and codes below the last one, are errors.
     pub fn push(&mut self, code: &str) -> Result<bool> {
         let number = number_of(code)
             .ok_or_else(|| Error::store(format!("`{code}` is not the code of an area")))?;
@@ -33,7 +30,7 @@ impl AreaCodes {
             _ => self.codes.push(number),
         }
         if let Some(digits) = five_digits(code) {
-            // A code is behind all that were added.
+            // Codes ascend, so this one is beyond all earlier ones.
             self.places.extend(&vec![0; digits - self.places.len()]);
             self.places
                 .push(u32::try_from(self.codes.len()).unwrap_or_default());
@@ -41,12 +38,12 @@ impl AreaCodes {
         Ok(true)
     }
 
-    /// Number of codes.
+    /// Returns the number of codes.
     pub fn len(&self) -> usize {
         self.codes.len()
     }
 
-    /// The code at a place.
+    /// Returns the code at an index.
     pub fn at(&self, place: usize) -> String {
         self.codes[place]
             .to_be_bytes()
@@ -56,7 +53,7 @@ impl AreaCodes {
             .collect()
     }
 
-    /// The place of a code.
+    /// Returns the index of a code.
     pub fn find(&self, code: &str) -> Option<usize> {
         match five_digits(code) {
             Some(digits) => (*self.places.get(digits)? as usize).checked_sub(1),
@@ -65,7 +62,7 @@ impl AreaCodes {
     }
 }
 
-/// The number that a code of five digits is.
+/// Parses a code of five digits.
 fn five_digits(code: &str) -> Option<usize> {
     let digits: &[u8; 5] = code.as_bytes().try_into().ok()?;
     digits.iter().try_fold(0, |number, digit| {
@@ -75,7 +72,7 @@ fn five_digits(code: &str) -> Option<usize> {
     })
 }
 
-/// Compares as the text does.
+/// Returns a number that compares like the text.
 fn number_of(code: &str) -> Option<u64> {
     let mut bytes = [0; 8];
     bytes

@@ -1,4 +1,5 @@
-//! ZCTAs and counties in memory: names, land area, internal point, and the ZCTA's primary county.
+//! Holds ZCTAs and counties in memory: names, areas, internal points, and the primary county of
+//! each ZCTA.
 
 use arrow::array::{Array, Float64Array, Int64Array};
 use bytes::Bytes;
@@ -16,7 +17,8 @@ use pubdata_store::Part;
 pub struct PlaceTable {
     pub codes: Texts,
     by_code: AreaCodes,
-    /// Of counties, their names as they are compared, sorted, with their rows.
+    /// Sorted names of counties in the form in which they are compared, with their rows; empty for
+    /// ZCTAs.
     by_name: Vec<(Box<str>, u32)>,
     pub names: Texts,
     pub record_ids: Texts,
@@ -29,7 +31,7 @@ pub struct PlaceTable {
     latitudes: Float64Array,
     longitudes: Float64Array,
     pub states: Texts,
-    /// Only ZCTAs have these.
+    /// Present for ZCTAs only.
     primary: Option<PrimaryCounties>,
     pub origin: Option<Origin>,
 }
@@ -40,16 +42,15 @@ struct PrimaryCounties {
     names: Texts,
     land_shares: Float64Array,
     bases: Texts,
-    /// Codes, names and shares of land of the counties of 2020; null in releases of earlier
-    /// versions.
+    /// Codes, names and land shares of the counties of 2020; null in releases of earlier versions.
     of_2020: (Texts, Texts, Option<Float64Array>),
 }
 
-/// The survey's first vintage with planning regions as the counties of Connecticut.
+/// First vintage of the survey with planning regions as the counties of Connecticut.
 const FIRST_WITH_REGIONS: i32 = 2022;
 const LARGEST_LAND_PART: &str = "largest_land_part";
 
-/// A ZCTA's primary county.
+/// Primary county of a ZCTA.
 #[derive(Debug, Clone, Copy)]
 pub struct PrimaryCounty<'a> {
     pub code: Option<&'a str>,
@@ -70,9 +71,6 @@ const COMMON: [&str; 7] = [
 
 impl PlaceTable {
     /// Reads the part of `geo.geography`.
-    ///
-    /// # Errors
-    /// `Store`, when the part lacks a column or is out of order.
     pub fn read_zctas(origins: &PartOrigins, part: &Part, bytes: Bytes) -> Result<Self> {
         let own = [
             "zcta",
@@ -114,9 +112,6 @@ impl PlaceTable {
     }
 
     /// Reads the part of `geo.county`.
-    ///
-    /// # Errors
-    /// `Store`, when the part lacks a column or is out of order.
     pub fn read_counties(origins: &PartOrigins, part: &Part, bytes: Bytes) -> Result<Self> {
         let table = Table::read(
             bytes.clone(),
@@ -149,7 +144,7 @@ impl PlaceTable {
     ) -> Result<Self> {
         let too_wide = |column: &str| {
             Error::store(format!(
-                "{}: column `{column}` has another form than its contract",
+                "{}: column `{column}` does not match its contract",
                 part.path
             ))
         };
@@ -189,8 +184,8 @@ impl PlaceTable {
         self.by_code.find(code)
     }
 
-    /// The counties whose names begin so, with the names; `beginning` is in the form in which names
-    /// are compared.
+    /// Returns the counties whose names start with `beginning`, with the names. `beginning` must be
+    /// in the form in which names are compared.
     pub fn beginning(&self, beginning: &str) -> impl Iterator<Item = (&str, usize)> {
         let start = self
             .by_name
@@ -201,12 +196,12 @@ impl PlaceTable {
             .map(|(name, row)| (&**name, *row as usize))
     }
 
-    /// Degrees north and east of the area's internal point.
+    /// Returns the degrees north and east of the area's internal point.
     pub fn internal_point(&self, row: usize) -> (f64, f64) {
         (self.latitudes.value(row), self.longitudes.value(row))
     }
 
-    /// The land area as the Gazetteer prints it.
+    /// Returns the land area as the Gazetteer prints it.
     pub fn land_area_sqmi(&self, row: usize) -> Decimal {
         Decimal {
             units: i128::from(self.land_areas[row]),
@@ -214,9 +209,9 @@ impl PlaceTable {
         }
     }
 
-    /// The water area in square miles, to the thousandth as the Gazetteer prints it.
+    /// Returns the water area in square miles, to the thousandth as the Gazetteer prints it.
     pub fn water_area_sqmi(&self, row: usize) -> Decimal {
-        // Millionths of a square metre in a square mile.
+        // Millionths of a square metre per square mile.
         const SQUARE_MILE: i128 = 2_589_988_110_336;
         let thousandths = (i128::from(self.water_areas.value(row)) * 1_000_000_000
             + SQUARE_MILE / 2)
@@ -227,13 +222,13 @@ impl PlaceTable {
         }
     }
 
-    /// Whether a ZCTA has the same primary county in two vintages of the survey.
+    /// Reports whether a ZCTA has the same primary county in two vintages of the survey.
     pub fn are_counties_alike(&self, row: usize, one_year: i32, other_year: i32) -> bool {
         self.is_of_2020(row, one_year) == self.is_of_2020(row, other_year)
     }
 
-    /// Whether a vintage of the survey has another primary county of a ZCTA than today, one of
-    /// 2020.
+    /// Reports whether the primary county in a vintage is one of the counties of 2020 that differs
+    /// from today's.
     fn is_of_2020(&self, row: usize, vintage_year: i32) -> bool {
         self.primary.as_ref().is_some_and(|primary| {
             let codes = &primary.of_2020.0;
@@ -243,7 +238,7 @@ impl PlaceTable {
         })
     }
 
-    /// The primary county among those that a vintage of the survey has, for a table of ZCTAs.
+    /// Returns the primary county of a ZCTA among the counties of a vintage.
     pub fn primary_county(&self, row: usize, vintage_year: i32) -> Option<PrimaryCounty<'_>> {
         let primary = self.primary.as_ref()?;
         let (codes, names, land_shares) = &primary.of_2020;
@@ -267,7 +262,7 @@ impl PlaceTable {
         })
     }
 
-    /// Postal code of the state whose counties' codes begin with these two digits.
+    /// Returns the postal code of the state whose county codes start with the first two digits.
     pub fn state_of(&self, code: &str) -> Option<&str> {
         let prefix = code.get(..2)?;
         (0..self.codes.len())

@@ -1,9 +1,9 @@
-//! Great-circle distances, and the points within a radius found from a list sorted by latitude.
+//! Computes great-circle distances, and finds points within a radius in a list sorted by latitude.
 
 /// Mean radius of the earth in statute miles.
 const EARTH_RADIUS_MI: f64 = 3958.7613;
 
-/// A row on the map.
+/// Coordinates of a row.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Point {
     pub lat: f64,
@@ -15,11 +15,11 @@ pub struct Point {
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Near {
     pub row: u32,
-    /// Distance in hundredths of a mile, rounded: what is shown and sorted by.
+    /// Distance in rounded hundredths of a mile, as shown and sorted.
     pub hundredths: u32,
 }
 
-/// Distance between two points along the great circle (haversine).
+/// Returns the distance between two points along the great circle (haversine).
 ///
 /// # Units
 /// Degrees in, statute miles out.
@@ -27,7 +27,7 @@ pub fn distance_mi(a: (f64, f64), b: (f64, f64)) -> f64 {
     distance_from(a, a.0.to_radians().cos(), b)
 }
 
-/// The same, with the cosine of the first point's latitude.
+/// Computes the distance with a precomputed cosine of the first point's latitude.
 fn distance_from((lat_a, lon_a): (f64, f64), cos_a: f64, (lat_b, lon_b): (f64, f64)) -> f64 {
     let half_chord = |degrees: f64| (degrees.to_radians() / 2.0).sin().powi(2);
     let h =
@@ -35,10 +35,9 @@ fn distance_from((lat_a, lon_a): (f64, f64), cos_a: f64, (lat_b, lon_b): (f64, f
     2.0 * EARTH_RADIUS_MI * h.sqrt().min(1.0).asin()
 }
 
-/// Finds the points within a radius of `center`. `points` ascend by latitude.
+/// Finds the points within a radius of `center`. `points` must ascend by latitude.
 pub fn within(points: &[Point], center: (f64, f64), radius_mi: f64) -> Vec<Near> {
-    // A hair wider than exact, so that rounding never drops a point that the exact distance would
-    // keep.
+    // Slightly wider than exact, so that rounding never drops a point within the exact distance.
     let angle = radius_mi / EARTH_RADIUS_MI * (1.0 + 1e-9) + 1e-12;
     let (lat, lon) = center;
     let band = angle.to_degrees();
@@ -62,8 +61,8 @@ pub fn within(points: &[Point], center: (f64, f64), radius_mi: f64) -> Vec<Near>
     near
 }
 
-/// Largest difference of longitude in degrees that a point within `angle` (radians) of a latitude
-/// can have. A cap that holds a pole has points at every longitude.
+/// Returns the largest difference of longitude in degrees that a point within `angle` (radians) of
+/// a latitude can have. A cap that contains a pole has points at every longitude.
 fn widest_longitude(lat: f64, angle: f64) -> f64 {
     let ratio = angle.sin() / lat.to_radians().cos();
     if lat.abs() + angle.to_degrees() >= 90.0 || ratio >= 1.0 {

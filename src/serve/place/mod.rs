@@ -1,5 +1,4 @@
-//! Where areas and ZIP codes lie, and how many people live there: what several families find places
-//! by. Has no endpoints.
+//! Locates areas and ZIP codes and counts their population, for several families. Has no endpoints.
 
 pub mod area_codes;
 pub mod areas;
@@ -18,10 +17,10 @@ use pubdata_core::error::Result;
 use pubdata_store::Part;
 use reach::Population;
 
-/// Reads what is kept of a release.
+/// Loader of the tables of this module.
 pub const LOAD: Load = |reader, _, _| load(reader).boxed();
 
-/// ZCTAs and counties; none of a dataset that the release lacks.
+/// ZCTAs and counties; `None` for a dataset that the release lacks.
 #[derive(Debug, Default)]
 pub struct Places {
     pub zctas: Option<PlaceTable>,

@@ -1,5 +1,5 @@
-//! How many people lists reach: the areas that declarations name, counted by the Bureau's
-//! population estimates.
+//! Computes the population that lists cover: the areas that declarations name, counted by the
+//! Census Bureau's population estimates.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
@@ -17,36 +17,36 @@ use pubdata_store::{DatasetEntry, Part, TaskEntry};
 
 const POPULATION: &str = "geo.population";
 
-/// The states and the District of Columbia, whose sum is the country's.
+/// Number of states with the District of Columbia; their sum is the country.
 const STATES: usize = 51;
 
-/// Decimals of a share: ten thousandths. That of the whole country is written `1.0`, so that shares
-/// are no `Float`.
+/// Shares have four decimals. The share of the whole country is written `1.0`, so shares are not of
+/// type `Float`.
 const SHARE_STEPS: f64 = 10_000.0;
 
-/// The areas whose records these are, and how many people live there by the Bureau's population
-/// estimates, each counted once. Of `tax.state`, the states whose `coverage` is `full` and whose
-/// rates are found by boundaries or counties, or are one for the state: not by names of places
-/// alone.
+/// Areas covered by the records, with their population by the Census Bureau's estimates, each
+/// person counted once. For `tax.state`, the states whose `coverage` is `full` and whose rates are
+/// found by boundaries or counties, or are the same in the whole state. States with rates by names
+/// of places only do not count.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct Reach<'a> {
-    /// Areas that the dataset reaches, ordered by code.
+    /// Areas covered by the dataset or list, ordered by code.
     areas: Vec<ReachArea<'a>>,
-    /// People of the areas that have an estimate; null where none has.
+    /// People in the areas with an estimate; null if no area has one.
     population: Option<i64>,
-    /// Part of the people of the states and the District of Columbia, as a fraction from 0 to 1;
+    /// Share of the people of the states and the District of Columbia, as a fraction from 0 to 1;
     /// null without a population.
     population_share: Option<f64>,
-    /// The estimates are of 1 July of this year; null without a population.
+    /// Year of the estimates, which are of 1 July; null without a population.
     population_year: Option<i32>,
-    /// How many of the areas are not counted, because the estimates lack them.
+    /// Number of areas that are not counted, because they have no estimate.
     areas_without_estimate: usize,
 }
 
 #[derive(Debug, Serialize, JsonSchema)]
 struct ReachArea<'a> {
-    /// FIPS code of a state, county or place; a county's and `99990` for what of it is in no place;
-    /// `us`.
+    /// FIPS code of a state, county or place; a county's code and `99990` for the part of it
+    /// outside all places; `us` for the country.
     geoid: &'a str,
     /// Name of the area; null if the population estimates lack it.
     name: Option<&'a str>,
@@ -54,7 +54,7 @@ struct ReachArea<'a> {
     population: Option<i64>,
 }
 
-/// What a list of a dataset holds and lacks, and whom it reaches.
+/// Contents, gaps and reach of a list of a dataset.
 #[derive(Serialize, JsonSchema)]
 #[schemars(rename = "DatasetCoverageList")]
 pub struct CoveredList<'a> {
@@ -67,47 +67,47 @@ pub struct CoveredList<'a> {
     pub state: &'a str,
     /// Number of permits, licenses, businesses or tax rates in the list.
     pub records: u64,
-    /// First day of issue; of permits without one, of the first kind of date that the list has, of
-    /// licenses without one, the first day from which one holds; of businesses, of formation.
+    /// First day of issue. Without one: for permits, the first kind of date that the list has; for
+    /// licenses, the first effective day. For businesses, the first day of formation.
     pub first_date: Option<crate::answer::Date>,
-    /// Last such day, or of a license's renewal, that is not after the list's own date.
+    /// Last such day, or last renewal of a license, that is not after the list's own date.
     pub last_date: Option<crate::answer::Date>,
-    /// Types of its permits or businesses, or professions of its licenses; how rates of a state are
-    /// found, and what of them is known.
+    /// Types of permits or businesses, or professions of licenses; for a state's tax rates, how
+    /// they are found and which are known.
     pub kinds: Vec<&'a str>,
-    /// What the list does not have, in words.
+    /// Gaps of the list, in words.
     pub gaps: Vec<Cow<'a, str>>,
-    /// How old the list is; `stale` at least, when its last record is older than three of its
-    /// cadences (and than 30 days for permits, 180 for licenses and businesses), whatever its
-    /// calendar says. Null for states of sales tax.
+    /// Age of the list by its publisher's cadence and calendar. At least `stale` if its last record
+    /// is older than three of its cadences (and than 30 days for permits, 180 for licenses and
+    /// businesses). Null for states of sales tax.
     pub freshness: Option<Freshness>,
-    /// Areas and people that the list reaches.
+    /// Areas and people covered by the list.
     pub reach: Reach<'a>,
 }
 
-/// Whom lists reach by what is known of their layout.
+/// People covered by lists, by the evidence of their layout.
 #[derive(Debug, Serialize, JsonSchema)]
 #[schemars(rename = "DatasetCoverageReachByLayout")]
 pub struct ReachByLayout {
-    /// Builds whose layout was seen in records of the publisher.
+    /// Builds whose layout was seen in the publisher's records.
     seen: ReachOfLists,
-    /// Builds whose layout is known from documentation only.
+    /// Builds whose layout is known only from documentation.
     documented: ReachOfLists,
 }
 
-/// How many builds were made, and whom they reach.
+/// Number of builds, and the people in their areas.
 #[derive(Debug, Serialize, JsonSchema)]
 struct ReachOfLists {
-    /// Number of builds that are counted.
+    /// Number of builds.
     lists: usize,
-    /// People in their areas, each area counted once, as far as the estimates have them; null where
-    /// they have none.
+    /// People in the areas of the builds that have an estimate, each area counted once; null if no
+    /// area has one.
     population: Option<i64>,
-    /// Part of the country's people, as a fraction from 0 to 1; null without a population.
+    /// Share of the country's people, as a fraction from 0 to 1; null without a population.
     population_share: Option<f64>,
 }
 
-/// People by FIPS code.
+/// Population estimates by FIPS code.
 #[derive(Debug, Default)]
 pub struct Population {
     areas: BTreeMap<String, (String, i64)>,
@@ -115,10 +115,7 @@ pub struct Population {
 }
 
 impl Population {
-    /// Reads the estimates of a release; empty when it has none.
-    ///
-    /// # Errors
-    /// `Store`, when the part is missing, damaged, or not as its contract says.
+    /// Reads the estimates of a release; empty if the release has none.
     pub async fn load(reader: PartReader<'_>) -> Result<Self> {
         let mut population = Self::default();
         for part in reader.parts_of(POPULATION) {
@@ -144,7 +141,7 @@ impl Population {
         Ok(population)
     }
 
-    /// That of a release, which is always there.
+    /// Returns the estimates of a release, which every loaded release has.
     pub fn of(release: &Release) -> &Self {
         release
             .table()
@@ -155,7 +152,7 @@ impl Population {
         self.areas.get(code).map(|(_, people)| *people)
     }
 
-    /// People of the country; none where a state is missing.
+    /// Returns the population of the country, or `None` if a state is missing.
     fn country(&self) -> Option<i64> {
         let states: Vec<i64> = self
             .areas
@@ -166,7 +163,7 @@ impl Population {
         (states.len() == STATES).then(|| states.iter().sum())
     }
 
-    /// The areas that are in no other of them, and their people, as far as the estimates have them.
+    /// Returns the areas that are in no other area of the set, with their estimates.
     fn counted<'a>(&self, areas: &BTreeSet<&'a str>) -> Vec<(&'a str, Option<i64>)> {
         let is_inside = |code: &str| {
             code != "us" && (areas.contains("us") || (code.len() > 2 && areas.contains(&code[..2])))
@@ -186,7 +183,7 @@ impl Population {
             .collect()
     }
 
-    /// How many people live in areas, and which share of the country's that is.
+    /// Returns the population of the areas, and its share of the country's.
     fn people_of(&self, counted: &[(&str, Option<i64>)]) -> (Option<i64>, Option<f64>) {
         let known: Vec<i64> = counted.iter().filter_map(|(_, people)| *people).collect();
         let people: Option<i64> = (!known.is_empty()).then(|| known.iter().sum());
@@ -196,8 +193,8 @@ impl Population {
         (people, share)
     }
 
-    /// How many people live in some areas, each counted once, and how many of the areas the
-    /// estimates lack.
+    /// Returns the population of the areas, each counted once, and the number of areas without an
+    /// estimate.
     pub fn reach<'a>(&'a self, areas: &BTreeSet<&'a str>) -> Reach<'a> {
         let counted = self.counted(areas);
         let (population, population_share) = self.people_of(&counted);
@@ -221,9 +218,9 @@ impl Population {
         }
     }
 
-    /// How many builds were made from layouts that somebody has seen in the publisher's records,
-    /// and how many from documentation alone, each with the people whom they reach. Builds of
-    /// earlier versions, which do not say, were made from files.
+    /// Counts the builds whose layout was seen in the publisher's records, and those known only
+    /// from documentation, with the people in their areas. Builds of earlier versions do not state
+    /// it; they were made from files.
     pub fn reach_by_layout(&self, tasks: &[&TaskEntry]) -> ReachByLayout {
         let of = |are_documented: bool| {
             let of_it: Vec<&TaskEntry> = tasks
@@ -244,14 +241,14 @@ impl Population {
     }
 }
 
-/// Whom the lists of a dataset reach, and whether they still move.
+/// Computes reach and freshness of the lists of a dataset.
 pub struct Reaches<'a> {
     pub release: &'a Release,
     pub dataset: &'a DatasetEntry,
     pub today: Date,
 }
 
-/// Cadences after which a list that has not moved is stale, whatever its declaration says of it.
+/// Number of cadences after which an unchanged list is stale, independent of its declaration.
 const CADENCES: i64 = 3;
 
 impl<'a> Reaches<'a> {
@@ -276,8 +273,8 @@ impl<'a> Reaches<'a> {
             .filter_map(move |task_id| Some((task_id, release.manifest.tasks.get(task_id)?)))
     }
 
-    /// How old a list is: the oldest of its builds; stale at least, where its last record is of a
-    /// day three cadences ago, and longer ago than such a list may have no new one.
+    /// Returns the freshness of a list's oldest build. At least stale if its last record is older
+    /// than three cadences and than `quiet_days`.
     pub fn freshness(
         &self,
         partition: &[(&str, &str)],
@@ -301,13 +298,13 @@ impl<'a> Reaches<'a> {
             .unwrap_or(Freshness::Expired)
     }
 
-    /// Whom the records of a partition reach, which is given by columns and their values.
+    /// Returns the reach of the partition with the given column values.
     pub fn reach(&self, partition: &[(&str, &str)]) -> Reach<'a> {
         Population::of(self.release).reach(&areas(self.tasks(partition).map(|(_, task)| task)))
     }
 }
 
-/// The areas whose records some builds hold.
+/// Returns the areas covered by the builds.
 pub fn areas<'a>(tasks: impl IntoIterator<Item = &'a TaskEntry>) -> BTreeSet<&'a str> {
     tasks
         .into_iter()

@@ -1,4 +1,4 @@
-//! ZIP codes in memory: all of them, with their counties, by city, and in order of latitude.
+//! Holds all ZIP codes in memory, with their counties, by city, and in order of latitude.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -22,7 +22,7 @@ const COLUMNS: [&str; 16] = [
     "zip", "type", "type_raw", "city", "other_cities", "state", "state_name", "state_fips", "county_fips", "county_name", "lat", "lon", "coordinate_accuracy", "zcta", "zcta_match", "warnings",
 ];
 
-/// What later versions of `zip.zip` added.
+/// Columns that later versions added to `zip.zip`.
 const ADDED: [&str; 4] = [
     "military_region?",
     "timezone?",
@@ -30,7 +30,7 @@ const ADDED: [&str; 4] = [
     "timezone_null_reason?",
 ];
 
-/// The rows of `zip.zip`, sorted by code.
+/// Rows of `zip.zip`, sorted by code.
 #[derive(Debug)]
 pub struct Zips {
     pub codes: Texts,
@@ -40,7 +40,7 @@ pub struct Zips {
     pub other_cities: TextLists,
     pub states: DictionaryColumn,
     pub military_regions: DictionaryColumn,
-    /// Names in the time zone database.
+    /// Names in the IANA time zone database.
     pub time_zones: DictionaryColumn,
     pub time_zone_bases: DictionaryColumn,
     pub time_zone_null_reasons: DictionaryColumn,
@@ -55,14 +55,14 @@ pub struct Zips {
     pub zcta_matches: DictionaryColumn,
     warnings: TextLists,
     pub provenance: PartProvenance,
-    /// Those with coordinates, by latitude.
+    /// Rows with coordinates, by latitude.
     pub points: Vec<Point>,
-    /// By state and city as cities are compared.
+    /// Rows by state and city; cities in the form in which they are compared.
     by_city: HashMap<(String, String), Vec<u32>>,
     pub counties: Option<ZipCounties>,
 }
 
-/// What follows the name of a county in the Census Bureau's lists.
+/// Suffixes of county names in the Census Bureau's lists.
 const KINDS_OF_COUNTIES: [&str; 7] = [
     " COUNTY",
     " PARISH",
@@ -73,7 +73,7 @@ const KINDS_OF_COUNTIES: [&str; 7] = [
     " MUNICIPIO",
 ];
 
-/// The rows of `zip.county`, sorted by ZIP code.
+/// Rows of `zip.county`, sorted by ZIP code.
 #[derive(Debug)]
 pub struct ZipCounties {
     codes: Texts,
@@ -85,10 +85,7 @@ pub struct ZipCounties {
 }
 
 impl Zips {
-    /// Reads the ZIP codes of a release; none when it has none.
-    ///
-    /// # Errors
-    /// `Store`, when a part is missing, damaged, or not as its contract says.
+    /// Reads the ZIP codes of a release, or returns `None` if it has none.
     pub async fn load(reader: PartReader<'_>) -> Result<Option<Self>> {
         let Some(part) = reader.parts_of("zip.zip").next() else {
             return Ok(None);
@@ -162,23 +159,23 @@ impl Zips {
         Ok(zips)
     }
 
-    /// Whether the place is listed under a county that its tabulation area has no part in.
+    /// Reports whether the listed county contains no part of the ZIP code's ZCTA.
     pub fn has_county_conflict(&self, row: usize) -> bool {
         self.warnings.at(row).any(|code| code == "county_conflict")
     }
 
-    /// Finds the row of a code.
+    /// Returns the row of a code.
     pub fn find(&self, code: &str) -> Option<usize> {
         self.codes.find(code)
     }
 
-    /// Degrees north and east of the code's place.
+    /// Returns the degrees north and east of the ZIP code's place.
     pub fn place(&self, row: usize) -> Option<(f64, f64)> {
         let is_known = !self.latitudes.is_null(row) && !self.longitudes.is_null(row);
         is_known.then(|| (self.latitudes.value(row), self.longitudes.value(row)))
     }
 
-    /// The names that a code's city is known by, as cities are compared.
+    /// Returns all city names of a code, in the form in which cities are compared.
     pub fn city_names(&self, row: usize) -> Vec<String> {
         std::iter::once(self.cities.at(row))
             .chain(self.other_cities.at(row))
@@ -186,7 +183,8 @@ impl Zips {
             .collect()
     }
 
-    /// The name of a code's county as cities are compared, without the word county.
+    /// Returns the name of a code's county in the form in which cities are compared, without the
+    /// word for its kind.
     pub fn county_as_city(&self, row: usize) -> Option<String> {
         let name = city_key(self.county_names.get(row)?);
         let kind = KINDS_OF_COUNTIES
@@ -195,7 +193,7 @@ impl Zips {
         Some(kind.unwrap_or(&name).to_owned())
     }
 
-    /// The codes of a city.
+    /// Returns the codes of a city.
     pub fn of_city(&self, state: &str, name: &str) -> &[u32] {
         self.by_city
             .get(&(state.to_owned(), city_key(name)))
@@ -221,7 +219,7 @@ impl ZipCounties {
         })
     }
 
-    /// The rows of a ZIP code.
+    /// Returns the rows of a ZIP code.
     pub fn of_zip(&self, code: &str) -> Range<usize> {
         let first = |is_before: &dyn Fn(&str) -> bool| {
             let (mut low, mut high) = (0, self.codes.len());
@@ -238,14 +236,14 @@ impl ZipCounties {
         first(&|known| known < code)..first(&|known| known <= code)
     }
 
-    /// The rows of a county, with their ZIP codes.
+    /// Returns the rows of a county, with their ZIP codes.
     pub fn in_county<'a>(&'a self, county_fips: &'a str) -> impl Iterator<Item = (usize, &'a str)> {
         (0..self.codes.len())
             .filter(move |row| self.county_fips.at(*row) == county_fips)
             .map(|row| (row, self.codes.at(row)))
     }
 
-    /// Part of the tabulation area's land in the county.
+    /// Returns the share of the ZCTA's land that is in the county.
     pub fn share(&self, row: usize) -> Option<f64> {
         (!self.shares.is_null(row)).then(|| self.shares.value(row))
     }

@@ -1,6 +1,6 @@
-//! Answers `GET /v1/log/…`: the files of the channel's log as C2SP `tlog-tiles` names them, with
-//! `key`, which its checkpoint is verified with. They are for machines of others: no envelope, no
-//! key.
+//! Answers `GET /v1/log/…`: the files of the channel's log under their C2SP `tlog-tiles` names, and
+//! `key`, which verifies its checkpoint. They serve other parties' programs, so they have no
+//! envelope and need no key.
 
 use std::sync::atomic::Ordering;
 
@@ -11,20 +11,21 @@ use crate::http::problem::{Code, Problem, Result};
 use crate::http::service::Service;
 use pubdata_store::receipts::{Log, Tile};
 
-/// A whole tile never changes, nor does one of so many hashes, once the log is so long.
+/// Cache policy of full tiles, and of partial tiles once the log has reached their size: neither
+/// changes.
 const FOR_EVER: &str = "public, max-age=31536000, immutable";
 const ASK_AGAIN: &str = "no-cache";
 
-/// A file of the log.
+/// Returns a file of the log.
 ///
 /// # Errors
-/// `not_found`, when the log has no such file, or there is none yet.
+/// `not_found` if the log has no such file, or no release yet.
 pub async fn answer(service: &Service, name: &str) -> Result<Response> {
     let nothing = |what: &str| {
         Problem::new(
             Code::NotFound,
             format!(
-                "the log has no {what}; /v1/log/checkpoint says how far it goes, /v1/log/key who signs it"
+                "the log has no {what}; /v1/log/checkpoint has its size, /v1/log/key the key that signs it"
             ),
         )
     };
@@ -45,7 +46,7 @@ pub async fn answer(service: &Service, name: &str) -> Result<Response> {
             ASK_AGAIN,
             releases.log_file(channel, name).await?,
         ),
-        // What is not signed yet may be taken back.
+        // Entries that are not signed yet may be reverted.
         (_, Some(tile)) if tile.is_in(size) => (
             "application/octet-stream",
             FOR_EVER,

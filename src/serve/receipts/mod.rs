@@ -1,5 +1,5 @@
-//! Receipts of records, and the log that they end in. A server issues and hands out; the key that
-//! signs is not here.
+//! Serves receipts of records, and the log that they refer to. The server issues receipts; it does
+//! not have the signing key.
 
 mod log;
 mod receipt;

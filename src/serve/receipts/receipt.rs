@@ -1,5 +1,5 @@
-//! Answers `GET /v1/receipts/{record_id}`: with what anyone can check that the release has the
-//! record, or that it has none of that id, against the signed log of the channel.
+//! Answers `GET /v1/receipts/{record_id}` with a proof that the release has the record, or has no
+//! record with this id. Anyone can check the proof against the signed log of the channel.
 
 use futures_util::FutureExt;
 use serde_json::Value;
@@ -19,12 +19,12 @@ pub const ENDPOINT: Endpoint = Endpoint {
     method: "GET",
     path: "/v1/receipts/{record_id}",
     operation_id: "getReceipt",
-    summary: "Proof that a release has a record, or has it not",
+    summary: "Proof that a release has or lacks a record",
     access: Access::Key,
     parameters: &[RELEASE, AS_OF],
     body: None,
     data: Data::of::<Receipt>(),
-    // The log grows beneath it.
+    // The log can grow while a release stays the same.
     validity: Validity::Moment,
     handler: Handler::Files(|call, json| receipt(call, json).boxed()),
 };
@@ -43,7 +43,7 @@ async fn receipt(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
     }
     let found = call.reader().find(call.contracts(), &id).await?;
     if found.is_none() && dataset_id == QUARANTINE {
-        // Its neighbours may be of families that the key does not open.
+        // The neighbours in a proof of absence may belong to families that the key cannot read.
         return Err(Problem::of_field(
             Code::NotFound,
             "record_id",

@@ -1,5 +1,5 @@
-//! Datasets too large for memory, by the bucket that a registrant is in: one part is read when an
-//! answer needs it.
+//! Locates the parts of datasets too large for memory by the registrant's bucket. A part is read
+//! when an answer needs it.
 
 use std::collections::HashMap;
 use std::marker::PhantomData;
@@ -11,18 +11,17 @@ use pubdata_core::error::{Error, Result};
 use pubdata_core::ids::Cik;
 use pubdata_store::{Manifest, Part};
 
-/// Column that names the folder a registrant's records are in: the last three digits of its CIK.
+/// Partition column with a registrant's bucket: the last three digits of its CIK.
 pub const BUCKET: &str = "bucket";
 
-/// The parts of a dataset that is too large to be kept in memory as a whole, by the registrants
-/// they are about.
+/// Parts of a dataset that is too large to be kept whole in memory, by bucket of registrants.
 #[derive(Debug)]
 pub struct Buckets<T> {
     by_bucket: HashMap<String, Part>,
     held: PhantomData<fn() -> T>,
 }
 
-/// A part in memory, and what the manifest says of it.
+/// A part in memory with its manifest entry.
 pub struct Bucket<'a, T> {
     pub part: &'a Part,
     pub table: Arc<T>,
@@ -38,10 +37,8 @@ impl<T> Default for Buckets<T> {
 }
 
 impl<T: CachedPart> Buckets<T> {
-    /// Takes the dataset's parts of a release.
-    ///
-    /// # Errors
-    /// `Store`, when a part has no bucket, or two have the same.
+    /// Collects the dataset's parts of a release. Each part must have a bucket, and no two the
+    /// same.
     pub fn of(manifest: &Manifest) -> Result<Self> {
         let mut by_bucket = HashMap::new();
         for part in manifest
@@ -50,9 +47,10 @@ impl<T: CachedPart> Buckets<T> {
             .into_iter()
             .flat_map(|dataset| &dataset.parts)
         {
-            let bucket = part.partition.get(BUCKET).ok_or_else(|| {
-                Error::store(format!("{}: the part names no {BUCKET}", part.path))
-            })?;
+            let bucket = part
+                .partition
+                .get(BUCKET)
+                .ok_or_else(|| Error::store(format!("{}: the part has no {BUCKET}", part.path)))?;
             if by_bucket.insert(bucket.clone(), part.clone()).is_some() {
                 return Err(Error::store(format!(
                     "{}: a second part of {BUCKET} {bucket}",
@@ -66,22 +64,19 @@ impl<T: CachedPart> Buckets<T> {
         })
     }
 
-    /// Whether the release has the dataset.
+    /// Reports whether the release lacks the dataset.
     pub fn is_empty(&self) -> bool {
         self.by_bucket.is_empty()
     }
 
-    /// All parts, in no order.
+    /// Returns all parts, in no order.
     pub fn parts(&self) -> impl Iterator<Item = (&str, &Part)> {
         self.by_bucket
             .iter()
             .map(|(bucket, part)| (bucket.as_str(), part))
     }
 
-    /// The part of a bucket.
-    ///
-    /// # Errors
-    /// `Store`, when it is missing, damaged, or not as its contract says.
+    /// Reads the part of a bucket.
     pub async fn bucket(
         &self,
         reader: PartReader<'_>,
@@ -96,16 +91,13 @@ impl<T: CachedPart> Buckets<T> {
         }))
     }
 
-    /// The part that holds a registrant's records, if there are any.
-    ///
-    /// # Errors
-    /// As for [`Buckets::bucket`].
+    /// Reads the part that contains a registrant's records, if the registrant has any.
     pub async fn about(&self, reader: PartReader<'_>, cik: Cik) -> Result<Option<Bucket<'_, T>>> {
         self.bucket(reader, &bucket_of(cik)).await
     }
 }
 
-/// The bucket of a registrant.
+/// Returns the bucket of a registrant.
 pub fn bucket_of(cik: Cik) -> String {
     format!("{:03}", cik.number() % 1_000)
 }

@@ -1,7 +1,8 @@
-//! Decides which release answers a request. The channel's present release is held in memory and
-//! replaced in one step, so that a request sees the old one or the new one. Earlier releases are
-//! loaded when asked for: one at a time, for all who ask for it, while those who ask for another
-//! are told to come back; what has no room beside the others goes, the least recently used first.
+//! Decides which release answers a request. The channel's current release is held in memory and
+//! replaced in one step, so a request sees either the old or the new one. Earlier releases are
+//! loaded on request, one at a time. All requests for that release share the load; requests for
+//! another earlier release receive an error and must retry. If memory is short, the least recently
+//! used release is dropped.
 
 use std::future::Future;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -21,7 +22,7 @@ use pubdata_core::error::{Error, Result};
 use pubdata_core::ids::ReleaseId;
 use pubdata_store::{ChannelEntry, Manifest, Releases, Unrenewed};
 
-/// Every so many looks at a channel its moves are listed.
+/// The full history of a channel is read once in this many polls.
 const LOOKS_BETWEEN_LISTS: u64 = 30;
 
 /// The releases of one channel.
@@ -32,15 +33,15 @@ pub struct Catalog {
     loads: Arc<[Load]>,
     channel: String,
     current: ArcSwapOption<Current>,
-    /// Why the marks of what could not be renewed cannot be read, as it was told.
+    /// Last logged error about the stale marks.
     unreadable: Mutex<Option<String>>,
-    /// Whether the channel has been looked at since the start.
+    /// True once the channel has been polled after the start.
     has_looked: watch::Sender<bool>,
     looks: AtomicU64,
     history: tokio::sync::Mutex<Option<(u64, Arc<Vec<ChannelEntry>>)>>,
     pub manifests: Manifests,
     retained: Arc<Mutex<Retained>>,
-    /// One at a time: loading takes memory and processor from those who are answered.
+    /// Allows one load at a time: loading takes memory and processor time from running requests.
     loading: Arc<Semaphore>,
 }
 
@@ -50,12 +51,12 @@ struct Current {
     release: Arc<Release>,
 }
 
-/// Which release a request asks for.
+/// Release that a request selects.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Wanted {
     Current,
     Release(ReleaseId),
-    /// The newest release that the channel had at the end of that day, UTC.
+    /// The newest release of the channel at the end of that day, UTC.
     AsOf(Date),
 }
 
@@ -93,7 +94,7 @@ impl Catalog {
         &self.releases
     }
 
-    /// The release that requests are answered from now.
+    /// Returns the release that answers current requests.
     pub fn current(&self) -> Option<Arc<Release>> {
         self.current
             .load()
@@ -101,12 +102,12 @@ impl Catalog {
             .map(|current| current.release.clone())
     }
 
-    /// Looks at the channel and, when it has moved, loads its release beside the present one and
-    /// swaps; when it has not, takes what could not be renewed since. Returns the new id.
+    /// Polls the channel. If it has moved, loads its release next to the current one and swaps;
+    /// otherwise updates the stale marks. Returns the new id.
     ///
     /// # Errors
-    /// `Store`, when channel or release cannot be read; the present release stays. Also when the
-    /// marks of what was not renewed cannot be, without which the release is served all the same.
+    /// `Store` if the channel or the release cannot be read; the current release stays in use. An
+    /// unreadable set of stale marks is logged and does not stop the release from being served.
     pub async fn refresh(&self) -> Result<Option<ReleaseId>> {
         let outcome = self.follow().await;
         self.has_looked.send_replace(true);
@@ -121,7 +122,7 @@ impl Catalog {
         else {
             return Ok(None);
         };
-        // A release is good without these marks: those that are known still count.
+        // A release is usable without these marks; the last known marks stay in effect.
         let unrenewed = match self.releases.unrenewed(&self.channel).await {
             Ok(unrenewed) => {
                 self.tell_unreadable(None);
@@ -177,8 +178,8 @@ impl Catalog {
         Ok(Some(entry.release_id))
     }
 
-    /// What the channel points at. Only the next move is asked for, which is one small request; now
-    /// and then the moves are listed, so that one that was taken back by hand shows.
+    /// Returns the channel's current entry. Asks only for the next move, which is one small
+    /// request. Occasionally lists all moves, which reveals a move that was reverted manually.
     async fn present_entry(&self, known: Option<&ChannelEntry>) -> Result<Option<ChannelEntry>> {
         let is_listed = self
             .looks
@@ -195,7 +196,7 @@ impl Catalog {
         }
     }
 
-    /// Says once that the marks cannot be read.
+    /// Logs once that the stale marks cannot be read.
     fn tell_unreadable(&self, error: Option<&Error>) {
         let text = error.map(|error| format!("{error} ({})", error.way_out().unwrap_or_default()));
         let mut told = self
@@ -204,20 +205,17 @@ impl Catalog {
             .unwrap_or_else(PoisonError::into_inner);
         if let Some(text) = text.as_ref().filter(|text| told.as_ref() != Some(text)) {
             tracing::warn!(
-                "which tasks could not be renewed is not known: answers tell of what was known before, or of age alone: {text}"
+                "cannot read which tasks are stale: answers use the last known marks, or the age of the files alone: {text}"
             );
         }
         *told = text;
     }
 
-    /// Returns the release a request asks for.
-    ///
-    /// # Errors
-    /// Says what is missing, when there is no such release (any more), or why it cannot be read.
+    /// Returns the release that a request selects.
     pub async fn resolve(&self, wanted: &Wanted) -> std::result::Result<Arc<Release>, NotServed> {
         if !*self.has_looked.borrow() {
-            // While the first release is being loaded its absence would be a lie; the request's
-            // time limit bounds the wait.
+            // Until the first poll has ended, an answer that the release is missing could be wrong.
+            // The request's time limit bounds the wait.
             let _ = self
                 .has_looked
                 .subscribe()
@@ -269,18 +267,15 @@ impl Catalog {
                 .map(|entry| entry.moved_at.as_str())
                 .unwrap_or_default();
             let message = format!(
-                "channel `{}` had no release on {date}; its first is of {first}",
+                "channel `{}` had no release on {date}; its first release is from {first}",
                 self.channel
             );
             NotServed::missing("as_of", message)
         })
     }
 
-    /// The manifest of an earlier release of the channel, of which nothing else is read; none for
-    /// the one that requests are answered from.
-    ///
-    /// # Errors
-    /// Says what is missing, when there is no such release (any more), or why it cannot be read.
+    /// Returns the manifest of an earlier release of the channel without loading its tables, or
+    /// `None` for the current release.
     pub async fn earlier(
         &self,
         parameter: &'static str,
@@ -314,10 +309,8 @@ impl Catalog {
         manifest.map(Some).ok_or_else(gone)
     }
 
-    /// The channel's moves, oldest first, read again when it has moved.
-    ///
-    /// # Errors
-    /// `Store`, when they cannot be read.
+    /// Returns the channel's moves, oldest first. Reads them again only after the channel has
+    /// moved.
     pub async fn history(&self) -> Result<Arc<Vec<ChannelEntry>>> {
         let generation = self
             .current
@@ -336,9 +329,9 @@ impl Catalog {
         Ok(history)
     }
 
-    /// Loads the release that the channel points at; what it takes of memory is the measure for
-    /// earlier ones. Of the one it pointed at before only the manifest is read again: who rolls
-    /// back waits for it.
+    /// Loads the release that the channel points at. The memory it takes is the measure for earlier
+    /// releases. If the channel moved back to its previous release, only the manifest is read
+    /// again, so a rollback is fast.
     async fn load_present(&self, id: &ReleaseId) -> Result<Arc<Release>> {
         let previous = self.lock_retained().previous(id);
         if let Some(previous) = previous {
@@ -347,7 +340,7 @@ impl Catalog {
             tokio::spawn(async move {
                 if let Err(error) = releases.prefetch(&again.manifest).await {
                     tracing::warn!(
-                        "parts of release {} are not on disk: {error}",
+                        "cannot fetch the parts of release {} to disk: {error}",
                         again.manifest.release_id
                     );
                 }
@@ -359,13 +352,13 @@ impl Catalog {
             .acquire()
             .await
             .map_err(|error| Error::store(error.to_string()))?;
-        // What is not on disk by then is fetched when it is asked for.
+        // Parts that are not on disk after this call are fetched on demand.
         let fetched = match self.releases.manifest(id).await {
             Ok(manifest) => self.releases.prefetch(&manifest).await,
             Err(error) => Err(error),
         };
         if let Err(error) = fetched {
-            tracing::warn!("parts of release {id} are not on disk: {error}");
+            tracing::warn!("cannot fetch the parts of release {id} to disk: {error}");
         }
         let before = resident_bytes();
         let release = Arc::new(Release::load(&self.parts, &self.contracts, &self.loads, id).await?);
@@ -380,11 +373,8 @@ impl Catalog {
         Ok(release)
     }
 
-    /// The release with indexes that can be read: one whose files were changed while it was served
-    /// is loaded anew.
-    ///
-    /// # Errors
-    /// `Store`, when it cannot be loaded.
+    /// Returns the release with readable indexes. Loads it again if its index files changed while
+    /// it was served.
     pub async fn intact(&self, release: Arc<Release>) -> Result<Arc<Release>> {
         if release.is_intact() {
             return Ok(release);
@@ -399,7 +389,7 @@ impl Catalog {
             .current
             .load_full()
             .filter(|current| current.release.manifest.release_id == *id);
-        // Another who asked may have had it loaded.
+        // A concurrent request may have loaded it already.
         let known = current
             .as_ref()
             .map(|current| current.release.clone())
@@ -408,7 +398,7 @@ impl Catalog {
             return Ok(known);
         }
         tracing::warn!(
-            "an index of release {id} was changed while it was served; it is made again"
+            "an index file of release {id} changed while it was served: the release is loaded again"
         );
         let loaded = Release::load(&self.parts, &self.contracts, &self.loads, id).await?;
         let Some(current) = current else {
@@ -418,7 +408,7 @@ impl Catalog {
         };
         let loaded = Arc::new(loaded.marked(current.unrenewed.as_ref()));
         let (entry, unrenewed) = (current.entry.clone(), current.unrenewed.clone());
-        // The channel may have moved on in the meantime.
+        // The channel may have moved in the meantime.
         self.current.compare_and_swap(
             &Some(current),
             Some(Arc::new(Current {
@@ -443,14 +433,14 @@ impl Catalog {
                 (Some(waiting), _) => waiting,
                 (None, Err(_)) => {
                     return Err(NotServed::Busy(format!(
-                        "another release is being loaded, and release {id} after it: ask again in a moment"
+                        "another release is being loaded: request release {id} again in a moment"
                     )));
                 }
                 (None, Ok(turn)) => {
                     let (told, waiting) = watch::channel(None);
                     retained.begin(id, waiting.clone());
-                    // Apart from the request: who does not wait for the end does not make the next
-                    // one begin again.
+                    // Runs as a separate task: a client that disconnects does not restart the load
+                    // for the next one.
                     tokio::spawn(self.load_retained(id.clone(), turn, told));
                     waiting
                 }
@@ -459,7 +449,7 @@ impl Catalog {
         outcome(waiting, id).await
     }
 
-    /// Loads an earlier release, tells those who wait, and keeps it.
+    /// Loads an earlier release, notifies the waiting requests, and keeps it.
     fn load_retained(
         &self,
         id: ReleaseId,
@@ -518,7 +508,7 @@ async fn load_kept(
     Ok(Arc::new(Release::load(parts, contracts, loads, id).await?))
 }
 
-/// Waits for what comes of a release that is being loaded.
+/// Waits for the outcome of a release that is being loaded.
 async fn outcome(
     mut waiting: watch::Receiver<Loading>,
     id: &ReleaseId,

@@ -1,14 +1,14 @@
-//! Texts that many rows share, kept once.
+//! Stores each distinct text of a column once.
 
 use std::collections::HashMap;
 
 use crate::index::file::{Column, Restored, Saved, Small, Stored, stored};
 use pubdata_core::error::{Error, Result};
 
-/// A number that no text has.
+/// Code that no text has.
 pub const ABSENT: u16 = u16::MAX;
 
-/// Texts that occur often, by number. Number 0 is no text.
+/// Frequent texts by code. Code 0 means that the text is absent.
 #[derive(Debug, Default)]
 pub struct Dictionary {
     texts: Vec<String>,
@@ -16,13 +16,10 @@ pub struct Dictionary {
 }
 
 impl Dictionary {
-    /// The number of a text, a new one when it has none yet.
-    ///
-    /// # Errors
-    /// `Store`, when there are more different texts than numbers.
+    /// Returns the code of a text, and assigns a new one if it has none yet.
     pub fn number(&mut self, text: Option<&str>) -> Result<u16> {
         let Some(text) = text else { return Ok(0) };
-        // Nearly all rows have one of a few phrases, found sooner by looking than by hashing.
+        // Nearly all rows have one of a few texts; comparing them is faster than hashing.
         if let Some(index) = self.texts.iter().take(8).position(|known| known == text) {
             return numbered(index + 1);
         }
@@ -35,17 +32,17 @@ impl Dictionary {
         Ok(number)
     }
 
-    /// How many texts there are; their numbers run from 1.
+    /// Returns the number of texts; their codes start at 1.
     pub fn len(&self) -> usize {
         self.texts.len()
     }
 
-    /// Whether a text has a number.
+    /// Reports whether a text has a code.
     pub fn has(&self, text: &str) -> bool {
         self.numbers.contains_key(text)
     }
 
-    /// The text of a number.
+    /// Returns the text of a code.
     pub fn text(&self, number: u16) -> Option<&str> {
         number
             .checked_sub(1)
@@ -68,19 +65,15 @@ impl Stored for Dictionary {
     }
 }
 
-/// Narrows a number of a phrase or descriptor; a part with so many different ones is not what the
-/// contract describes.
-///
-/// # Errors
-/// `Store`, when there are more than the column's type can count.
+/// Narrows a code. A part with more distinct values than codes does not follow its contract.
 pub fn numbered(number: usize) -> Result<u16> {
     u16::try_from(number)
         .ok()
         .filter(|number| *number != ABSENT)
-        .ok_or_else(|| Error::store("more than 65,534 different phrases or sources in one part"))
+        .ok_or_else(|| Error::store("more than 65,534 distinct texts or sources in one part"))
 }
 
-/// A text column with few different values.
+/// Dictionary-encoded text column with few distinct values.
 #[derive(Debug, Default)]
 pub struct DictionaryColumn {
     numbers: Column<u16>,
@@ -90,10 +83,7 @@ pub struct DictionaryColumn {
 stored!(DictionaryColumn { numbers, words });
 
 impl DictionaryColumn {
-    /// Adds a row.
-    ///
-    /// # Errors
-    /// `Store`, when there are more different texts than numbers.
+    /// Appends a row.
     pub fn push(&mut self, text: Option<&str>) -> Result<()> {
         let number = self.words.number(text)?;
         self.numbers.push(number);
@@ -104,12 +94,12 @@ impl DictionaryColumn {
         self.words.text(self.numbers[row])
     }
 
-    /// The text of a column that has one in every row.
+    /// Returns the text of a row in a column without nulls.
     pub fn at(&self, row: usize) -> &str {
         self.get(row).unwrap_or_default()
     }
 
-    /// Whether two rows have the same text.
+    /// Reports whether two rows have the same text.
     pub fn is_same(&self, row: usize, other: usize) -> bool {
         self.numbers[row] == self.numbers[other]
     }

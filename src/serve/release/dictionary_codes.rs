@@ -1,17 +1,17 @@
-//! A column of texts kept as small numbers, for filters that ask only whether two texts are equal.
-//! Spellings that mean the same share a code.
+//! Stores a text column as codes, for filters that only compare texts for equality. Spellings with
+//! the same normalised form share a code.
 
 use std::collections::{BTreeMap, HashMap};
 
 use crate::index::file::{Column, Restored, Saved, Small, Stored};
 use pubdata_core::error::{Error, Result};
 
-/// A text column of which only equality matters: four bytes for each row. Texts that are spelled
-/// differently and mean the same have one code.
+/// Text column for equality comparisons only, four bytes per row. Spellings with the same
+/// normalised form have one code.
 #[derive(Debug, Default)]
 pub struct DictionaryCodes {
     of_rows: Column<u32>,
-    /// Codes by spelling as published and as compared; 0 is no text.
+    /// Codes by published spelling and by normalised form; 0 means that the text is absent.
     known: HashMap<Box<str>, u32>,
     count: u32,
 }
@@ -38,10 +38,7 @@ impl Stored for DictionaryCodes {
 }
 
 impl DictionaryCodes {
-    /// Adds a row. `compared` brings a text to the form it is compared in.
-    ///
-    /// # Errors
-    /// `Store`, when there are too many different texts.
+    /// Appends a row. `compared` normalises a text for comparison.
     pub fn push(&mut self, text: Option<&str>, compared: impl Fn(&str) -> String) -> Result<()> {
         let code = match text {
             None => 0,
@@ -62,7 +59,7 @@ impl DictionaryCodes {
                 self.count = self
                     .count
                     .checked_add(1)
-                    .ok_or_else(|| Error::store("more different texts than codes"))?;
+                    .ok_or_else(|| Error::store("more than 2^32 distinct texts in one column"))?;
                 self.known.insert(compared.into_boxed_str(), self.count);
                 self.count
             }
@@ -71,12 +68,12 @@ impl DictionaryCodes {
         Ok(code)
     }
 
-    /// The code of a text in the form it is compared in.
+    /// Returns the code of a normalised text.
     pub fn find(&self, compared: &str) -> Option<u32> {
         self.known.get(compared).copied()
     }
 
-    /// Every spelling with its code.
+    /// Returns every spelling with its code.
     pub fn compared(&self) -> impl Iterator<Item = (&str, u32)> {
         self.known.iter().map(|(text, code)| (&**text, *code))
     }

@@ -1,4 +1,4 @@
-//! How old a dataset is against its publisher's cadence and calendar.
+//! Computes the age of a dataset relative to its publisher's cadence and calendar.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -12,19 +12,19 @@ use pubdata_core::ids::Digest;
 use pubdata_core::provenance::Snapshot;
 use pubdata_store::{DatasetEntry, Manifest, Part, TaskEntry};
 
-/// Age of the newest source file against the publisher's cadence: within one period, within three,
-/// older. Never fresh while the publisher's next edition is late by its calendar.
+/// Age of the newest source file relative to the publisher's cadence: within one period, within
+/// three periods, or older. Never fresh while the publisher's next edition is late by its calendar.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Freshness {
     Fresh,
-    // So, too, where the last try to renew it failed.
+    // Also if the last attempt to renew it failed.
     Stale,
     Expired,
 }
 
 impl Freshness {
-    /// The word in answers.
+    /// Returns the name in answers.
     pub fn name(self) -> &'static str {
         match self {
             Self::Fresh => "fresh",
@@ -50,19 +50,19 @@ impl FreshnessOfDay {
             .unwrap_or(Freshness::Expired)
     }
 
-    /// Of each dataset's freshness, and of the tasks that are late or could not be renewed, with
-    /// the reason: changes exactly when what an answer says of freshness can.
+    /// Returns a digest over each dataset's freshness, and over the late or stale tasks with their
+    /// reasons. It changes exactly when the freshness in an answer can change.
     pub fn fingerprint(&self) -> Digest {
         self.fingerprint
     }
 }
 
-/// The last day's freshness, kept because a day has many requests.
+/// Freshness of the last requested day, cached because a day has many requests.
 #[derive(Debug, Default)]
 pub struct FreshnessCache(ArcSwapOption<FreshnessOfDay>);
 
 impl FreshnessCache {
-    /// Freshness of a release's datasets on a day.
+    /// Returns the freshness of a release's datasets on a day.
     pub fn of(&self, manifest: &Manifest, today: Date) -> Arc<FreshnessOfDay> {
         if let Some(known) = self.0.load_full().filter(|known| known.day == today) {
             return known;
@@ -101,9 +101,9 @@ impl FreshnessCache {
     }
 }
 
-/// What needs attention, worst first: `not_updated` if the last run could not update a part, `late`
-/// if an edition is late by its publisher's calendar, `expired` or `stale` by `freshness`,
-/// `findings` if a source needs attention (`findings`), otherwise `fresh`.
+/// Most serious condition of the dataset, worst first. `not_updated`: the last run could not update
+/// a part. `late`: an edition is late by its publisher's calendar. `expired`, `stale`: as in
+/// `freshness`. `findings`: a source needs attention (`findings`). `fresh`: none of these.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 #[schemars(rename = "DatasetCoverageState")]
@@ -145,7 +145,7 @@ impl DatasetState {
         }
     }
 
-    /// The word in answers.
+    /// Returns the name in answers.
     pub fn name(self) -> &'static str {
         match self {
             Self::NotUpdated => "not_updated",
@@ -158,7 +158,7 @@ impl DatasetState {
     }
 }
 
-/// Says how many datasets need attention, by their states.
+/// Summarises how many datasets need attention.
 pub fn summary_of_states<'s>(states: impl Iterator<Item = &'s str>) -> String {
     let states: Vec<&str> = states.collect();
     match states
@@ -171,8 +171,8 @@ pub fn summary_of_states<'s>(states: impl Iterator<Item = &'s str>) -> String {
     }
 }
 
-/// Freshness of a dataset: that of its newest partition, and never fresh when a build of it is
-/// marked stale or late.
+/// Returns the freshness of a dataset's newest partition. If a build of the dataset is stale or
+/// late, the result is at best stale.
 pub fn freshness_of(manifest: &Manifest, dataset: &DatasetEntry, today: Date) -> Freshness {
     let newest = dataset
         .parts
@@ -207,8 +207,8 @@ fn freshness_of_part(manifest: &Manifest, part: &Part, today: Date) -> Freshness
     })
 }
 
-/// Freshness of a build: by the age of its newest file, and never fresh when the last try to renew
-/// it failed or its next edition is late.
+/// Returns the freshness of a build by the age of its newest file. If the last renewal failed or
+/// the next edition is late, the result is at best stale.
 pub fn freshness_of_task(manifest: &Manifest, task_id: &str, today: Date) -> Freshness {
     let Some(task) = manifest.tasks.get(task_id) else {
         return Freshness::Expired;
@@ -239,7 +239,8 @@ fn freshness_by_age(task: &TaskEntry, date: Option<Date>, today: Date) -> Freshn
     }
 }
 
-/// Date of the newest file a part was built from, or of publication when no file has one.
+/// Returns the date of the newest file that a part was built from, or the date of publication if no
+/// file has one.
 pub fn source_date(manifest: &Manifest, part: &Part) -> Option<Date> {
     let inputs = manifest
         .tasks

@@ -1,5 +1,5 @@
-//! Reads key columns of whole datasets while a release is loaded: part after part and in pieces of
-//! each, so that memory beyond the index stays bounded.
+//! Reads key columns of whole datasets while a release is loaded. Reads one part after the other in
+//! batches, so memory beyond the index stays bounded.
 
 use arrow::array::{
     Array, ArrowPrimitiveType, BooleanArray, Date32Array, Decimal128Array, Float64Array,
@@ -13,19 +13,16 @@ use crate::release::table::{Table, TextLists, Texts};
 use pubdata_core::error::{Error, Result};
 use pubdata_store::Part;
 
-/// No day; before every other.
+/// Marks a missing day; sorts before every other day.
 pub const NO_DAY: i32 = i32::MIN;
 
-/// A day, unless it is none.
+/// Returns the day, or `None` for [`NO_DAY`].
 pub fn known_day(day: i32) -> Option<i32> {
     (day != NO_DAY).then_some(day)
 }
 
-/// Adds the rows of a part to what is being made. `add` gets pieces of the part, with the number of
-/// the first row within the part.
-///
-/// # Errors
-/// `Store`, when the part is missing, damaged, or not as its contract says.
+/// Adds the rows of a part to `made`. `add` receives batches of the part with the number of their
+/// first row within the part.
 pub async fn read_part<B: Send + 'static>(
     reader: PartReader<'_>,
     part: &Part,
@@ -49,14 +46,12 @@ pub async fn read_part<B: Send + 'static>(
         .map_err(|error| Error::store(format!("reading a part failed: {error}")))?
 }
 
-/// Pieces that are read while one is added.
+/// Number of batches read ahead while one is added.
 const READ_AHEAD: usize = 2;
 
-/// Adds the rows of all parts to what is being made, each piece while the next is read. `add` gets
-/// pieces with the number of their part and of the first row within the part, in order.
-///
-/// # Errors
-/// `Store`, when a part is missing, damaged, or not as its contract says.
+/// Adds the rows of all parts to `made`, and reads the next batch while one is added. `add`
+/// receives the batches in order, with the number of their part and of their first row within the
+/// part.
 pub async fn read_parts<B: Send + 'static>(
     reader: PartReader<'_>,
     parts: &[Part],
@@ -80,7 +75,7 @@ pub async fn read_parts<B: Send + 'static>(
                 Table::each(bytes, columns, &place, |piece| {
                     sender
                         .blocking_send((number, first, piece.clone()))
-                        .map_err(|_| Error::store("what was read is not wanted any more"))?;
+                        .map_err(|_| Error::store("adding rows stopped before all were read"))?;
                     first += piece.rows() as u32;
                     Ok(())
                 })
@@ -93,17 +88,16 @@ pub async fn read_parts<B: Send + 'static>(
     };
     let read = read.await;
     drop(sender);
-    // Who adds and fails stops who reads: its reason comes first.
+    // A failure to add also stops the reader: report the original error first.
     let made = adding
         .await
         .map_err(|error| Error::store(format!("reading parts failed: {error}")))??;
     read.map(|()| made)
 }
 
-/// A column of a table, by its type.
+/// A typed column of a table.
 pub trait KeyColumn: Sized {
-    /// # Errors
-    /// `Store`, when there is no such column, or it has another type.
+    /// Opens the column, which must exist with this type.
     fn open(table: &Table, name: &str) -> Result<Self>;
 }
 
@@ -129,7 +123,7 @@ key_column_types! {
     Int64Array: int64s,
 }
 
-/// Flags that older releases do not have: true in all of their rows.
+/// A column of flags that older releases lack: true in all of their rows.
 #[derive(Debug)]
 pub struct AddedFlags(BooleanArray);
 
@@ -145,7 +139,7 @@ impl KeyColumn for AddedFlags {
     }
 }
 
-/// The cell of a row; none of one that is null.
+/// Returns the cell of a row, or `None` if it is null.
 pub fn cell<T: ArrowPrimitiveType>(column: &PrimitiveArray<T>, row: usize) -> Option<T::Native> {
     column.is_valid(row).then(|| column.value(row))
 }
@@ -155,7 +149,7 @@ pub fn cell<T: ArrowPrimitiveType>(column: &PrimitiveArray<T>, row: usize) -> Op
 pub struct Days(Date32Array);
 
 impl Days {
-    /// The day of a row, [`NO_DAY`] where there is none.
+    /// Returns the day of a row, or [`NO_DAY`] if it is null.
     pub fn at(&self, row: usize) -> i32 {
         if self.0.is_null(row) {
             NO_DAY
@@ -171,8 +165,8 @@ impl KeyColumn for Days {
     }
 }
 
-/// Declares a struct of the columns that an index is made of: each field is the column of its name;
-/// `column "?": type` is one that older releases do not have.
+/// Declares a struct with the columns of an index. Each field is the column of its name; `column
+/// "?": type` marks a column that older releases lack.
 macro_rules! key_columns {
     ($(#[$meta:meta])* $vis:vis struct $name:ident { $($(#[$of_column:meta])* $column_vis:vis $column:ident $($mark:literal)?: $type:ty,)* }) => {
         $(#[$meta])*
@@ -191,10 +185,7 @@ macro_rules! key_columns {
 }
 pub(crate) use key_columns;
 
-/// Does what takes the processor for long without stopping those who are answered.
-///
-/// # Errors
-/// That of `make`.
+/// Runs CPU-bound work on a blocking thread, so that requests are not delayed.
 pub async fn indexed<T: Send + 'static>(
     make: impl FnOnce() -> Result<T> + Send + 'static,
 ) -> Result<T> {

@@ -1,4 +1,5 @@
-//! A release that is ready to answer: its manifest, and what each family keeps of it in memory.
+//! Holds a release that is ready to answer: its manifest, and the tables that each family keeps in
+//! memory.
 
 use std::any::{Any, TypeId};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -18,14 +19,14 @@ use pubdata_core::error::Result;
 use pubdata_core::ids::{Digest, ReleaseId};
 use pubdata_store::{Manifest, MappedFile, Part, Unrenewed};
 
-/// What families keep of a release, one of each type: nothing below the route table knows all of
-/// them.
+/// Tables that families keep of a release, one of each type. No module below the route table knows
+/// all of them.
 #[derive(Default)]
 pub struct Tables {
     by_type: HashMap<TypeId, Box<dyn Any + Send + Sync>>,
-    /// The files that indexes are mapped from.
+    /// Files that indexes are mapped from.
     mapped: Vec<Arc<MappedFile>>,
-    /// What is opened when all families are loaded.
+    /// Copies to open after all families are loaded.
     openings: Vec<Opening>,
 }
 
@@ -35,32 +36,31 @@ impl Tables {
         self.by_type.insert(TypeId::of::<T>(), Box::new(table));
     }
 
-    /// Keeps what others keep, too.
+    /// Adds the tables of another set.
     fn take(&mut self, others: Self) {
         self.by_type.extend(others.by_type);
         self.mapped.extend(others.mapped);
         self.openings.extend(others.openings);
     }
 
-    /// Keeps an eye on the file that an index of a table is mapped from.
+    /// Registers the file that an index is mapped from, to detect changes of the file.
     pub fn watch<T>(&mut self, index: &Index<T>) {
         self.mapped.extend(index.mapped().cloned());
     }
 
-    /// Opens copies when all families are loaded.
+    /// Schedules copies to be opened after all families are loaded.
     pub fn open_later(&mut self, openings: Vec<Opening>) {
         self.openings.extend(openings);
     }
 
-    /// A family's table, of the first family alone while the others are loaded; none when the
-    /// release lacks its dataset.
+    /// Returns a family's table, or `None` if the release lacks its dataset. While families are
+    /// loaded, only the tables of the first one are available.
     pub fn get<T: Any>(&self) -> Option<&T> {
         self.by_type.get(&TypeId::of::<T>())?.downcast_ref()
     }
 }
 
-/// A copy that is there. To look whether it is as it was written takes its time, for which nobody
-/// waits.
+/// A copy on disk whose contents are verified in the background, because verification takes time.
 pub struct Opening {
     pub part: Part,
     pub open: for<'a> fn(&'a PartCache, &'a ReleaseId, &'a Part) -> BoxFuture<'a, Result<()>>,
@@ -76,18 +76,15 @@ fn open_by_and_by(cache: Arc<PartCache>, release_id: ReleaseId, openings: Vec<Op
     });
 }
 
-/// Reads what a family keeps in memory. A dataset that the release lacks is left out. It is given
-/// what the first of all families keeps.
-///
-/// # Errors
-/// `Store`, when a part is missing, damaged, or not as its contract says.
+/// Reads what a family keeps in memory. Skips datasets that the release lacks. Receives the tables
+/// of the first family.
 pub type Load =
     for<'a> fn(PartReader<'a>, &'a Contracts, &'a Tables) -> BoxFuture<'a, Result<Tables>>;
 
-/// Of a family that keeps nothing.
+/// Loader of a family that keeps nothing.
 pub const NOTHING: Load = |_, _, _| ready(Ok(Tables::default())).boxed();
 
-/// One release, ready to answer.
+/// A release that is ready to answer.
 pub struct Release {
     pub manifest: Manifest,
     tables: Arc<Tables>,
@@ -95,10 +92,7 @@ pub struct Release {
 }
 
 impl Release {
-    /// Loads a release: the first family, which the others may need, then these side by side.
-    ///
-    /// # Errors
-    /// `Store`, when the manifest or a part is missing, damaged, or not as the contract says.
+    /// Loads a release: the first family, which the others may need, then the others in parallel.
     pub async fn load(
         cache: &Arc<PartCache>,
         contracts: &Contracts,
@@ -110,8 +104,8 @@ impl Release {
         let mut tables = Tables::default();
         if let Some((first, others)) = loads.split_first() {
             tables = first(reader, contracts, &Tables::default()).await?;
-            // All to their end: of several errors the first family's is told, and what was made
-            // stays.
+            // Waits for all loads: the first family's error is reported, and finished files are
+            // kept.
             let of_others =
                 join_all(others.iter().map(|load| load(reader, contracts, &tables))).await;
             of_others
@@ -132,7 +126,7 @@ impl Release {
         })
     }
 
-    /// What answers that ask nothing of a release are given where none is loaded.
+    /// Returns the placeholder for endpoints that do not need a release, used if none is loaded.
     pub fn none() -> Self {
         let manifest = Manifest {
             format_version: 0,
@@ -153,16 +147,13 @@ impl Release {
         }
     }
 
-    /// Whether it stands where no release is loaded.
+    /// Reports whether this is the placeholder without a release.
     pub fn is_none(&self) -> bool {
         self.manifest.run_id.is_empty()
     }
 
-    /// Reads a release again of which the tables are still in memory: its parts are those that they
-    /// were read from, for their digests decide its id.
-    ///
-    /// # Errors
-    /// `Store`, when the manifest is missing or damaged.
+    /// Reads the manifest again of a release whose tables are still in memory. The tables stay
+    /// valid, because the release id depends on the digests of the parts.
     pub async fn again(&self, cache: &PartCache) -> Result<Self> {
         let manifest = cache.releases().manifest(&self.manifest.release_id).await?;
         Ok(Self {
@@ -172,7 +163,7 @@ impl Release {
         })
     }
 
-    /// The release with the marks of what could not be renewed since.
+    /// Returns the release with the given stale marks.
     pub fn marked(&self, unrenewed: Option<&Unrenewed>) -> Self {
         let mut manifest = self.manifest.clone();
         manifest.mark(unrenewed);
@@ -183,17 +174,17 @@ impl Release {
         }
     }
 
-    /// Whether its indexes can be read: a mapped file can be changed behind our back.
+    /// Reports whether the indexes are readable. Another process can change a mapped file.
     pub fn is_intact(&self) -> bool {
         self.tables.mapped.iter().all(|file| file.is_as_mapped())
     }
 
-    /// A family's table; none when the release lacks its dataset.
+    /// Returns a family's table, or `None` if the release lacks its dataset.
     pub fn table<T: Any>(&self) -> Option<&T> {
         self.tables.get()
     }
 
-    /// Freshness of the datasets on a day.
+    /// Returns the freshness of the datasets on a day.
     pub fn freshness(&self, today: Date) -> Arc<FreshnessOfDay> {
         self.freshness.of(&self.manifest, today)
     }

@@ -1,6 +1,5 @@
-//! What earlier releases of the channel say of themselves: their manifests, of which a few are
-//! kept, and the sums of each. A release never changes; whether it is still there is asked each
-//! time.
+//! Reads manifests of the channel's earlier releases and their totals, and caches some of them. A
+//! release never changes, but it may be deleted, so each access checks that it still exists.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -13,11 +12,11 @@ use pubdata_core::error::Result;
 use pubdata_core::ids::ReleaseId;
 use pubdata_store::{Manifest, Releases};
 
-/// About how much the manifests that are kept may take together; the last one is kept in any case.
+/// Approximate limit on the memory of cached manifests; the last one is always kept.
 const LIMIT_BYTES: usize = 64 << 20;
-/// The most releases whose sums are kept.
+/// Maximum number of releases whose totals are cached.
 const LIMIT_SUMMARIES: usize = 1_000;
-/// About what a part, and an input of a build, take of a manifest in memory.
+/// Approximate memory of a part, or of an input of a build, in a manifest.
 const ENTRY_BYTES: usize = 700;
 
 /// Manifests of earlier releases.
@@ -25,18 +24,18 @@ const ENTRY_BYTES: usize = 700;
 pub struct Manifests {
     releases: Releases,
     kept: Mutex<Kept>,
-    /// One is read at a time: what others wait for may be the same one.
+    /// Allows one read at a time: concurrent requests often need the same manifest.
     reading: tokio::sync::Mutex<()>,
 }
 
 #[derive(Debug, Default)]
 struct Kept {
-    /// The least recently used first.
+    /// Least recently used first.
     manifests: Vec<Arc<Manifest>>,
     summaries: BTreeMap<ReleaseId, Arc<Summary>>,
 }
 
-/// What a release holds, in sums.
+/// Totals of a release.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Summary {
     pub release_id: ReleaseId,
@@ -46,7 +45,7 @@ pub struct Summary {
     pub datasets: BTreeMap<String, Sums>,
 }
 
-/// Sums over the parts of a dataset.
+/// Totals over the parts of a dataset.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Sums {
     pub rows: u64,
@@ -109,7 +108,7 @@ impl Summary {
         }
     }
 
-    /// Sums over all datasets.
+    /// Returns the totals over all datasets.
     pub fn total(&self) -> Sums {
         self.datasets
             .values()
@@ -131,10 +130,7 @@ impl Manifests {
         }
     }
 
-    /// The manifest of a release; none when it is no longer kept.
-    ///
-    /// # Errors
-    /// `Store`, when it cannot be read.
+    /// Returns the manifest of a release, or `None` if the release was deleted.
     pub async fn manifest(&self, id: &ReleaseId) -> Result<Option<Arc<Manifest>>> {
         if !self.releases.exists(id).await? {
             return Ok(None);
@@ -151,10 +147,10 @@ impl Manifests {
         Ok(Some(manifest))
     }
 
-    /// The sums of a release; none when it is no longer kept, or damaged, which is told in the log.
+    /// Returns the totals of a release, or `None` if it was deleted or is damaged. Logs damage.
     ///
     /// # Errors
-    /// `Store`, when the store cannot be asked.
+    /// `Store` if the store is unavailable.
     pub async fn summary(&self, id: &ReleaseId) -> Result<Option<Arc<Summary>>> {
         let known = self.lock().summaries.get(id).cloned();
         if let Some(known) = known {
@@ -164,7 +160,7 @@ impl Manifests {
             Ok(Some(manifest)) => Ok(Some(self.lock().summarize(&manifest))),
             Ok(None) => Ok(None),
             Err(error) => {
-                tracing::warn!("what release {id} holds is not told: {error}");
+                tracing::warn!("cannot report the totals of release {id}: {error}");
                 Ok(None)
             }
         }

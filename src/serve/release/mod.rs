@@ -1,6 +1,6 @@
-//! One release in memory: which one answers a request, its parts as they are read and kept, rows
-//! with their provenance, and how old they are. Every part's digest is checked, so that damaged
-//! bytes are never served. Knows manifests and Parquet; no family and no HTTP.
+//! Holds releases in memory: selects the one that answers a request, reads and caches its parts,
+//! and returns rows with provenance and age. Checks the digest of every part, so damaged bytes are
+//! never served. Knows manifests and Parquet, but no family and no HTTP.
 
 pub mod bucketed;
 pub mod catalog;

@@ -1,20 +1,20 @@
-//! Why a request has no release to be answered from.
+//! Describes why no release can answer a request.
 
 use std::sync::Arc;
 
 use pubdata_core::error::Error;
 
-/// Why a request has no release to be answered from.
+/// Reason why no release can answer a request.
 #[derive(Debug, Clone)]
 pub enum NotServed {
-    /// There is none, or none any more; with the parameter that asked for it.
+    /// The release does not exist, or was deleted; with the parameter that selected it.
     Missing {
         parameter: Option<&'static str>,
         detail: String,
     },
-    /// Another is being loaded; with what to say of it.
+    /// Another release is being loaded; with the message to return.
     Busy(String),
-    /// It cannot be read; the cause is in the log.
+    /// The release cannot be read; the cause is in the log.
     Failed(Arc<Error>),
 }
 

@@ -1,7 +1,6 @@
-//! Parts that are read when they are asked for. What was read is kept until its place is needed,
-//! under one bound for all datasets and releases; a part that two releases share is kept once.
-//! Nobody waits for a lock while a part is read, and all who ask for one part at the same time wait
-//! for one reading of it.
+//! Reads parts on demand and caches them under one memory limit for all datasets and releases.
+//! Releases that share a part share its cache entry. No lock is held while a part is read, and
+//! concurrent requests for one part share one read.
 
 use std::any::Any;
 use std::collections::HashMap;
@@ -17,66 +16,57 @@ use pubdata_core::error::{Error, Result, ResultExt};
 use pubdata_core::ids::{Digest, RecordId, ReleaseId};
 use pubdata_store::{Copies, Copy, Manifest, Part, Record, Releases, find_record, of_all};
 
-/// The most parts read at the same time: each takes memory beyond the bound until it is kept.
+/// Number of parts read at the same time; each takes memory beyond the limit until it is cached.
 const READING: usize = 4;
 
-/// Bytes that are hashed sooner than another thread would begin to: some hundredths of a
-/// millisecond.
+/// Size up to which bytes are hashed in place: hashing them takes some hundredths of a millisecond,
+/// less than starting on another thread takes.
 const HASHED_AT_ONCE: usize = 64 << 10;
 
-/// How often a copy is made again that is not as it was written when it is to be read.
+/// Number of attempts to replace a copy on disk that changed after it was written.
 const MOST_CHANGES: usize = 3;
 
 /// A part in the form that answers are written from.
 pub trait CachedPart: Send + Sync + Sized + 'static {
     const DATASET_ID: &'static str;
 
-    /// Reads a part whose digest is right.
-    ///
-    /// # Errors
-    /// `Store`, when it lacks a column or is out of order.
+    /// Reads a part whose digest was verified.
     fn read(bytes: Bytes, path: &str) -> Result<Self>;
 
-    /// About how much memory it takes.
+    /// Returns the approximate memory size.
     fn size_bytes(&self) -> usize;
 
-    /// The columns that a copy on disk depends on; none for a form of which no copies are made.
+    /// Columns that a copy on disk depends on; `None` for types without copies.
     const COPIED: Option<&'static [&'static str]> = None;
 
-    /// All that it holds, for a copy.
-    ///
-    /// # Errors
-    /// `Store`, when it cannot be put into columns.
+    /// Returns the complete contents for a copy.
     fn to_copy(&self) -> Result<Option<RecordBatch>> {
         Ok(None)
     }
 
-    /// Takes a mapped copy.
-    ///
-    /// # Errors
-    /// `Store`, when it is not what [`CachedPart::to_copy`] made.
+    /// Opens a mapped copy that [`CachedPart::to_copy`] made.
     fn from_copy(_copy: Copy, path: &str) -> Result<Self> {
         Err(Error::store(format!(
-            "{path}: a copy of a part of which none are made"
+            "{path}: parts of this type have no copies"
         )))
     }
 
-    /// Whether it can be read: a mapped file can be changed behind our back.
+    /// Reports whether the part is readable. Another process can change a mapped file.
     fn is_intact(&self) -> bool {
         true
     }
 }
 
-/// The parts in memory.
+/// Cache of parts in memory.
 pub struct PartCache {
     releases: Releases,
     copies: Copies,
     limit_bytes: usize,
-    /// Names the build of the program, which decides what an index is.
+    /// Digest of the program's build, which decides the form of an index.
     program: Digest,
     reading: Semaphore,
-    /// Indexes and copies of large parts are made for one dataset at a time: they take much memory
-    /// until they are in their files.
+    /// Allows one dataset at a time to write indexes and copies of large parts: they take much
+    /// memory until they are in their files.
     making: Semaphore,
     kept: Mutex<Kept>,
 }
@@ -85,7 +75,7 @@ pub struct PartCache {
 struct Kept {
     by_digest: HashMap<(&'static str, Digest), Entry>,
     size_bytes: usize,
-    /// Counts uses; the entry with the lowest count is the next to go.
+    /// Counts uses; the entry with the lowest count is evicted next.
     clock: u64,
 }
 
@@ -111,10 +101,7 @@ impl PartCache {
         }
     }
 
-    /// Returns a part, from memory or read now.
-    ///
-    /// # Errors
-    /// `Store`, when it is missing, damaged, or not as its contract says.
+    /// Returns a part from the cache, or reads it.
     pub async fn get<T: CachedPart>(&self, release_id: &ReleaseId, part: &Part) -> Result<Arc<T>> {
         for _ in 0..MOST_CHANGES {
             let slot = self.slot((T::DATASET_ID, part.sha256));
@@ -123,16 +110,15 @@ impl PartCache {
                 return Ok(held);
             }
             tracing::warn!(
-                "the copy of {} was changed while it was served; it is made again",
+                "the copy of {} on disk changed while it was served: it is written again",
                 part.path
             );
             self.forget((T::DATASET_ID, part.sha256), &slot);
         }
-        Err(Error::store(format!(
-            "{}: its copy is changed again and again",
-            part.path
-        ))
-        .hint("see who writes into the folder of copies of the home"))
+        Err(
+            Error::store(format!("{}: its copy on disk keeps changing", part.path))
+                .hint("find the process that writes into the home's folder of copies"),
+        )
     }
 
     async fn get_from<T: CachedPart>(
@@ -155,13 +141,10 @@ impl PartCache {
             self.keep(key, size_bytes);
         }
         held.downcast()
-            .map_err(|_| Error::store(format!("{}: the part is kept in another form", part.path)))
+            .map_err(|_| Error::store(format!("{}: the part is cached as another type", part.path)))
     }
 
-    /// Reads a part without keeping it.
-    ///
-    /// # Errors
-    /// As for [`PartCache::get`].
+    /// Reads a part without caching it.
     pub async fn read<T: CachedPart>(&self, release_id: &ReleaseId, part: &Part) -> Result<T> {
         let _turn = self
             .reading
@@ -210,7 +193,9 @@ impl PartCache {
             match copied {
                 Ok(copied) => Ok(copied.unwrap_or(held)),
                 Err(error) => {
-                    tracing::warn!("no copy of a part for fast answers: {error}");
+                    tracing::warn!(
+                        "cannot write a copy of a part, so answers from it are slower: {error}"
+                    );
                     Ok(held)
                 }
             }
@@ -218,10 +203,7 @@ impl PartCache {
         reading.await.map_err(failed)?
     }
 
-    /// Waits until nobody else makes what takes much memory.
-    ///
-    /// # Errors
-    /// `Store`, when the server ends.
+    /// Waits for the permit to build memory-intensive structures.
     pub async fn turn_to_make(&self) -> Result<SemaphorePermit<'_>> {
         self.making
             .acquire()
@@ -229,16 +211,14 @@ impl PartCache {
             .map_err(|error| Error::store(error.to_string()))
     }
 
-    /// Whether there is a copy of a part; it may be damaged.
+    /// Reports whether a copy of a part exists; it may be damaged.
     pub fn has_copy<T: CachedPart>(&self, part: &Part) -> bool {
         T::COPIED.is_some_and(|columns| self.copies.is_there(&part.sha256, &columns.join(" ")))
     }
 
-    /// The index of a dataset's parts, mapped from its file, or made now and kept in one where the
-    /// parts are large. `decided_by` is what decides it beside parts and program.
-    ///
-    /// # Errors
-    /// What `make` returns.
+    /// Returns the index of a dataset's parts: mapped from its file, or built by `make`. Saves the
+    /// index to a file if the parts are large. `decided_by` names all inputs of the index other
+    /// than parts and program.
     pub async fn index<T: Stored + Send + 'static>(
         &self,
         parts: &[Part],
@@ -278,19 +258,18 @@ impl PartCache {
                 .write(&name, &form, &Saved::schema(), saved.batches())
                 .and_then(Index::of_copy)
                 .or_else(|error| {
-                    tracing::warn!("no file of an index for a quick start: {error}");
+                    tracing::warn!(
+                        "cannot write an index file, so the next start is slower: {error}"
+                    );
                     saved.restored().map(Index::made)
                 })
         });
         writing.await.map_err(failed)?
     }
 
-    /// What is made of a part and kept in memory: read from its file, or made now and, of a large
-    /// part, kept in one for the next start. `decided_by` is what decides it beside part and
-    /// program.
-    ///
-    /// # Errors
-    /// What `make` returns.
+    /// Returns a structure built from a part: read from its file, or built by `make`. Saves the
+    /// structure for the next start if the part is large. `decided_by` names all inputs other than
+    /// part and program.
     pub async fn prepared<T: Stored + Send + 'static>(
         &self,
         part: &Part,
@@ -324,22 +303,21 @@ impl PartCache {
         let writing = tokio::task::spawn_blocking(move || {
             let saved = Saved::of(made);
             if let Err(error) = copies.write(&name, &form, &Saved::schema(), saved.batches()) {
-                tracing::warn!("no file of a part for a quick start: {error}");
+                tracing::warn!(
+                    "cannot write the file of a prepared part, so the next start is slower: {error}"
+                );
             }
             saved.restored()
         });
         writing.await.map_err(failed)?
     }
 
-    /// Removes copies of parts that none of these releases has.
+    /// Removes copies of parts that are in none of the given releases.
     pub fn forget_all_but(&self, manifests: &[&Manifest]) {
         self.copies.keep_only(manifests);
     }
 
-    /// Finds a record in a part, its digest checked.
-    ///
-    /// # Errors
-    /// `Store`, when the part is missing or damaged.
+    /// Finds a record in a part after verifying the part's digest.
     pub async fn find_record(
         &self,
         release_id: &ReleaseId,
@@ -355,10 +333,7 @@ impl PartCache {
             .map_err(|error| Error::store(format!("reading a part failed: {error}")))?
     }
 
-    /// The bytes of a part, its digest checked.
-    ///
-    /// # Errors
-    /// `Store`, when it is missing or damaged.
+    /// Returns the bytes of a part after verifying their digest.
     pub async fn bytes(&self, release_id: &ReleaseId, part: &Part) -> Result<Bytes> {
         let bytes = self
             .releases
@@ -380,7 +355,7 @@ impl PartCache {
         &self.releases
     }
 
-    /// Lets go of what a slot holds, unless another has taken its place.
+    /// Removes an entry, unless another one has replaced its slot.
     fn forget(&self, key: (&'static str, Digest), slot: &Slot) {
         let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
         if kept
@@ -405,8 +380,7 @@ impl PartCache {
         entry.slot.clone()
     }
 
-    /// Counts a part that was just read, and lets go of those not used for longest until all fit
-    /// again.
+    /// Counts a part that was just read, and evicts the least recently used ones until all fit.
     fn keep(&self, key: (&'static str, Digest), size_bytes: usize) {
         let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(entry) = kept.by_digest.get_mut(&key) {
@@ -433,11 +407,11 @@ impl PartCache {
     }
 }
 
-/// A part as it is, its digest checked: who looks at one record of it often looks at another.
+/// Verified bytes of a part, cached because one lookup of a record is often followed by another.
 struct CheckedBytes(Bytes);
 
 impl CachedPart for CheckedBytes {
-    /// Of every dataset: no other form is called so.
+    /// Shared by all datasets; no other type uses this name.
     const DATASET_ID: &'static str = "bytes";
 
     fn read(bytes: Bytes, _path: &str) -> Result<Self> {
@@ -449,10 +423,7 @@ impl CachedPart for CheckedBytes {
     }
 }
 
-/// Refuses bytes that are not those the manifest names.
-///
-/// # Errors
-/// `Store`, with both digests.
+/// Rejects bytes whose digest differs from the manifest.
 fn check_digest(part: &Part, bytes: &[u8]) -> Result<()> {
     let digest = Digest::of(bytes);
     if digest == part.sha256 {

@@ -1,5 +1,5 @@
-//! The provenance of rows that are in memory: from which file each comes, under which record id,
-//! and how its validation ended.
+//! Provides the provenance of rows in memory: the source file, the record id and the validation
+//! status of each.
 
 use bytes::Bytes;
 
@@ -11,7 +11,7 @@ use pubdata_core::error::Result;
 use pubdata_core::provenance::Snapshot;
 use pubdata_store::{Manifest, Part};
 
-/// What the provenance of a part's rows is written from, for parts that are in memory.
+/// Provenance data of a part whose rows are in memory.
 #[derive(Debug)]
 pub struct PartProvenance {
     dataset_id: &'static str,
@@ -22,13 +22,10 @@ pub struct PartProvenance {
 }
 
 impl PartProvenance {
-    /// The columns that `table` must have.
+    /// Columns that `table` must have.
     pub const COLUMNS: [&'static str; 2] = ["record_id", "validation_status"];
 
-    /// Reads a part.
-    ///
-    /// # Errors
-    /// `Store`, when the part lacks a column.
+    /// Reads the provenance data of a part.
     pub fn read(
         dataset_id: &'static str,
         part: &Part,
@@ -45,7 +42,7 @@ impl PartProvenance {
         })
     }
 
-    /// The provenance of a row.
+    /// Returns the provenance of a row.
     pub fn of<'r>(&'r self, manifest: &'r Manifest, row: usize) -> Provenance<'r> {
         ProvenanceWriter::new(manifest, self.dataset_id, &self.part).of(
             &self.row_sources,
@@ -59,12 +56,12 @@ impl PartProvenance {
         self.statuses.at(row)
     }
 
-    /// The file that a row comes from.
+    /// Returns the file that a row comes from.
     pub fn source<'a>(&self, manifest: &'a Manifest, row: usize) -> Option<&'a Snapshot> {
         ProvenanceWriter::new(manifest, self.dataset_id, &self.part).source(&self.row_sources, row)
     }
 
-    /// All files that the part's build read.
+    /// Returns all files that the part's build read.
     pub fn files<'a>(&self, manifest: &'a Manifest) -> &'a [Snapshot] {
         manifest
             .tasks

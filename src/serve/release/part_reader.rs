@@ -1,4 +1,4 @@
-//! The parts of one release, read through the cache that all releases share.
+//! Reads the parts of one release through the cache that all releases share.
 
 use std::future::Future;
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use pubdata_core::error::{Error, Result};
 use pubdata_core::ids::RecordId;
 use pubdata_store::{Manifest, Part, Record};
 
-/// Reads parts of a release.
+/// Reader of the parts of a release.
 #[derive(Clone, Copy)]
 pub struct PartReader<'a> {
     cache: &'a Arc<PartCache>,
@@ -33,7 +33,7 @@ impl<'a> PartReader<'a> {
         self.cache
     }
 
-    /// The parts of a dataset; none when the release does not have it.
+    /// Returns the parts of a dataset; empty if the release lacks it.
     pub fn parts_of(self, dataset_id: &str) -> impl Iterator<Item = &'a Part> + use<'a> {
         self.manifest
             .datasets
@@ -42,8 +42,8 @@ impl<'a> PartReader<'a> {
             .flat_map(|dataset| &dataset.parts)
     }
 
-    /// The parts of a record's dataset that may hold it; `is_sorted` where rows are sorted by what
-    /// ids begin with.
+    /// Returns the parts of a record's dataset that may contain it. `is_sorted` states that rows
+    /// are sorted by the prefix of their ids.
     pub fn parts_that_may_hold(
         self,
         record_id: &RecordId,
@@ -53,27 +53,18 @@ impl<'a> PartReader<'a> {
             .filter(move |part| part.may_hold(record_id) && (!is_sorted || part.spans(record_id)))
     }
 
-    /// Returns a part, from memory or read now.
-    ///
-    /// # Errors
-    /// `Store`, when it is missing, damaged, or not as its contract says.
+    /// Returns a part from the cache, or reads it.
     pub async fn get<T: CachedPart>(self, part: &Part) -> Result<Arc<T>> {
         self.cache.get(&self.manifest.release_id, part).await
     }
 
-    /// Reads a part without keeping it.
-    ///
-    /// # Errors
-    /// As for [`PartReader::get`].
+    /// Reads a part without caching it.
     pub async fn read<T: CachedPart>(self, part: &Part) -> Result<T> {
         self.cache.read(&self.manifest.release_id, part).await
     }
 
-    /// The index of a dataset's parts: mapped from its file, or made now. `decided_by` is what
-    /// decides it beside them.
-    ///
-    /// # Errors
-    /// What `make` returns.
+    /// Returns the index of a dataset's parts: mapped from its file, or built by `make`.
+    /// `decided_by` names all inputs of the index other than the parts.
     pub async fn index<T: Stored + Send + 'static>(
         self,
         dataset_id: &str,
@@ -89,11 +80,8 @@ impl<'a> PartReader<'a> {
         self.cache.index(parts, decided_by, make).await
     }
 
-    /// What is made of a part and kept in memory: read from its file, or made now. `decided_by` is
-    /// what decides it beside the part.
-    ///
-    /// # Errors
-    /// What `make` returns.
+    /// Returns a structure built from a part: read from its file, or built by `make`. `decided_by`
+    /// names all inputs other than the part.
     pub async fn prepared<T: Stored + Send + 'static>(
         self,
         part: &Part,
@@ -103,11 +91,8 @@ impl<'a> PartReader<'a> {
         self.cache.prepared(part, decided_by, make).await
     }
 
-    /// Finds a record; none where the part has not got it. What ids a part has is kept, so that
-    /// asking again for what is not there reads nothing.
-    ///
-    /// # Errors
-    /// `Store`, when the part is missing or damaged.
+    /// Finds a record, or returns `None` if the part lacks it. Hashes of the part's ids are cached,
+    /// so a repeated request for a missing record reads nothing.
     pub async fn find_record(self, part: &Part, record_id: &RecordId) -> Result<Option<Record>> {
         if !self
             .get::<RecordIds>(part)
@@ -121,10 +106,7 @@ impl<'a> PartReader<'a> {
             .await
     }
 
-    /// Finds a record by its id alone, in the parts that may hold it.
-    ///
-    /// # Errors
-    /// `Store`, when a part is missing or damaged.
+    /// Finds a record by its id, in the parts that may contain it.
     pub async fn find(
         self,
         contracts: &Contracts,
@@ -141,10 +123,7 @@ impl<'a> PartReader<'a> {
         Ok(None)
     }
 
-    /// Decodes a part, its digest checked, where no request waits for the thread.
-    ///
-    /// # Errors
-    /// `Store`, when the part is missing or damaged; what `decode` returns.
+    /// Decodes a part on a blocking thread after verifying its digest.
     pub async fn decoded<T: Send + 'static>(
         self,
         part: &Part,
@@ -157,10 +136,7 @@ impl<'a> PartReader<'a> {
             .map_err(|error| Error::store(format!("decoding a part failed: {error}")))?
     }
 
-    /// The bytes of a part, its digest checked.
-    ///
-    /// # Errors
-    /// `Store`, when it is missing or damaged.
+    /// Returns the bytes of a part after verifying their digest.
     pub async fn bytes(self, part: &Part) -> Result<Bytes> {
         self.cache.bytes(&self.manifest.release_id, part).await
     }

@@ -1,16 +1,16 @@
-//! Where a name stands in a list of columns. Each member of an answer asks, so that going through
-//! fifty names takes longer than writing the cell: the place is found by a hash of a few letters,
-//! in a table that the compiler makes and all parts of a dataset share.
+//! Finds the index of a column by name. Each member of an answer needs this lookup, and comparing
+//! fifty names takes longer than writing the cell. A hash of a few letters finds the index in a
+//! table that the compiler builds and all parts of a dataset share.
 
-/// Far more than there are columns, so that few names share one.
+/// Much larger than the number of columns, so that few names collide.
 const SLOTS: usize = 256;
 const EMPTY: u8 = u8::MAX;
 
-/// The places of the names of a list.
+/// Hash table from column names to their indices.
 #[derive(Debug)]
 pub struct Places {
     columns: &'static [&'static str],
-    /// Where the name stands whose letters lead here, or behind where other names took its slot.
+    /// Index of the name that hashes to the slot, or of a name moved to it from an occupied slot.
     slots: [u8; SLOTS],
 }
 
@@ -30,7 +30,7 @@ impl Places {
         Self { columns, slots }
     }
 
-    /// The place of a name; none of one that is not in the list.
+    /// Returns the index of a name, or `None` if the list lacks it.
     pub const fn find(&self, name: &str) -> Option<usize> {
         let mut slot = slot_of(name);
         loop {
@@ -46,7 +46,7 @@ impl Places {
     }
 }
 
-/// A column's name, without the mark of one that older releases do not have.
+/// Returns a column's name without the mark of columns that older releases lack.
 pub const fn plain(column: &str) -> &str {
     match column.as_bytes() {
         [.., b'?'] => column.split_at(column.len() - 1).0,
@@ -54,8 +54,7 @@ pub const fn plain(column: &str) -> &str {
     }
 }
 
-/// The column of a struct's field, which has another spelling where the column's name is a word of
-/// Rust.
+/// Returns the column of a struct's field: removes the `r#` of names that are Rust keywords.
 pub const fn of_field(field: &str) -> &str {
     match field.as_bytes() {
         [b'r', b'#', ..] => field.split_at(2).1,
@@ -63,7 +62,7 @@ pub const fn of_field(field: &str) -> &str {
     }
 }
 
-/// As `==`, which the compiler cannot evaluate.
+/// Compares like `==`, which is not available in const functions.
 pub const fn is_equal(a: &[u8], b: &[u8]) -> bool {
     let mut at = 0;
     while at < a.len() && at < b.len() && a[at] == b[at] {
@@ -72,8 +71,8 @@ pub const fn is_equal(a: &[u8], b: &[u8]) -> bool {
     at == a.len() && at == b.len()
 }
 
-/// Length, first, middle and last letter, with factors that lead the columns of today to slots of
-/// their own but for a handful.
+/// Hashes the length and the first, middle and last letter. The factors were chosen so that only a
+/// handful of today's columns collide.
 const fn slot_of(name: &str) -> usize {
     match name.as_bytes() {
         [] => 0,

@@ -1,5 +1,5 @@
-//! Writes the provenance object of a record: dataset and its version, source and its file, verdict,
-//! record id.
+//! Builds the provenance object of a record: dataset and version, source and file, validation
+//! status, record id.
 
 use std::borrow::Cow;
 
@@ -14,17 +14,17 @@ use pubdata_core::ids::Digest;
 use pubdata_core::provenance::Snapshot;
 use pubdata_store::{Manifest, Part};
 
-/// Which dataset and publisher's file records come from.
+/// Dataset and publisher's file that records come from.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Origin {
     pub dataset_id: String,
     pub schema_version: String,
-    /// None when the part names no file, which only an empty part may.
+    /// `None` if the part names no file, which only an empty part may do.
     pub snapshot: Option<Snapshot>,
 }
 
 impl Origin {
-    /// The provenance of one record.
+    /// Returns the provenance of one record.
     pub fn provenance<'a>(
         &'a self,
         validation_status: &'a str,
@@ -41,7 +41,7 @@ impl Origin {
     }
 }
 
-/// Where a record comes from.
+/// Origin of a record.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct Provenance<'a> {
     /// Dataset of the record, such as `geo.zcta_metric`.
@@ -55,8 +55,8 @@ pub struct Provenance<'a> {
     source_version: Option<&'a str>,
     /// The publisher's date of the file, YYYY-MM-DD; null if the record names no file.
     source_date: Option<&'a str>,
-    /// Name of the mirror that the file was fetched from in place of the publisher; null if it came
-    /// from the publisher, or a person imported it.
+    /// Name of the mirror that the file was fetched from instead of the publisher; null if it came
+    /// from the publisher, or was imported manually.
     source_mirror: Option<&'a str>,
     /// Version of the dataset's contract that the record follows.
     schema_version: &'a str,
@@ -88,7 +88,7 @@ impl<'a> Provenance<'a> {
     }
 }
 
-/// What the origins of a part's rows are found with.
+/// Data to find the origins of a part's rows.
 #[derive(Debug, Clone)]
 pub struct PartOrigins {
     dataset_id: String,
@@ -114,10 +114,7 @@ impl PartOrigins {
         }
     }
 
-    /// Finds the origins of chosen rows: the file that the row's first pointer names.
-    ///
-    /// # Errors
-    /// `Store`, when the pointers cannot be read.
+    /// Finds the origins of selected rows: the file that the row's first pointer names.
     pub fn of_rows(&self, part: &Part, bytes: Bytes, rows: &[usize]) -> Result<Vec<Origin>> {
         Ok(first_sources(part, bytes, rows)?
             .iter()
@@ -125,7 +122,7 @@ impl PartOrigins {
             .collect())
     }
 
-    /// The origin of a row by its file.
+    /// Returns the origin of a row by its file.
     pub fn of_row_source(&self, row_source: Option<RowSource<'_>>) -> Origin {
         let snapshot = row_source
             .and_then(|row_source| file_of(&self.inputs, row_source))
@@ -137,7 +134,7 @@ impl PartOrigins {
         }
     }
 
-    /// The origin of a row by what [`first_sources`] tells of it.
+    /// Returns the origin of a row by its result from [`first_sources`].
     pub fn of_source(&self, named: Option<&FirstSource>) -> Origin {
         let named = named.and_then(|(source_id, digest)| {
             self.inputs
@@ -153,8 +150,8 @@ impl PartOrigins {
     }
 }
 
-/// The file of a row. A pointer into an archive names the member's bytes, not the archive's: the
-/// archive is then the source's file in this release, which holds the same member.
+/// Returns the file of a row. A pointer into an archive names the digest of the member, not of the
+/// archive: the source's file in this release contains the same member.
 fn file_of<'a>(inputs: &'a [Snapshot], row_source: RowSource<'_>) -> Option<&'a Snapshot> {
     let of_source = || {
         inputs
@@ -166,13 +163,10 @@ fn file_of<'a>(inputs: &'a [Snapshot], row_source: RowSource<'_>) -> Option<&'a 
         .or_else(|| of_source().next())
 }
 
-/// The source and the file that the first pointer of a row names.
+/// Source and file digest of a row's first pointer.
 pub type FirstSource = (String, Digest);
 
-/// What the first pointers of chosen rows name; none of a row without any.
-///
-/// # Errors
-/// `Store`, when the pointers cannot be read.
+/// Returns the first source of each selected row, or `None` for a row without pointers.
 pub fn first_sources(
     part: &Part,
     bytes: Bytes,
@@ -194,7 +188,7 @@ pub fn first_sources(
     Ok(found)
 }
 
-/// The origin of a dataset's records that come from `snapshot`.
+/// Returns the origin of a dataset's records that come from `snapshot`.
 pub fn origin(manifest: &Manifest, dataset_id: &str, snapshot: Option<&Snapshot>) -> Origin {
     Origin {
         dataset_id: dataset_id.to_owned(),
@@ -203,7 +197,7 @@ pub fn origin(manifest: &Manifest, dataset_id: &str, snapshot: Option<&Snapshot>
     }
 }
 
-/// The version of a dataset's contract that its records follow.
+/// Returns the version of the contract that a dataset's records follow.
 pub fn schema_version<'a>(manifest: &'a Manifest, dataset_id: &str) -> &'a str {
     manifest
         .datasets
@@ -212,7 +206,7 @@ pub fn schema_version<'a>(manifest: &'a Manifest, dataset_id: &str) -> &'a str {
         .unwrap_or_default()
 }
 
-/// Writes provenance objects of one part's rows in one release.
+/// Builds provenance objects for the rows of one part in one release.
 pub struct ProvenanceWriter<'a> {
     dataset_id: &'a str,
     schema_version: &'a str,
@@ -232,7 +226,7 @@ impl<'a> ProvenanceWriter<'a> {
         }
     }
 
-    /// For a dataset all parts of which are of one build.
+    /// Creates a writer for a dataset whose parts all come from one build.
     pub fn of_dataset(manifest: &'a Manifest, dataset_id: &'a str) -> Self {
         let dataset = manifest.datasets.get(dataset_id);
         let task = dataset
@@ -247,7 +241,7 @@ impl<'a> ProvenanceWriter<'a> {
         }
     }
 
-    /// The file that a row comes from.
+    /// Returns the file that a row comes from.
     pub fn source(&self, row_sources: &RowSources, row: usize) -> Option<&'a Snapshot> {
         let head = row_sources.of(row)?;
         self.inputs
@@ -255,7 +249,7 @@ impl<'a> ProvenanceWriter<'a> {
             .find(|input| input.source_id == head.source_id && input.sha256 == head.digest)
     }
 
-    /// The provenance of a row.
+    /// Returns the provenance of a row.
     pub fn of<'r>(
         &self,
         row_sources: &'r RowSources,

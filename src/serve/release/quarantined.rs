@@ -1,5 +1,5 @@
-//! The ids of a dataset's records that are in quarantine, so that an answer can tell "set aside"
-//! from "not known".
+//! Lists the ids of a dataset's quarantined records, so that an answer can distinguish them from
+//! unknown ones.
 
 use crate::release::key_columns::read_part;
 use crate::release::part_reader::PartReader;
@@ -7,15 +7,12 @@ use crate::release::rows::Dataset;
 use crate::release::table::Table;
 use pubdata_core::error::Result;
 
-/// The published records that were set aside: `pubdata.quarantine:{dataset}:…`.
+/// Dataset of published quarantined records: `pubdata.quarantine:{dataset}:…`.
 pub const QUARANTINE: &str = "pubdata.quarantine";
 
-/// Ids of a dataset's records that validation set aside, in upper case, as far as they have one:
-/// `pubdata.quarantine:{dataset}:{partition}:{dataset}:{id}:{rule}`. Others are named by their
-/// place in the source.
-///
-/// # Errors
-/// `Store`, when a part is missing, damaged, or not as its contract says.
+/// Returns the ids of a dataset's quarantined records in upper case, if they have one:
+/// `pubdata.quarantine:{dataset}:{partition}:{dataset}:{id}:{rule}`. Records without an id are
+/// named by their position in the source.
 pub async fn ids<D: Dataset>(reader: PartReader<'_>) -> Result<Vec<String>> {
     let mut ids = Vec::new();
     let quarantine = reader.parts_of(QUARANTINE);

@@ -1,5 +1,5 @@
-//! Which records a part has, as far as it takes not to look for a record where it is not: four
-//! bytes for each, kept with other parts in memory.
+//! Indexes the record ids of a part, to skip parts that do not contain a record. Takes four bytes
+//! per record, cached in memory like other parts.
 
 use bytes::Bytes;
 
@@ -12,15 +12,15 @@ use pubdata_core::ids::Digest;
 pub struct RecordIds(Vec<u32>);
 
 impl RecordIds {
-    /// Whether the part may have the record. Of four thousand million ids that it has not, one for
-    /// each of its own is taken for one that it has.
+    /// Reports whether the part may contain the record. A part with n records gives a false
+    /// positive for n of 2^32 other ids.
     pub fn may_have(&self, record_id: &str) -> bool {
         self.0.binary_search(&hash(record_id)).is_ok()
     }
 }
 
 impl CachedPart for RecordIds {
-    // Of whatever dataset: what is kept is found by the part's digest.
+    // Shared by all datasets: the part's digest identifies the entry.
     const DATASET_ID: &'static str = "record ids";
 
     fn read(bytes: Bytes, path: &str) -> Result<Self> {

@@ -1,6 +1,6 @@
-//! Earlier releases in memory: which are kept, which one is being loaded, and how much room they
-//! may take together. What a release takes is estimated from its rows, by what the first one took
-//! that this server loaded.
+//! Keeps earlier releases in memory within a limit, and tracks the one being loaded. Estimates the
+//! size of a release from its row count, with the memory per row of the first release that this
+//! server loaded.
 
 use std::sync::Arc;
 
@@ -11,18 +11,17 @@ use super::not_served::NotServed;
 use pubdata_core::ids::ReleaseId;
 use pubdata_store::Manifest;
 
-/// What comes of a release that is being loaded; none while it is.
+/// Outcome of a release that is being loaded; `None` until it is known.
 pub type Loading = Option<Result<Arc<Release>, NotServed>>;
 
-/// Memory of a row where it cannot be measured.
+/// Memory per row if it cannot be measured.
 const BYTES_PER_ROW: f64 = 64.0;
 
-/// The earlier releases that are kept.
+/// Earlier releases that are kept.
 pub struct Retained {
-    /// The least recently used first.
+    /// Least recently used first.
     kept: Vec<Arc<Release>>,
-    /// The one that the channel pointed at before, for a rollback. Requests are not answered from
-    /// it.
+    /// Previous release of the channel, kept for a rollback. It answers no requests.
     previous: Option<Arc<Release>>,
     loading: Option<(ReleaseId, watch::Receiver<Loading>)>,
     limit_bytes: usize,
@@ -40,7 +39,7 @@ impl Retained {
         }
     }
 
-    /// Takes what the first release took as the measure for all.
+    /// Sets the memory per row from what the first release took.
     pub fn measure(&mut self, manifest: &Manifest, taken_bytes: Option<u64>) {
         let rows = rows(manifest);
         if let Some(taken) = taken_bytes.filter(|_| rows > 0) {
@@ -48,7 +47,7 @@ impl Retained {
         }
     }
 
-    /// A release that is kept, and is now the last to go.
+    /// Returns a kept release, and marks it as the most recently used.
     pub fn get(&mut self, id: &ReleaseId) -> Option<Arc<Release>> {
         let index = self
             .kept
@@ -59,8 +58,7 @@ impl Retained {
         Some(release)
     }
 
-    /// Keeps the release that the channel no longer points at, where there is room beside the
-    /// others.
+    /// Keeps the release that the channel no longer points at, if it fits beside the others.
     pub fn keep_previous(&mut self, release: Arc<Release>) {
         self.previous = None;
         if self.taken_bytes() + self.bytes(&release.manifest) <= self.limit_bytes as f64 {
@@ -68,16 +66,16 @@ impl Retained {
         }
     }
 
-    /// The release that the channel pointed at before, if it is that one.
+    /// Returns the previous release of the channel, if it has this id.
     pub fn previous(&self, id: &ReleaseId) -> Option<Arc<Release>> {
         self.previous
             .clone()
             .filter(|release| release.manifest.release_id == *id && release.is_intact())
     }
 
-    /// Where to wait for a release that is being loaded.
+    /// Returns the receiver of a release that is being loaded.
     pub fn loading(&self, id: &ReleaseId) -> Option<watch::Receiver<Loading>> {
-        // One that broke off without a word is to begin again.
+        // A load that ended without an outcome has to start again.
         self.loading
             .as_ref()
             .filter(|(loading, waiting)| loading == id && waiting.has_changed().is_ok())
@@ -88,12 +86,12 @@ impl Retained {
         self.loading = Some((id.clone(), waiting));
     }
 
-    /// Lets go of so many releases that another one has room; of the last one too, where it alone
-    /// is larger than all may be together.
+    /// Drops releases until another one fits. Drops all of them if the new one alone exceeds the
+    /// limit.
     pub fn make_room(&mut self, manifest: &Manifest) {
         let wanted = self.bytes(manifest);
         let is_full = |this: &Self| this.taken_bytes() + wanted > this.limit_bytes as f64;
-        // Somebody asks for the others now.
+        // The other releases answer requests, so the previous one goes first.
         if is_full(self) {
             self.previous = None;
         }
@@ -110,11 +108,11 @@ impl Retained {
             .sum()
     }
 
-    /// Keeps what was loaded; nothing is being loaded any more.
+    /// Keeps a loaded release, and ends its loading state.
     pub fn end(&mut self, id: &ReleaseId, release: Option<&Arc<Release>>) {
         self.loading = self.loading.take().filter(|(loading, _)| loading != id);
         self.kept.extend(release.cloned());
-        // The one before may be this one, or have come while this one was loaded.
+        // The previous release may be this one, or may have been set during the load.
         let is_kept = self
             .previous
             .as_ref()
@@ -138,7 +136,7 @@ fn rows(manifest: &Manifest) -> u64 {
         .sum()
 }
 
-/// Memory that this program has now, where the system says it.
+/// Returns the resident memory of this process, if the system reports it.
 pub fn resident_bytes() -> Option<u64> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
     let kilobytes = status

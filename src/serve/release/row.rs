@@ -1,5 +1,5 @@
-//! Rows as structs. A struct declared with [`row!`] lists the columns to read, reads them from a
-//! record, serializes as the answer shows them, and has a JSON schema with the descriptions and
+//! Declares rows as structs. A struct declared with [`row!`] lists the columns to read, reads them
+//! from a record and serializes as the answer shows them. Its JSON schema has the descriptions and
 //! values of the contract.
 
 use crate::answer::{Date, Decimal, Float};
@@ -7,7 +7,7 @@ use crate::release::places::{is_equal, plain};
 use crate::release::row_cells::{Cell, Texts};
 use crate::release::rows::{Dataset, Record};
 
-/// The most columns of a dataset that a struct names.
+/// Maximum number of columns of a dataset that a struct names.
 const MOST: usize = 96;
 
 /// Names of columns, collected at compile time.
@@ -23,7 +23,7 @@ impl Columns {
         count: 0,
     };
 
-    /// Adds the column of a field, or those of the struct that the field is; none twice.
+    /// Adds the column of a field, or the columns of a nested struct, without duplicates.
     pub const fn with(mut self, name: &'static str, nested: Option<&Self>) -> Self {
         let Some(nested) = nested else {
             let mut place = 0;
@@ -61,15 +61,15 @@ impl Columns {
     }
 }
 
-/// What a field of a row's struct can be: a cell, or another struct of the same row.
+/// Type of a field in a row's struct: a cell, or another struct of the same row.
 pub trait Field<'a, D>: Sized {
-    /// The columns of a struct; none of a cell.
+    /// Columns of a nested struct; `None` for a cell.
     const NESTED: Option<&'static Columns> = None;
 
-    /// Reads the field; `place` is that of its column.
+    /// Reads the field; `place` is the index of its column.
     fn read(record: &'a Record<'_, D>, place: usize) -> Self;
 
-    /// Whether the row has no value for it.
+    /// Reports whether the row has no value for the field.
     fn is_null(record: &Record<'_, D>, place: usize) -> bool;
 }
 
@@ -104,9 +104,9 @@ cells! {
 }
 
 /// Declares a struct of columns of a row: `struct License<'a> of Dataset { column: type, … }`. A
-/// field is the column of its name, another struct of the row, or the value behind its `=`, which
-/// the row does not have; `column "?": type` is one that older releases do not have. `serde`
-/// attributes say what answers call it; its description is the contract's unless it has one.
+/// field is the column of its name, another struct of the row, or the value after its `=`, which
+/// the row does not have. `column "?": type` marks a column that older releases lack. `serde`
+/// attributes set the name in answers; the description is the contract's unless the field has one.
 macro_rules! row {
     (
         $(#[$meta:meta])*
@@ -129,14 +129,14 @@ macro_rules! row {
         }
 
         impl<$life> $name<$life> {
-            /// The columns that it is read from.
+            /// Columns that the struct is read from.
             pub const COLUMNS: &'static $crate::release::row::Columns = &{
                 let columns = $crate::release::row::Columns::NONE;
                 $(let columns = $crate::release::row::row!(@with columns, $life, $dataset, concat!(stringify!($field) $(, $mark)?), $type $(, $value)?);)*
                 columns
             };
 
-            /// Reads it from a record.
+            /// Reads the struct from a record.
             pub fn of(record: &$life $crate::release::rows::Record<'_, $dataset>) -> Self {
                 Self { $($field: $crate::release::row::row!(@read record, $life, $dataset, $field, $type $(, $value)?),)* }
             }

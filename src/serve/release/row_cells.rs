@@ -1,11 +1,12 @@
-//! The rows of a table one behind the other, all cells of a row in one place: an answer that shows
-//! a row of a mapped file touches a page or two of it, where columns are touched in another place
-//! for each cell.
+//! Stores the rows of a table contiguously, with all cells of a row together. An answer that shows
+//! a row of a mapped file touches one or two pages; with columns it would touch a page for each
+//! cell.
 //!
 //! ```text
-//! a row     how many bytes an end has (2, and 4 in a long row), for each column the end of its cell, the cells
-//! an end    counted from the first cell, little endian; its highest bit is set when the cell is null
-//! a cell    a text; of a list each text behind its length (4 bytes); a number, little endian; a flag as 0 or 1
+//! row   width of an end in bytes (2, or 4 in a long row), the end of each cell, the cells
+//! end   offset from the first cell, little endian; the highest bit is set if the cell is null
+//! cell  a text; of a list, each text after its length (4 bytes); a number, little endian;
+//!       a flag as 0 or 1
 //! ```
 
 use std::borrow::Cow;
@@ -20,21 +21,21 @@ use serde::{Deserialize, Serialize, Serializer};
 use crate::release::places::plain;
 use pubdata_core::error::{Error, Result};
 
-/// Of an end: its cell is null.
+/// Bit of an end that marks a null cell.
 const NULL: u32 = 1 << 31;
 const SHORT_NULL: u16 = 1 << 15;
-/// Bytes of an end.
+/// Widths of an end in bytes.
 const SHORT: u8 = 2;
 const LONG: u8 = 4;
 
-/// What the cells of a column are.
+/// Type of the cells of a column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Kind {
     Text,
     Texts,
     Day,
-    /// With digits behind the point.
+    /// Number of decimals.
     Decimal(u8),
     Flag,
     Float,
@@ -57,7 +58,7 @@ impl Kind {
         }
     }
 
-    /// Adds the cell of a row of a column of this kind.
+    /// Appends the cell of a row in a column of this kind.
     fn write(self, column: &ArrayRef, row: usize, to: &mut Vec<u8>) -> Result<()> {
         match self {
             Self::Text => to.extend_from_slice(column.as_string::<i32>().value(row).as_bytes()),
@@ -127,14 +128,14 @@ fn number<const BYTES: usize>(cell: &[u8]) -> [u8; BYTES] {
     cell.try_into().expect("written from a number of this size")
 }
 
-/// A cell that is not null, where it lies.
+/// A non-null cell, borrowed from its row.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Cell<'a> {
     Text(&'a str),
     Texts(Texts<'a>),
     /// Days since 1970-01-01.
     Day(i32),
-    /// Units, and digits behind the point.
+    /// Units, and number of decimals.
     Decimal(i128, u8),
     Flag(bool),
     Float(f64),
@@ -142,7 +143,7 @@ pub enum Cell<'a> {
     LongInteger(i64),
 }
 
-/// The texts of a list.
+/// Texts of a list.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Texts<'a>(&'a [u8]);
 
@@ -177,7 +178,7 @@ impl JsonSchema for Texts<'_> {
     }
 }
 
-/// Rows whose cells lie in one place each, in memory of ours or in a mapped file.
+/// Rows with contiguous cells, in owned memory or in a mapped file.
 #[derive(Debug)]
 pub struct RowCells {
     kinds: Vec<Kind>,
@@ -185,10 +186,7 @@ pub struct RowCells {
 }
 
 impl RowCells {
-    /// Takes the rows of columns, which become cells in the order of `columns`.
-    ///
-    /// # Errors
-    /// `Store`, when a column is not there or of a type that no cell has, or a row is too long.
+    /// Converts the rows of columns; the cells of a row are in the order of `columns`.
     pub fn of(batch: &RecordBatch, columns: &[&str]) -> Result<Self> {
         let mut arrays = Vec::with_capacity(columns.len());
         for name in columns.iter().map(|name| plain(name)) {
@@ -198,7 +196,7 @@ impl RowCells {
             let kind = Kind::of(array.data_type());
             let kind = kind.ok_or_else(|| {
                 Error::store(format!(
-                    "column `{name}` has the type {}, which no cell of a row has",
+                    "column `{name}` has the type {}, which rows do not support",
                     array.data_type()
                 ))
             })?;
@@ -236,7 +234,7 @@ impl RowCells {
         })
     }
 
-    /// The rows, and what their cells are, as JSON.
+    /// Returns the rows, and the types of their cells as JSON.
     pub fn to_copy(&self, columns: &[&str]) -> (ArrayRef, String) {
         let cells: Vec<(&str, Kind)> = columns
             .iter()
@@ -245,26 +243,24 @@ impl RowCells {
             .collect();
         (
             Arc::new(self.rows.clone()),
-            serde_json::to_string(&cells).expect("names and words have a JSON form"),
+            serde_json::to_string(&cells).expect("names and kinds have a JSON form"),
         )
     }
 
-    /// Takes what [`RowCells::to_copy`] made.
-    ///
-    /// # Errors
-    /// `Store`, when it is something else, or has other columns.
+    /// Opens what [`RowCells::to_copy`] made for the same columns.
     pub fn from_copy(rows: &ArrayRef, cells: &str, columns: &[&str]) -> Result<Self> {
         let rows = rows
             .as_binary_opt::<i64>()
             .ok_or_else(|| Error::store(format!("rows have the type {}", rows.data_type())))?;
-        let cells: Vec<(String, Kind)> = serde_json::from_str(cells)
-            .map_err(|error| Error::store(format!("what cells are cannot be read: {error}")))?;
+        let cells: Vec<(String, Kind)> = serde_json::from_str(cells).map_err(|error| {
+            Error::store(format!("the types of the cells cannot be read: {error}"))
+        })?;
         if !cells
             .iter()
             .map(|(name, _)| name.as_str())
             .eq(columns.iter().map(|name| plain(name)))
         {
-            return Err(Error::store("rows have cells of other columns"));
+            return Err(Error::store("its rows have other columns"));
         }
         Ok(Self {
             kinds: cells.into_iter().map(|(_, kind)| kind).collect(),
@@ -277,12 +273,12 @@ impl RowCells {
         self.rows.len()
     }
 
-    /// How much memory the rows take.
+    /// Returns the memory size of the rows.
     pub fn size_bytes(&self) -> usize {
         self.rows.get_array_memory_size() + size_of::<Kind>() * self.kinds.capacity()
     }
 
-    /// The cell of a row and column; none of one that is null.
+    /// Returns the cell of a row and column, or `None` if it is null.
     pub fn cell(&self, row: usize, column: usize) -> Option<Cell<'_>> {
         let (width, rest) = self.rows.value(row).split_first()?;
         let (ends, cells) = rest.split_at(usize::from(*width) * self.kinds.len());
@@ -293,9 +289,9 @@ impl RowCells {
     }
 }
 
-/// Adds a row: where its cells end and which are null, and the cells.
+/// Appends a row: the ends of its cells with their null bits, then the cells.
 fn push(rows: &mut Vec<u8>, ends: &[(u32, bool)], cells: &[u8]) {
-    // Most rows are short: half the bytes lie before their cells.
+    // Most rows are short, so their ends take half the bytes.
     if cells.len() < usize::from(SHORT_NULL) {
         rows.push(SHORT);
         for (end, is_null) in ends {
@@ -311,7 +307,7 @@ fn push(rows: &mut Vec<u8>, ends: &[(u32, bool)], cells: &[u8]) {
     rows.extend_from_slice(cells);
 }
 
-/// Where a cell ends, and whether it is null.
+/// Returns the end of a cell, and whether it is null.
 fn end(width: u8, ends: &[u8], column: usize) -> (usize, bool) {
     if width == SHORT {
         let end = u16::from_le_bytes(ends.as_chunks().0[column]);

@@ -1,6 +1,6 @@
-//! Which publisher's file each row comes from: what the row's first pointer names. Kept apart from
-//! the release, because a part that two releases share may have been built from an archive of which
-//! each has another night's copy.
+//! Maps each row to the publisher's file that its first pointer names. This is independent of a
+//! release: two releases that share a part may have different copies of the archive that it was
+//! built from.
 
 use arrow::array::{AsArray, UInt32Array};
 use bytes::Bytes;
@@ -14,17 +14,17 @@ use pubdata_core::error::{Error, Result, ResultExt};
 use pubdata_core::ids::Digest;
 use pubdata_core::provenance::POINTERS;
 
-/// A row that says what no file holds, such as that a metric was never reported.
+/// Code of a row without a source file, such as a metric that was never reported.
 const NO_SOURCE: u32 = u32::MAX;
 const DIGEST_BYTES: usize = 32;
 
-/// The files that rows come from, by row.
+/// Source files of rows.
 #[derive(Debug, Default)]
 pub struct RowSources {
     of_rows: Column<u32>,
-    /// Of each file.
+    /// One entry for each file.
     source_ids: DictionaryColumn,
-    /// Of each file, one after the other.
+    /// Digests of the files, contiguous.
     digests: Column<u8>,
 }
 
@@ -34,19 +34,16 @@ stored!(RowSources {
     digests
 });
 
-/// What a row's first pointer names.
+/// Target of a row's first pointer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RowSource<'a> {
     pub source_id: &'a str,
-    /// Of the file, or of a member of it.
+    /// Digest of the file, or of a member of it.
     pub digest: Digest,
 }
 
 impl RowSources {
-    /// Reads the first pointer of every row, without places in the file.
-    ///
-    /// # Errors
-    /// `Store`, when the part has no pointers or a digest is damaged.
+    /// Reads the first pointer of every row, without byte ranges.
     pub fn read(bytes: Bytes, path: &str) -> Result<Self> {
         let builder = ParquetRecordBatchReaderBuilder::try_new(bytes).map_err(parquet_error)?;
         let schema = builder.parquet_schema();
@@ -93,7 +90,7 @@ impl RowSources {
                 }
                 let head = (source_ids.value(first), snapshots.value(first));
                 match read.of_rows.last().copied() {
-                    // Neighbours mostly come from the same file.
+                    // Neighbouring rows mostly come from the same file.
                     Some(known) if last == Some(head) && known != NO_SOURCE => {
                         read.of_rows.push(known)
                     }
@@ -116,7 +113,7 @@ impl RowSources {
     }
 
     fn push(&mut self, file: RowSource<'_>) -> Result<()> {
-        // Looking further back would only save a little memory.
+        // Comparing with earlier files would save little memory.
         let is_last = self
             .files()
             .checked_sub(1)
@@ -129,14 +126,11 @@ impl RowSources {
             .ok()
             .filter(|number| *number != NO_SOURCE);
         self.of_rows
-            .push(last.ok_or_else(|| Error::store("more files than rows can name"))?);
+            .push(last.ok_or_else(|| Error::store("more than 2^32 source files in one part"))?);
         Ok(())
     }
 
-    /// Adds a row of another part.
-    ///
-    /// # Errors
-    /// `Store`, when there are more files than rows can name.
+    /// Appends a row of another part.
     pub fn push_of(&mut self, other: &Self, row: usize) -> Result<()> {
         match other.of(row) {
             Some(file) => self.push(file),
@@ -147,7 +141,7 @@ impl RowSources {
         }
     }
 
-    /// The number of each row's file, and the files as JSON.
+    /// Returns the file number of each row, and the files as JSON.
     pub fn to_copy(&self) -> (UInt32Array, String) {
         let files: Vec<(&str, String)> = (0..self.files())
             .map(|number| self.file(number))
@@ -159,10 +153,7 @@ impl RowSources {
         )
     }
 
-    /// Takes what [`RowSources::to_copy`] made.
-    ///
-    /// # Errors
-    /// `Store`, when it is something else.
+    /// Opens what [`RowSources::to_copy`] made.
     pub fn from_copy(of_rows: &UInt32Array, files: &str) -> Result<Self> {
         let files: Vec<(String, String)> =
             serde_json::from_str(files).map_err(|error| Error::store(error.to_string()))?;
@@ -198,7 +189,7 @@ impl RowSources {
         self.of_rows.size_bytes() + self.digests.size_bytes() + size_of::<u16>() * self.files()
     }
 
-    /// The file of a row; none of a row that says what no file holds.
+    /// Returns the file of a row, or `None` for a row without a source file.
     pub fn of(&self, row: usize) -> Option<RowSource<'_>> {
         let number = self.of_rows[row];
         (number != NO_SOURCE).then(|| self.file(number as usize))

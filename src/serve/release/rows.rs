@@ -1,5 +1,5 @@
-//! Rows of large datasets: numbered over all parts while a release is loaded, read part by part
-//! when an answer needs them.
+//! Numbers the rows of large datasets over all parts while a release is loaded, and reads rows part
+//! by part when an answer needs them.
 
 use std::collections::{BTreeMap, HashMap};
 use std::marker::PhantomData;
@@ -23,30 +23,29 @@ use crate::release::table::Table;
 use pubdata_core::error::{Error, Result, ResultExt};
 use pubdata_store::{Copy, Manifest, MappedFile, Part};
 
-/// A dataset whose rows are written from decoded parts.
+/// Dataset whose rows are written from decoded parts.
 pub trait Dataset: Send + Sync + 'static {
     const ID: &'static str;
-    /// The column that a part is sorted by first.
+    /// First sort column of a part.
     const KEY: &'static str;
-    /// Every column an answer needs.
+    /// All columns that an answer needs.
     const COLUMNS: &'static [&'static str];
 }
 
-/// The rows of one part.
+/// Rows of one part.
 #[derive(Debug)]
 pub struct Rows<D> {
     /// In the order of [`Dataset::COLUMNS`].
     cells: RowCells,
     row_sources: RowSources,
-    /// The file that the rows are mapped from; none of those in memory of ours.
+    /// File that the rows are mapped from; `None` if they are in owned memory.
     mapped: Option<MappedFile>,
     dataset: PhantomData<fn() -> D>,
 }
 
-/// Column of a copy with the rows, and key of its metadata with what their cells are.
+/// Column of a copy with the rows; also the metadata key of their cell types.
 const CELLS: &str = "cells";
-/// Column of a copy with the number of the file that each row comes from, and key of its metadata
-/// with the files.
+/// Column of a copy with the file number of each row; also the metadata key of the files.
 const HEAD: &str = "head";
 
 impl<D: Dataset> CachedPart for Rows<D> {
@@ -91,10 +90,10 @@ impl<D: Dataset> CachedPart for Rows<D> {
     }
 
     fn from_copy(Copy { mut batches, file }: Copy, path: &str) -> Result<Self> {
-        let lacks = |what: &str| Error::store(format!("{path}: its copy does not say {what}"));
+        let lacks = |what: &str| Error::store(format!("{path}: its copy lacks {what}"));
         let (no_rows, no_sources) = (
-            || lacks("what its rows hold"),
-            || lacks("which file a row comes from"),
+            || lacks("its rows or their cell types"),
+            || lacks("the source files of its rows"),
         );
         let copy = batches.pop().ok_or_else(no_rows)?;
         let schema = copy.schema();
@@ -139,7 +138,7 @@ impl<D: Dataset> Rows<D> {
         }
     }
 
-    /// The row of a key in the sorted column.
+    /// Returns the first row whose key is not below `key` in the sorted column.
     fn first(&self, key: &str) -> usize {
         let (mut low, mut high) = (0, self.cells.len());
         while low < high {
@@ -162,8 +161,8 @@ impl<D: Dataset> Rows<D> {
     }
 }
 
-/// The place of a column that is read; where the compiler asks, a name that is not one of them does
-/// not compile.
+/// Returns the index of a column that is read. In const contexts an unknown name is a compile
+/// error.
 pub const fn place<D: Dataset>(name: &str) -> usize {
     Rows::<D>::PLACES
         .find(name)
@@ -178,7 +177,7 @@ pub struct Record<'a, D> {
 }
 
 impl<'a, D: Dataset> Record<'a, D> {
-    /// The row of a key that no other row of the part has.
+    /// Returns the row of a key that is unique in the part.
     pub fn find(rows: &Arc<Rows<D>>, part: &'a Part, key: &str) -> Option<Self> {
         rows.rows_of(key).next().map(|row| Self {
             rows: rows.clone(),
@@ -189,12 +188,12 @@ impl<'a, D: Dataset> Record<'a, D> {
 }
 
 impl<D: Dataset> Record<'_, D> {
-    /// The part that holds the row.
+    /// Returns the part that contains the row.
     pub fn part(&self) -> &Part {
         self.part
     }
 
-    /// Place of the row in its part.
+    /// Returns the index of the row in its part.
     pub fn place(&self) -> usize {
         self.row
     }
@@ -203,7 +202,7 @@ impl<D: Dataset> Record<'_, D> {
         self.cell_at(Rows::<D>::place(name))
     }
 
-    /// The cell at the place of a column.
+    /// Returns the cell of a column by index.
     pub fn cell_at(&self, place: usize) -> Option<Cell<'_>> {
         self.rows.cells.cell(self.row, place)
     }
@@ -215,12 +214,12 @@ impl<D: Dataset> Record<'_, D> {
         }
     }
 
-    /// The text of a column that has one in every row.
+    /// Returns the text of a column without nulls.
     pub fn at(&self, name: &str) -> &str {
         self.text(name).unwrap_or_default()
     }
 
-    /// The texts of a list; none of a missing one, and of a column that holds no lists.
+    /// Returns the texts of a list; empty if it is null or the column has another type.
     pub fn texts(&self, name: &str) -> Vec<&str> {
         match self.cell(name) {
             Some(Cell::Texts(texts)) => texts.collect(),
@@ -228,7 +227,7 @@ impl<D: Dataset> Record<'_, D> {
         }
     }
 
-    /// Days since 1970-01-01.
+    /// Returns days since 1970-01-01.
     pub fn day(&self, name: &str) -> Option<i32> {
         match self.cell(name)? {
             Cell::Day(day) => Some(day),
@@ -264,7 +263,7 @@ impl<D: Dataset> Record<'_, D> {
         }
     }
 
-    /// The provenance of the row.
+    /// Returns the provenance of the row.
     pub fn origin<'r>(&'r self, manifest: &'r Manifest) -> Provenance<'r> {
         let provenance = ProvenanceWriter::new(manifest, D::ID, self.part);
         provenance.of(
@@ -276,7 +275,7 @@ impl<D: Dataset> Record<'_, D> {
     }
 }
 
-/// The parts of a dataset of a release with their rows numbered through.
+/// Parts of a release's dataset, with their rows numbered consecutively.
 #[derive(Debug)]
 pub struct Numbered<D> {
     parts: Vec<Part>,
@@ -296,10 +295,7 @@ impl<D> Default for Numbered<D> {
 }
 
 impl<D: Dataset> Numbered<D> {
-    /// Takes the dataset's parts; none when the release has no such dataset.
-    ///
-    /// # Errors
-    /// `Store`, when there are more rows than can be numbered.
+    /// Collects the dataset's parts, or returns `None` if the release lacks the dataset.
     pub fn of(manifest: &Manifest) -> Result<Option<Self>> {
         let Some(dataset) = manifest.datasets.get(D::ID) else {
             return Ok(None);
@@ -327,22 +323,22 @@ impl<D: Dataset> Numbered<D> {
         self.starts.last().copied().unwrap_or(0) as usize
     }
 
-    /// The numbers of a part's rows.
+    /// Returns the row numbers of a part.
     pub fn rows_of_part(&self, part: usize) -> Range<u32> {
         self.starts[part]..self.starts[part + 1]
     }
 
-    /// The part of a row.
+    /// Returns the part of a row.
     pub fn part_of(&self, row: u32) -> usize {
         self.starts.partition_point(|&start| start <= row) - 1
     }
 
-    /// The value of the partition column of a row.
+    /// Returns the value of a row's partition column.
     pub fn partition(&self, row: u32, column: &str) -> &str {
         self.partition_of(self.part_of(row), column)
     }
 
-    /// The value of a part's partition column.
+    /// Returns the value of a part's partition column.
     pub fn partition_of(&self, part: usize, column: &str) -> &str {
         self.parts[part]
             .partition
@@ -351,7 +347,7 @@ impl<D: Dataset> Numbered<D> {
             .unwrap_or_default()
     }
 
-    /// The different values of a partition column, in order.
+    /// Returns the distinct values of a partition column, sorted.
     pub fn values(&self, column: &str) -> Vec<&str> {
         let of_parts = self
             .parts
@@ -359,26 +355,20 @@ impl<D: Dataset> Numbered<D> {
             .filter(|part| part.rows > 0)
             .filter_map(|part| part.partition.get(column));
         let mut values: Vec<&str> = of_parts.map(String::as_str).collect();
-        // Neighbours mostly have the same.
+        // Neighbouring parts mostly have the same value.
         values.dedup();
         values.sort_unstable();
         values.dedup();
         values
     }
 
-    /// Makes the copies that are not there yet of parts that are large, so that none has to be
-    /// decoded when an answer needs it. Returns those that are there, to be opened by and by.
-    ///
-    /// # Errors
-    /// `Store`, when a part is missing, damaged, or not as its contract says.
+    /// Writes missing copies of large parts, so that no answer has to decode one. Returns the
+    /// existing copies, which are opened later.
     pub async fn prepare(&self, reader: PartReader<'_>) -> Result<Vec<Opening>> {
         prepare::<D>(reader, self.parts.iter()).await
     }
 
-    /// Rows by number, from their parts.
-    ///
-    /// # Errors
-    /// `Store`, when a part is missing, damaged, or not as its contract says.
+    /// Reads rows by number from their parts.
     pub async fn fetch(&self, reader: PartReader<'_>, rows: &[u32]) -> Result<Vec<Record<'_, D>>> {
         let mut parts: Vec<usize> = rows.iter().map(|row| self.part_of(*row)).collect();
         parts.sort_unstable();
@@ -404,7 +394,7 @@ impl<D: Dataset> Numbered<D> {
 
 /// Compressed size from which a part is opened in advance.
 const LARGE_PART_BYTES: u64 = 1 << 20;
-/// Parts opened in advance at the same time.
+/// Number of parts opened in advance at the same time.
 const PREPARING: usize = 2;
 
 async fn prepare<D: Dataset>(
@@ -430,8 +420,7 @@ async fn prepare<D: Dataset>(
     Ok(copied.into_iter().map(open).collect())
 }
 
-/// The parts of a dataset whose rows belong to those of another one that is spread over folders in
-/// the same way.
+/// Parts of a dataset whose rows belong to rows of another dataset with the same partitions.
 #[derive(Debug)]
 pub struct Children<D> {
     by_partition: HashMap<BTreeMap<String, String>, Part>,
@@ -448,7 +437,7 @@ impl<D> Default for Children<D> {
 }
 
 impl<D: Dataset> Children<D> {
-    /// Takes the dataset's parts.
+    /// Collects the dataset's parts.
     pub fn of(manifest: &Manifest) -> Self {
         let parts = manifest
             .datasets
@@ -463,23 +452,17 @@ impl<D: Dataset> Children<D> {
         }
     }
 
-    /// As [`Numbered::prepare`].
-    ///
-    /// # Errors
-    /// As for [`Numbered::prepare`].
+    /// Prepares copies like [`Numbered::prepare`].
     pub async fn prepare(&self, reader: PartReader<'_>) -> Result<Vec<Opening>> {
         prepare::<D>(reader, self.by_partition.values()).await
     }
 
-    /// The part beside a part of the dataset that the rows belong to.
+    /// Returns the part with the same partition as a part of the parent dataset.
     pub fn beside(&self, part: &Part) -> Option<&Part> {
         self.by_partition.get(&part.partition)
     }
 
-    /// The rows that belong to a record, in their order.
-    ///
-    /// # Errors
-    /// `Store`, when a part is missing, damaged, or not as its contract says.
+    /// Returns the rows that belong to a record, in order.
     pub async fn about<P: Dataset>(
         &self,
         reader: PartReader<'_>,

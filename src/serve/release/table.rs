@@ -1,4 +1,4 @@
-//! Reads chosen columns of a Parquet part into memory, and finds rows in them by a sorted key.
+//! Reads selected columns of a Parquet part into memory, and finds rows by a sorted key.
 
 use pubdata_store::parquet_error;
 use std::cmp::Ordering;
@@ -19,10 +19,10 @@ use pubdata_core::error::{Error, Result, ResultExt};
 use pubdata_core::provenance::{POINTERS, SourcePointer};
 use pubdata_store::pointers_at;
 
-/// Rows of a piece of a part: its columns stay in the processor's caches.
+/// Rows of a batch, sized so that its columns fit into the processor's caches.
 const PIECE: usize = 16_384;
 
-/// Opens the named columns of a part. `column?` is one that older releases do not have: a text is
+/// Opens the named columns of a part. `column?` marks a column that older releases lack: a text is
 /// null in all of their rows, and a flag is read by [`Table::added_flags`].
 fn open(
     bytes: Bytes,
@@ -47,7 +47,7 @@ fn open(
     Ok(builder.with_projection(mask))
 }
 
-/// Adds the columns that an older release does not have.
+/// Adds the columns that an older release lacks.
 fn completed(batch: RecordBatch, columns: &[&str]) -> Result<RecordBatch> {
     let lacking: Vec<&str> = columns
         .iter()
@@ -65,19 +65,16 @@ fn completed(batch: RecordBatch, columns: &[&str]) -> Result<RecordBatch> {
     Ok(RecordBatch::try_new(Arc::new(Schema::new(fields)), arrays)?)
 }
 
-/// Columns of one part, all rows, in the part's order.
+/// Columns of one part, with all rows in the part's order.
 #[derive(Debug, Clone)]
 pub struct Table {
     batch: RecordBatch,
-    /// The part, for messages.
+    /// Path of the part, for messages.
     path: String,
 }
 
 impl Table {
     /// Reads the named columns of a part.
-    ///
-    /// # Errors
-    /// `Store`, when the file is not Parquet or lacks a column.
     pub fn read(bytes: Bytes, columns: &[&str], path: &str) -> Result<Self> {
         let builder = open(bytes, columns, path)?;
         let rows = usize::try_from(builder.metadata().file_metadata().num_rows()).unwrap_or(0);
@@ -93,10 +90,7 @@ impl Table {
         })
     }
 
-    /// Reads the named columns of a part piece by piece, so that only one is in memory.
-    ///
-    /// # Errors
-    /// `Store`, when the file is not Parquet or lacks a column; what `take` returns.
+    /// Reads the named columns of a part in batches, so that only one is in memory.
     pub fn each(
         bytes: Bytes,
         columns: &[&str],
@@ -116,17 +110,17 @@ impl Table {
         Ok(())
     }
 
-    /// The columns.
+    /// Returns the columns.
     pub fn batch(&self) -> &RecordBatch {
         &self.batch
     }
 
-    /// Number of rows.
+    /// Returns the number of rows.
     pub fn rows(&self) -> usize {
         self.batch.num_rows()
     }
 
-    /// How much memory the columns take.
+    /// Returns the memory size of the columns.
     pub fn size_bytes(&self) -> usize {
         self.batch.get_array_memory_size()
     }
@@ -146,51 +140,33 @@ impl Table {
         })
     }
 
-    /// A column of texts.
-    ///
-    /// # Errors
-    /// `Store`, when there is no such column, or it has another type.
+    /// Returns a column of texts.
     pub fn texts(&self, name: &str) -> Result<Texts> {
         Ok(Texts(self.array(name)?))
     }
 
-    /// A column of 32-bit integers.
-    ///
-    /// # Errors
-    /// `Store`, when there is no such column, or it has another type.
+    /// Returns a column of 32-bit integers.
     pub fn int32s(&self, name: &str) -> Result<Int32Array> {
         self.array(name)
     }
 
-    /// A column of 64-bit integers.
-    ///
-    /// # Errors
-    /// `Store`, when there is no such column, or it has another type.
+    /// Returns a column of 64-bit integers.
     pub fn int64s(&self, name: &str) -> Result<Int64Array> {
         self.array(name)
     }
 
-    /// A column of floating point numbers.
-    ///
-    /// # Errors
-    /// `Store`, when there is no such column, or it has another type.
+    /// Returns a column of floats.
     pub fn floats(&self, name: &str) -> Result<Float64Array> {
         self.array(name)
     }
 
-    /// A column of flags.
-    ///
-    /// # Errors
-    /// `Store`, when there is no such column, or it has another type.
+    /// Returns a column of flags.
     pub fn flags(&self, name: &str) -> Result<BooleanArray> {
         self.array(name)
     }
 
-    /// A column of flags that older releases do not have: true in all of their rows. It is read as
-    /// `column?`.
-    ///
-    /// # Errors
-    /// As [`Self::flags`].
+    /// Returns a column of flags that older releases lack: true in all of their rows. Must be read
+    /// as `column?`.
     pub fn added_flags(&self, name: &str) -> Result<BooleanArray> {
         let is_lacking = self
             .batch
@@ -203,26 +179,17 @@ impl Table {
         }
     }
 
-    /// A column of dates.
-    ///
-    /// # Errors
-    /// `Store`, when there is no such column, or it has another type.
+    /// Returns a column of dates.
     pub fn dates(&self, name: &str) -> Result<Date32Array> {
         self.array(name)
     }
 
-    /// A column of decimals.
-    ///
-    /// # Errors
-    /// `Store`, when there is no such column, or it has another type.
+    /// Returns a column of decimals.
     pub fn decimals(&self, name: &str) -> Result<Decimal128Array> {
         self.array(name)
     }
 
-    /// A text column with few different values.
-    ///
-    /// # Errors
-    /// `Store`, when there is no such column, or it has another type.
+    /// Returns a dictionary-encoded text column.
     pub fn words(&self, name: &str) -> Result<DictionaryColumn> {
         let texts = self.texts(name)?;
         let mut words = DictionaryColumn::default();
@@ -230,10 +197,7 @@ impl Table {
         Ok(words)
     }
 
-    /// A column of lists of texts.
-    ///
-    /// # Errors
-    /// `Store`, when there is no such column, or it has another type.
+    /// Returns a column of lists of texts.
     pub fn text_lists(&self, name: &str) -> Result<TextLists> {
         let lists: ListArray = self.array(name)?;
         let values = lists
@@ -260,7 +224,7 @@ impl Texts {
         (!self.0.is_null(row)).then(|| self.0.value(row))
     }
 
-    /// The text of a column that has one in every row.
+    /// Returns the text of a row in a column without nulls.
     pub fn at(&self, row: usize) -> &str {
         self.0.value(row)
     }
@@ -269,7 +233,7 @@ impl Texts {
         self.0.len()
     }
 
-    /// Finds the row of a key in a sorted column.
+    /// Finds the row of a key in a sorted column by binary search.
     pub fn find(&self, key: &str) -> Option<usize> {
         let (mut low, mut high) = (0, self.len());
         while low < high {
@@ -283,10 +247,7 @@ impl Texts {
         None
     }
 
-    /// Proves that the keys ascend, which finding relies on.
-    ///
-    /// # Errors
-    /// `Store`, naming the first key out of order.
+    /// Checks that the keys ascend strictly, which [`Texts::find`] requires.
     pub fn check_sorted(&self, path: &str) -> Result<()> {
         match (1..self.len()).find(|&row| self.at(row - 1) >= self.at(row)) {
             Some(row) => Err(Error::store(format!(
@@ -306,7 +267,7 @@ pub struct TextLists {
 }
 
 impl TextLists {
-    /// The texts of a row; none when the list is null.
+    /// Returns the texts of a row; empty if the list is null.
     pub fn at(&self, row: usize) -> impl ExactSizeIterator<Item = &str> {
         let offsets = self.lists.value_offsets();
         let range = if self.lists.is_null(row) {
@@ -317,16 +278,14 @@ impl TextLists {
         range.map(|index| self.values.value(index))
     }
 
-    /// Whether two lists are equal.
+    /// Reports whether a row's list equals another list.
     pub fn is_equal(&self, row: usize, other: &[String]) -> bool {
         self.at(row).len() == other.len() && self.at(row).zip(other).all(|(a, b)| a == b)
     }
 }
 
-/// Reads the source pointers of some rows (ascending) of a part, without decoding the others.
-///
-/// # Errors
-/// `Store`, when the part has no such column or a digest is damaged.
+/// Reads the source pointers of selected rows of a part, given in ascending order, without decoding
+/// the others.
 pub fn read_pointers(bytes: Bytes, rows: &[usize], path: &str) -> Result<Vec<Vec<SourcePointer>>> {
     let builder = ParquetRecordBatchReaderBuilder::try_new(bytes).map_err(parquet_error)?;
     let mask = ProjectionMask::columns(builder.parquet_schema(), [POINTERS]);

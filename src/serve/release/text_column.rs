@@ -1,9 +1,9 @@
-//! A text column of which nearly every text is another.
+//! Stores a text column with mostly distinct values.
 
 use crate::index::file::{Column, stored};
 use pubdata_core::error::{Error, Result};
 
-/// Texts one after the other.
+/// Contiguous texts and the offsets of their ends.
 #[derive(Debug, Default)]
 pub struct TextColumn {
     text: Column<u8>,
@@ -13,10 +13,7 @@ pub struct TextColumn {
 stored!(TextColumn { text, ends });
 
 impl TextColumn {
-    /// Adds a row.
-    ///
-    /// # Errors
-    /// `Store`, when there is more text than places can name.
+    /// Appends a row.
     pub fn push(&mut self, text: &str) -> Result<()> {
         self.text.extend(text.as_bytes());
         self.ends.push(
@@ -26,7 +23,7 @@ impl TextColumn {
         Ok(())
     }
 
-    /// The text of a row.
+    /// Returns the text of a row.
     pub fn get(&self, index: usize) -> &str {
         let start = index.checked_sub(1).map_or(0, |before| self.ends[before]);
         std::str::from_utf8(&self.text[start as usize..self.ends[index] as usize])

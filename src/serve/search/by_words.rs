@@ -1,5 +1,5 @@
-//! What a search does with the names that share words with what is asked: scores those that can be
-//! among the first, and counts the others.
+//! Scores the names that share words with the query if they can rank among the first, and counts
+//! the others.
 
 use super::collected::{Accepts, Collected, Collector};
 use super::hit::{Hit, NameMatch};
@@ -7,27 +7,27 @@ use super::said::Said;
 use super::shared_words::{Finder, Seen, Word};
 use super::weights::Scores;
 
-/// Names that were found before.
+/// Names that the search already found.
 pub(super) struct Known<'a> {
     /// Ascending.
     pub(super) numbers: &'a [u32],
-    /// How many there are that are not among these; none of them is marked, and where there are
-    /// some, names by words only have to be counted.
+    /// Number of found names that are not in `numbers`. None of them is marked. If this is above
+    /// zero, names found by words only need counting.
     pub(super) again: usize,
 }
 
-/// Names that are found by the words they share with what is asked.
+/// Collector for names that share words with the query.
 pub(super) struct ByWords<'a, 'c, C> {
     pub(super) words: &'a [Word<'a>],
     pub(super) has_begun: bool,
     pub(super) has_persons: bool,
     pub(super) accepts: Accepts<'a>,
-    /// Whether names that are not marked only have to be counted, and how many of them were before.
+    /// True if unmarked names only need counting.
     pub(super) is_counting: bool,
     pub(super) again: usize,
     pub(super) scores: Scores<'a>,
-    /// A choice of words, and with how many words the names are beyond that may have them, as all
-    /// are that come later in a list.
+    /// A combination of words and a name length at which names can no longer rank. The same holds
+    /// for every later name in a list with these words and at least this length.
     pub(super) beyond: (u16, usize),
     pub(super) found: &'a mut Collected<'c, C>,
     pub(super) read: &'a mut Vec<u32>,
@@ -76,8 +76,8 @@ impl<C: Collector> Finder for ByWords<'_, '_, C> {
             self.count(&[number]);
             return true;
         }
-        // With fewer of these words a name has more others: it scores no more. One that repeats
-        // words may have no others.
+        // A name with fewer of these words has more other words, so it scores no higher. A name
+        // that repeats words may have no other words.
         let others = if said.has_repeats() {
             0
         } else {
@@ -85,7 +85,7 @@ impl<C: Collector> Finder for ByWords<'_, '_, C> {
         };
         let most = self.scores.of(possible, others);
         let is_beyond = most.is_some_and(|most| self.found.counts(most, number));
-        // Most have one of the words only.
+        // Most names have only one of the words.
         if is_beyond && possible.is_power_of_two() && !said.has_repeats() {
             self.beyond = (possible, length);
         }
@@ -122,7 +122,8 @@ impl<C: Collector> Finder for ByWords<'_, '_, C> {
         if self.is_counting && !said.is_person() && !said.is_marked() {
             return self.count(&[number]);
         }
-        // A name may have a word twice, and several that begin as the last one asked for.
+        // A name may repeat a word, and several of its words may begin with the unfinished last
+        // word.
         let times = || {
             (0..)
                 .zip(self.words)

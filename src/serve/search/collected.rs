@@ -1,28 +1,28 @@
-//! What a search has found: who asks takes the hits that can be among the first, and counts the
+//! Collects search results: the collector keeps hits that can rank among the first and counts the
 //! others.
 
 use super::hit::Hit;
 
-/// With so many names that fit as they are written, misspelled ones are not looked for.
+/// Minimum number of correctly spelled matches at which the search skips misspelled names.
 pub(super) const ENOUGH: usize = 25;
 
-/// What says of a name's number whether it is wanted; none where all are.
+/// Filter on a name's number; `None` accepts every name.
 pub type Accepts<'a> = Option<&'a dyn Fn(u32) -> bool>;
 
-/// Takes what a search finds: each name once, in no order.
+/// Receives the names that a search finds: each name once, in any order.
 pub trait Collector {
     fn collect(&mut self, hit: Hit);
 
-    /// Whether a name that is not marked and scores so much at most only has to be counted; those
-    /// of higher numbers too, then.
+    /// Returns true if an unmarked name with at most this score only needs counting. The same then
+    /// holds for names with higher numbers.
     fn is_beyond(&self, _score: i32, _number: u32) -> bool {
         false
     }
 
-    /// Counts names that fit, in place of taking them.
+    /// Counts matching names without collecting them.
     fn count(&mut self, _names: usize) {}
 
-    /// How many more have to be found: none where nobody asks how many more there are.
+    /// How many more names the search must find; zero when the caller needs no larger total.
     fn lacks(&self) -> usize {
         usize::MAX
     }
@@ -34,10 +34,10 @@ impl Collector for Vec<Hit> {
     }
 }
 
-/// What a search has found until now.
+/// State of a search in progress.
 pub(super) struct Collected<'c, C> {
     pub(super) collector: &'c mut C,
-    /// The first names, in no order: where there are more, nobody asks which they are.
+    /// The first names found, in any order. Names beyond [`ENOUGH`] are not recorded.
     pub(super) first: Vec<u32>,
 }
 
@@ -47,7 +47,7 @@ impl<C: Collector> Collected<'_, C> {
         self.collector.collect(hit);
     }
 
-    /// Counts a name that is not marked, if that is enough.
+    /// Counts an unmarked name and returns true if counting is enough.
     pub(super) fn counts(&mut self, score: i32, number: u32) -> bool {
         let is_enough = self.collector.is_beyond(score, number);
         if is_enough {
@@ -56,7 +56,7 @@ impl<C: Collector> Collected<'_, C> {
         is_enough
     }
 
-    /// Counts names, but for so many that were found before.
+    /// Counts names, minus `again` names that were counted before.
     pub(super) fn count(&mut self, numbers: &[u32], again: usize) {
         self.note(numbers);
         self.collector.count(numbers.len() - again);

@@ -1,6 +1,6 @@
-//! A name that fits what is asked, and how.
+//! Defines a name that matches a query, and how it matches.
 
-/// How a name fits, the best first.
+/// How a name matches, best first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum NameMatch {
     Exact,
@@ -11,7 +11,7 @@ pub enum NameMatch {
 }
 
 impl NameMatch {
-    /// The word in answers.
+    /// Returns the label used in answers.
     pub fn name(self) -> &'static str {
         match self {
             Self::Exact => "exact",
@@ -23,12 +23,12 @@ impl NameMatch {
     }
 }
 
-/// A name that fits.
+/// A matching name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Hit {
     pub number: u32,
     pub score: i32,
     pub fit: NameMatch,
-    /// Whether whoever made the names marked it.
+    /// True if the builder of the names marked this one.
     pub is_marked: bool,
 }

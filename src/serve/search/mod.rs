@@ -1,5 +1,5 @@
-//! Finds names: one engine for registrants, businesses and licenses, with the same words and the
-//! same scale of scores for all.
+//! Searches names: one engine, with the same word rules and score scale, for registrants,
+//! businesses and licenses.
 
 mod by_words;
 pub mod collected;

@@ -1,6 +1,6 @@
-//! Names of millions of rows, found by their words. The names lie in one text; their numbers,
-//! sorted by it, answer "which names begin so" by binary search, and for each word there is the
-//! list of the names that have it.
+//! Indexes the names of millions of rows by word. All names lie in one text. Their numbers, sorted
+//! by that text, answer prefix queries by binary search; each word has a list of the names that
+//! contain it.
 
 use std::cmp::Ordering;
 use std::collections::HashMap;
@@ -16,41 +16,40 @@ use pubdata_core::error::{Error, Result};
 
 /// Ends a name in the text.
 const END: u8 = 0;
-/// Stands between a name and its legal form, which is no word to look for. Below every letter, so
-/// that a name sorts before longer ones.
+/// Separates a name from its legal form, which is not searched as a word. The byte is lower than
+/// every letter, so a name sorts before longer names.
 const FORM: u8 = 1;
-/// Stands between a person's last name and the given names.
+/// Separates a person's last name from the given names.
 const GIVEN: u8 = 2;
 
-/// The names and where their words are.
+/// The names and an index of their words.
 #[derive(Debug, Default)]
 pub struct Names {
     text: Column<u8>,
-    /// Where each name begins.
+    /// Offset of each name in the text.
     starts: Column<u32>,
-    /// Of each, whether it is a person's and whether it is marked, as bits of [`PERSON`] and
-    /// [`MARKED`]; empty where none is either.
+    /// [`PERSON`] and [`MARKED`] bits of each name; empty if no name has either.
     kinds: Column<u8>,
-    /// Whether some are persons'.
+    /// True if any name belongs to a person.
     has_persons: Small<bool>,
     /// Numbers of the names, sorted by their text.
     sorted: Column<u32>,
-    /// Numbers of the names by word, ascending; a name that has a word twice is there twice.
+    /// Numbers of the names by word, ascending. A name that repeats a word appears twice.
     by_word: Column<u32>,
-    /// What is known of each of these.
+    /// The payload of each entry of `by_word`; see [`super::said`].
     says: Column<u64>,
-    /// The number of each word.
+    /// Maps a word to its number.
     words: HashIndex,
-    /// Where each word's names begin, and their end.
+    /// Start of each word's range in `by_word`, followed by the end of the last range.
     word_starts: Column<u32>,
-    /// Numbers of the commonest words, that of most names first.
+    /// Numbers of the commonest words, most frequent first.
     common: Column<u32>,
-    /// For each word, of the sorted names whose first word it is: the place of the first, of the
-    /// first with another word after it, and of the end.
+    /// Three positions in the sorted names for each word, covering names that start with it: the
+    /// first such name, the first that has another word, and the end.
     firsts: Column<u32>,
-    /// Numbers of the words, sorted by the word; empty unless words may be unfinished.
+    /// Numbers of the words, sorted by the word; empty unless queries may have unfinished words.
     sorted_words: Column<u32>,
-    /// A place in the text of each of these.
+    /// One offset in the text for each entry of `sorted_words`.
     word_places: Column<u32>,
 }
 
@@ -70,7 +69,7 @@ stored!(Names {
     word_places
 });
 
-/// A name in the form it is compared in.
+/// A name, normalised for comparison.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Name<'a> {
     /// Name without its legal form, and the form, which may be empty.
@@ -79,29 +78,29 @@ pub enum Name<'a> {
     Person { last: &'a str, given: &'a str },
 }
 
-/// Numbers of the names that begin with a text, each list by text.
+/// Numbers of the names that begin with a text; each list is sorted by text.
 #[derive(Debug, Clone, Copy)]
 pub struct Begun<'a> {
-    /// Those of which it is all, but for a legal form or given names: organisations' names, then
-    /// persons'.
+    /// Names that equal the text except for a legal form or given names: organisations first, then
+    /// persons.
     pub whole: &'a [u32],
-    /// Those that go on with another word.
+    /// Names that continue with another word.
     pub with_more_words: &'a [u32],
 }
 
-/// Names on their way into an index.
+/// Builder for [`Names`].
 #[derive(Debug, Default)]
 pub struct NamesBuilder {
     text: Vec<u8>,
     starts: Vec<u32>,
-    /// By number; empty where none is marked.
+    /// Indexed by name number; empty if no name is marked.
     marked: Vec<bool>,
     has_begun_words: bool,
 }
 
 impl NamesBuilder {
-    /// For names that are also found by words that are unfinished. Eight bytes more for each
-    /// different word.
+    /// Builds names that can also be found by unfinished words. This costs eight more bytes for
+    /// each distinct word.
     pub fn with_begun_words() -> Self {
         Self {
             has_begun_words: true,
@@ -112,7 +111,7 @@ impl NamesBuilder {
     /// Adds a name and returns its number.
     ///
     /// # Errors
-    /// `Store`, when there is more text than places can name.
+    /// `Store` if the names exceed 4 GB of text.
     pub fn push(&mut self, name: Name<'_>) -> Result<u32> {
         let too_many = || Error::store("more than 4 GB of names");
         let number = u32::try_from(self.starts.len()).map_err(|_| too_many())?;
@@ -131,8 +130,7 @@ impl NamesBuilder {
         Ok(number)
     }
 
-    /// Gives the names new numbers: the first is that of the name that has the first number of
-    /// `order` until now.
+    /// Renumbers the names: the name with number `order[i]` becomes number `i`.
     pub fn renumber(&mut self, order: &[u32]) {
         self.starts = order
             .iter()
@@ -140,15 +138,15 @@ impl NamesBuilder {
             .collect();
     }
 
-    /// Marks names, by number: what is found of them tells.
+    /// Marks names, by number; [`Hit`](super::hit::Hit) reports the mark.
     pub fn mark(&mut self, marked: impl Iterator<Item = bool>) {
         self.marked = marked.collect();
     }
 
-    /// Sorts the names and lists them by word.
+    /// Sorts the names and indexes them by word.
     ///
     /// # Errors
-    /// `Store`, when there are more words than can be numbered.
+    /// `Store` if there are more words than the index can number.
     pub fn finish(self) -> Result<Names> {
         let Self {
             text,
@@ -171,13 +169,13 @@ impl NamesBuilder {
     }
 }
 
-/// Marks the number of a name's first word where others follow it.
+/// Flag on the number of a name's first word if other words follow it.
 const GOES_ON: u32 = 1 << 31;
-/// In place of it where there is none.
+/// Replaces the word number of a name that has no word.
 const NO_WORD: u32 = u32::MAX;
 
-/// The places of [`Names::firsts`], of names in the order of their text, which is that of their
-/// first words, and in which those that have no other come first.
+/// Returns the positions for [`Names::firsts`]. The names are sorted by text and therefore by first
+/// word; names without a second word come first.
 fn firsts(sorted: &[u32], first_words: &[u32], words: usize) -> Vec<u32> {
     let mut firsts = vec![0; 3 * words];
     for (place, first) in (0..)
@@ -198,7 +196,7 @@ fn firsts(sorted: &[u32], first_words: &[u32], words: usize) -> Vec<u32> {
     firsts
 }
 
-/// The words that stand in names most often, by how often they do, then by number.
+/// Returns the words that occur most often, by descending count, then by number.
 fn commonest(counts: &[u32]) -> Vec<u32> {
     let mut words: Vec<u32> = (0..counts.len() as u32).collect();
     let order = |word: &u32| (u32::MAX - counts[*word as usize], *word);
@@ -210,8 +208,8 @@ fn commonest(counts: &[u32]) -> Vec<u32> {
     words
 }
 
-/// Sorts names by text, then by number. They are first spread by two bytes, so that sorting needs
-/// little memory beside the result.
+/// Sorts names by text, then by number. A first pass distributes them by their first two bytes, so
+/// sorting needs little memory beyond the result.
 fn sorted(text: &[u8], starts: &[u32]) -> Vec<u32> {
     let named = || {
         (0..)
@@ -251,7 +249,7 @@ fn sorted(text: &[u8], starts: &[u32]) -> Vec<u32> {
     numbers
 }
 
-/// Sorts names with two equal bytes. The next eight decide nearly always.
+/// Sorts names that share their first two bytes. The next eight bytes nearly always decide.
 fn sort_group(text: &[u8], starts: &[u32], group: &mut [u32]) {
     let following = |number: u32| until_end(&text[starts[number as usize] as usize..]);
     let key = |number: u32| {
@@ -278,7 +276,7 @@ fn until_end(text: &[u8]) -> &[u8] {
 }
 
 impl Names {
-    /// Lists the names by word; returns where in the text each word is first.
+    /// Indexes the names by word and returns the offset of each word's first occurrence.
     fn list_words(&mut self, marked: &[bool]) -> Result<Vec<u32>> {
         let (mut kinds, mut per_name) = (
             Vec::with_capacity(self.starts.len()),
@@ -405,8 +403,8 @@ impl Names {
             .into();
     }
 
-    /// The word at a place of the text; the marks within a name come before a blank, letters and
-    /// digits after it.
+    /// Returns the word at an offset of the text. The separators within a name are lower than a
+    /// blank; letters and digits are higher.
     fn word_at(&self, place: u32) -> &[u8] {
         let rest = &self.text[place as usize..];
         &rest[..rest
@@ -415,12 +413,11 @@ impl Names {
             .unwrap_or(rest.len())]
     }
 
-    /// Number of names.
     pub fn len(&self) -> usize {
         self.starts.len()
     }
 
-    /// A name, taken apart.
+    /// Returns a name, split into its parts.
     pub fn name(&self, number: u32) -> Name<'_> {
         let text = std::str::from_utf8(until_end(
             &self.text[self.starts[number as usize] as usize..],
@@ -442,20 +439,19 @@ impl Names {
         }
     }
 
-    /// What is known of a name, but for its length.
+    /// Returns the flags of a name, without its length.
     pub fn said(&self, number: u32) -> Said {
         Said::new(u64::from(
             self.kinds.get(number as usize).copied().unwrap_or_default(),
         ))
     }
 
-    /// Whether some names are persons'.
     pub fn has_persons(&self) -> bool {
         *self.has_persons
     }
 
-    /// Splits numbers into those of persons and the rest. Of many names the kind is looked up only
-    /// where they differ.
+    /// Splits numbers into persons and organisations. Looks up each name's kind only if some names
+    /// are persons.
     pub fn split(&self, numbers: &[u32]) -> (Vec<u32>, Vec<u32>) {
         if *self.has_persons {
             numbers
@@ -479,13 +475,13 @@ impl Names {
         self.words.find(&[word]).first().copied()
     }
 
-    /// The names that have a word.
+    /// Returns the names that contain a word.
     pub fn with_word(&self, word: &str) -> Posted<'_> {
         self.id_of(word)
             .map_or_else(Posted::default, |word| self.posted(word))
     }
 
-    /// What is said of the names that have a word.
+    /// Returns the signature bits that every name with a word carries.
     pub fn signs_of(&self, word: &str) -> Signs {
         let signs = |id| {
             self.common
@@ -496,8 +492,8 @@ impl Names {
         self.id_of(word).map_or(Signs::OF_NO_NAME, signs)
     }
 
-    /// The names that have a word which begins so: ascending, as often as they have one, and what
-    /// is said of each. Of names without begun words, those that have the word.
+    /// Returns the names with a word that begins with `begun`, ascending and once for each such
+    /// word, with their payloads. An index without unfinished words only matches the whole word.
     pub fn with_word_begun(&self, begun: &str) -> (Vec<u32>, Vec<u64>) {
         if self.sorted_words.is_empty() {
             let Posted { numbers, says } = self.with_word(begun);
@@ -518,12 +514,12 @@ impl Names {
             .iter()
             .flat_map(of_word)
             .collect();
-        // In runs that ascend, which this sort takes as they are.
+        // The list consists of ascending runs, which this sort detects.
         names.sort_by_key(|(number, _)| *number);
         names.into_iter().unzip()
     }
 
-    /// Numbers of the names that begin so, by text.
+    /// Returns the names that begin with a text, sorted by text.
     pub fn that_begin(&self, text: &str) -> Begun<'_> {
         let (word, is_all) = text
             .split_once(' ')
@@ -546,7 +542,7 @@ impl Names {
         }
     }
 
-    /// Numbers of the names that begin so and in which the last word goes on, by text.
+    /// Returns the names in which the text continues within its last word, sorted by text.
     pub fn that_go_on(&self, text: &str) -> &[u32] {
         let among = text
             .split_once(' ')
@@ -566,8 +562,8 @@ impl Names {
         })
     }
 
-    /// Splits names that begin with a text by what follows it: the marks within a name come before
-    /// a blank, letters and digits after it.
+    /// Splits names that begin with a text by the byte that follows it. Separators are lower than a
+    /// blank; letters and digits are higher.
     fn split_after<'n>(
         &self,
         names: &'n [u32],
@@ -583,8 +579,8 @@ impl Names {
         names.split_at(names.partition_point(|&number| is_before(next(number))))
     }
 
-    /// Takes apart the names of which a text is all: the organisations' names with a legal form,
-    /// which may be none, then those with another one, before and after them, then persons'.
+    /// Splits the names that equal a text into four lists: organisations with the given legal form
+    /// (possibly empty), those with other forms before and after it, and persons.
     pub fn with_form<'n>(&'n self, whole: &'n [u32], text: &str, form: &str) -> [&'n [u32]; 4] {
         let after_text =
             |number: u32| &self.text[self.starts[number as usize] as usize + text.len()..];
@@ -605,7 +601,7 @@ impl Names {
         [same, before, after, persons]
     }
 
-    /// Those of some names, sorted by their text, that begin so.
+    /// Narrows a list of names, sorted by text, to those that begin with `text`.
     fn beginning<'n>(&self, names: &'n [u32], text: &str) -> &'n [u32] {
         let prefix = text.as_bytes();
         let order = |number: u32| {
@@ -613,7 +609,7 @@ impl Names {
             following[..following.len().min(prefix.len())].cmp(prefix)
         };
         let begun = &names[names.partition_point(|&number| order(number) == Ordering::Less)..];
-        // Few of all: their end is near.
+        // Few names match, so their end is near: doubling finds it.
         let mut most = 1;
         while most < begun.len() && order(begun[most]) == Ordering::Equal {
             most *= 2;

@@ -1,6 +1,6 @@
-//! Ranks names against what was asked: whole names first, then names that begin so, then names that
-//! share the telling words, and only when these are few, names in which a longer word is
-//! misspelled. Words that are rare in the names weigh more.
+//! Ranks names against a query: whole names first, then names that begin with the query, then names
+//! that share its distinctive words. If these are few, names with one misspelled longer word
+//! follow. Rarer words weigh more.
 
 use crate::search::by_words::{ByWords, Known};
 use crate::search::collected::{Accepts, Collected, Collector, ENOUGH};
@@ -12,41 +12,40 @@ use crate::search::typo as spelling;
 use crate::search::weights::{MOST_BY_WORDS, OTHER_WORD, Scores, Term, Weighted};
 use pubdata_core::canonical::name::{Forms, SearchedName, begins_legal_form, searched, words};
 
-/// The most names that one search looks at for the words it asks for, and for the text that it
-/// begins with.
+/// Maximum number of names one search examines for its words, and for its prefix.
 const MAX_SCANNED: usize = 100_000;
-/// The most of them where each word says little, as in `M&R`: very many names have it, and those
-/// that begin so are found otherwise.
+/// The same maximum if no word is distinctive, as in `M&R`. Very many names have such words, and
+/// the prefix lookup finds those that begin with the query.
 const MAX_SCANNED_FOR_LITTLE: usize = 4_000;
 
 /// Scores in ten-thousandths.
 const EXACT: i32 = 10_000;
-/// Of a whole name with its legal form.
+/// Score of a whole name with the same legal form.
 pub const NORMALIZED: i32 = 9_700;
 const WITHOUT_FORM: i32 = 9_300;
 const PREFIX: i32 = 8_500;
 const MISSPELLED: f64 = 1_000.0;
 
-/// Which names are wanted.
+/// Which kinds of match a search returns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum MatchMode {
     Best,
-    /// The best, while a name is being typed: the last word may be unfinished.
+    /// Like `Best` while a user types: the last word may be unfinished.
     Typed,
     /// Whole names only.
     Exact,
-    /// Whole names and those that begin so; the last word may be unfinished.
+    /// Whole names and names that begin with the query; the last word may be unfinished.
     Prefix,
 }
 
 impl MatchMode {
-    /// Whether names count that only share words with what is asked.
+    /// Returns true if sharing words with the query is enough.
     fn is_tolerant(self) -> bool {
         matches!(self, Self::Best | Self::Typed)
     }
 }
 
-/// A name that is looked for.
+/// A parsed name query.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Query {
     raw: u32,
@@ -54,16 +53,16 @@ pub struct Query {
     form: String,
     /// Words of the core, each once.
     words: Vec<String>,
-    /// The words with initials apart, as persons' names are compared.
+    /// The words with separate initials, as persons' names are compared.
     person: Vec<String>,
 }
 
-/// Hash of a name as it is written, without regard to case and blanks around it.
+/// Hash of a name as written, ignoring case and surrounding blanks.
 pub fn spelling_hash(text: &str) -> u32 {
     crate::index::key_hash::hash(&[text.trim().to_uppercase().as_str()]) as u32
 }
 
-/// The words of a person's name, initials apart.
+/// Splits a person's name into words, with separate initials.
 pub fn person_words(text: &str) -> Vec<String> {
     text.split(|c: char| c.is_whitespace() || matches!(c, '.' | ',' | '-' | '/'))
         .flat_map(words)
@@ -71,7 +70,7 @@ pub fn person_words(text: &str) -> Vec<String> {
 }
 
 impl Query {
-    /// Reads a name; none when it has no letter or digit.
+    /// Parses a name; returns `None` if it has no letter or digit.
     pub fn new(text: &str, forms: Forms) -> Option<Self> {
         let SearchedName { core, form } = searched(text, forms);
         if core.is_empty() {
@@ -92,7 +91,7 @@ impl Query {
         })
     }
 
-    /// The last word, which may be unfinished; none where a legal form follows it.
+    /// Returns the last word, which may be unfinished, or `None` if a legal form follows it.
     fn unfinished(&self) -> Option<&str> {
         self.core
             .rsplit(' ')
@@ -100,22 +99,21 @@ impl Query {
             .filter(|_| self.form.is_empty())
     }
 
-    /// What stands before a last word that may be the beginning of a legal form: `APPLE IN` →
-    /// (`APPLE`, `IN`).
+    /// Splits off a last word that may begin a legal form: `APPLE IN` → (`APPLE`, `IN`).
     fn begun_form(&self) -> Option<(&str, &str)> {
         self.core.rsplit_once(' ').filter(|_| self.form.is_empty())
     }
 }
 
-/// The names that have a word as it is written or misspelled.
+/// Lists of names for a word and its misspellings.
 #[derive(Default)]
 struct Spellings<'n> {
     lists: Vec<Posted<'n>>,
-    /// The signs of each.
+    /// Signature bits of each list's word.
     signs: Vec<u64>,
 }
 
-/// One search.
+/// State of one search.
 struct Search<'a> {
     names: &'a Names,
     query: &'a Query,
@@ -126,8 +124,8 @@ struct Search<'a> {
 }
 
 impl Names {
-    /// Finds names. `raw` gives the hash of the name as it is written. Returns whether not all were
-    /// looked at that may fit.
+    /// Finds names and passes them to the collector. `raw` returns the hash of a name as written.
+    /// Returns true if the search stopped before it examined every candidate.
     pub fn search(
         &self,
         query: &Query,
@@ -172,7 +170,8 @@ impl Names {
 }
 
 impl Search<'_> {
-    /// The names that fit as they are written. Returns whether not all were looked at that may fit.
+    /// Finds names that match as written. Returns true if it stopped before it examined every
+    /// candidate.
     fn as_written(&self, accepts: Accepts<'_>, found: &mut Collected<'_, impl Collector>) -> bool {
         let Self {
             names, query, mode, ..
@@ -202,7 +201,7 @@ impl Search<'_> {
             .flat_map(|list| first(list).0)
             .map(|number| (*number, (WITHOUT_FORM, NameMatch::Normalized)));
         let is_one_word = self.is_one_word();
-        // What is not found again by its words.
+        // Names that the lookup by words does not find again.
         let (mut known, mut marked) = (Vec::new(), Vec::new());
         let mut collect = |number: u32, fit| {
             let hit = self.hit_of(number, fit);
@@ -220,7 +219,7 @@ impl Search<'_> {
             .chain(of_other_form)
             .filter(|(number, _)| is_wanted(*number))
             .for_each(|(number, fit)| collect(number, fit));
-        // Of names that go on after what is asked, nothing else has to be known.
+        // Organisations' names that continue after the query need no further check.
         let with_more_words = if *mode != MatchMode::Exact && !is_one_word {
             begun.with_more_words
         } else {
@@ -281,8 +280,8 @@ impl Search<'_> {
                 },
             );
             is_cut |= is_list_cut;
-            // All of these have all words, so that each is found again: where others only have to
-            // be counted, as many are counted less.
+            // These names all contain every word of the query, so the lookup by words finds each of
+            // them again. If it only counts, subtract as many from its count.
             let are_lists_whole = mode.is_tolerant()
                 && !self.may_go_on()
                 && !is_list_cut
@@ -317,8 +316,7 @@ impl Search<'_> {
         is_cut
     }
 
-    /// Whether one word is asked for that is whole, and names that only have it somewhere count
-    /// too.
+    /// Returns true if the query is one complete word and names that contain it anywhere match.
     fn is_one_word(&self) -> bool {
         let Query {
             core,
@@ -332,9 +330,9 @@ impl Search<'_> {
             && (words == person || !self.names.has_persons())
     }
 
-    /// Adds names that have the one word asked for, and the numbers of those that must be looked
-    /// at; names that are nothing else are there already. Returns whether not all were looked at
-    /// that may fit.
+    /// Collects names that contain the query's only word, and adds the numbers of names that must
+    /// be examined to `read`. The caller has already collected names that equal the word. Returns
+    /// true if the list was truncated.
     fn by_one_word(
         &self,
         accepts: Accepts<'_>,
@@ -348,8 +346,8 @@ impl Search<'_> {
         let is_cut = all.numbers.len() > MAX_SCANNED;
         let Posted { numbers, says } = all.first(MAX_SCANNED);
         let mut scores = Scores::new(&self.organization);
-        // Names that begin so score the most here: after one of them that only has to be counted,
-        // all do that are not marked.
+        // Names that begin with the word score highest here. Once one of them only needs counting,
+        // so do all later unmarked names.
         let mut is_beyond = false;
         let mut next = 0;
         while next < numbers.len() {
@@ -373,7 +371,7 @@ impl Search<'_> {
             }
             let (place, number, said) = (next, numbers[next], Said::new(says[next]));
             next += 1;
-            // Of a name that has it twice, only the first tells.
+            // If the list has a name twice, only the first entry counts.
             if said.has_twice() && place > 0 && numbers[place - 1] == number {
                 continue;
             }
@@ -430,15 +428,15 @@ impl Search<'_> {
         }
     }
 
-    /// Whether the last word asked for may go on.
+    /// Returns true if the last word of the query may be unfinished.
     fn may_go_on(&self) -> bool {
         self.mode == MatchMode::Prefix
             || self.mode == MatchMode::Typed && self.query.form.is_empty()
     }
 
-    /// Finds names of some lists by the words they share with what is asked, without a look at the
-    /// names themselves, and adds the numbers of those that must be read. What is `known` is in
-    /// neither.
+    /// Collects names from lists by the words they share with the query, without examining the
+    /// names themselves. Adds the numbers of names that must be examined to `read`. Skips names in
+    /// `known`.
     fn by_words(
         &self,
         lists: &[Posted<'_>],
@@ -453,7 +451,7 @@ impl Search<'_> {
             &[]
         };
         if terms.len() > MOST_WORDS {
-            // Nobody asks for so many; each name is read.
+            // Queries this long are rare, so examine each name.
             return read.extend(
                 lists
                     .iter()
@@ -534,7 +532,8 @@ impl Search<'_> {
             .map(|score| (score, NameMatch::Token))
     }
 
-    /// A person fits only with the whole last name; given names in any order, initials for names.
+    /// Scores a person's name. The whole last name must match; given names may be in any order, and
+    /// an initial matches a name.
     fn person(&self, number: u32, last: &str, given: &str) -> Option<(i32, NameMatch)> {
         let mut asked: Vec<&str> = self.query.person.iter().map(String::as_str).collect();
         for word in last.split(' ') {
@@ -589,12 +588,12 @@ impl Search<'_> {
             .map(|score| (score, NameMatch::Token))
     }
 
-    /// Numbers of the names in which each word, or one that is near it, can be.
+    /// Returns the names that may contain every word of the query or a misspelling of it.
     fn near(&self, accepts: Accepts<'_>) -> (Vec<u32>, bool) {
         let mut found = (Vec::new(), false);
         let of_persons = self.names.has_persons().then_some(&self.query.person);
         for words in std::iter::once(&self.query.words).chain(of_persons) {
-            // An initial may stand for any name.
+            // An initial may match any given name, so it selects nothing.
             let mut spellings: Vec<Spellings<'_>> = words
                 .iter()
                 .filter(|word| word.len() > 1)
@@ -612,7 +611,7 @@ impl Search<'_> {
             };
             let mut lists = rarest.lists.clone();
             found.1 |= share_out(&mut lists, MAX_SCANNED);
-            // Most names lack the signs of a word, and no list is gone through for them.
+            // Most names lack the bits of some word; reject them before searching any list.
             let of_all = others.iter().fold(0, |of_all, word| {
                 of_all
                     | word
@@ -657,7 +656,7 @@ impl Search<'_> {
         found
     }
 
-    /// The names that have a word, and those of each misspelling of it.
+    /// Returns the names that contain a word or one of its misspellings.
     fn with_typos(&self, word: &str) -> Spellings<'_> {
         let mut found = Spellings::default();
         let mut add = |spelling: &str| {
@@ -669,13 +668,13 @@ impl Search<'_> {
         };
         add(word);
         spelling::each_variant(word, add);
-        // A variant that comes about in two ways is there twice.
+        // Two edits can produce the same variant.
         found.lists.sort_by_key(|list| list.numbers.as_ptr());
         found.lists.dedup_by_key(|list| list.numbers.as_ptr());
         found
     }
 
-    /// A name that has all words asked for, one of them misspelled.
+    /// Returns a hit if a name contains all words of the query, allowing for misspellings.
     fn near_hit(&self, number: u32) -> Option<Hit> {
         let (weighted, text) = match self.names.name(number) {
             Name::Organization { core, .. } => (&self.organization, core.to_owned()),
@@ -710,8 +709,8 @@ impl Search<'_> {
     }
 }
 
-/// Leaves of some lists as many names as are looked at, of long ones as many of each; whether that
-/// is not all.
+/// Truncates lists so that they hold at most `most` names together; long lists get equal shares.
+/// Returns true if it truncated any.
 fn share_out(lists: &mut [Posted<'_>], most: usize) -> bool {
     lists.sort_by_key(|list| list.numbers.len());
     let (mut rest, mut is_cut) = (most, false);
@@ -724,7 +723,7 @@ fn share_out(lists: &mut [Posted<'_>], most: usize) -> bool {
     is_cut
 }
 
-/// As much of a list as is looked at, and whether that is not all.
+/// Truncates a list to [`MAX_SCANNED`] names; the flag is true if names were dropped.
 fn first(list: &[u32]) -> (&[u32], bool) {
     (
         &list[..list.len().min(MAX_SCANNED)],
@@ -732,7 +731,7 @@ fn first(list: &[u32]) -> (&[u32], bool) {
     )
 }
 
-/// Whether a word of a name is the one asked for, or a slip of a longer one.
+/// Returns true if a name's word equals the query's word, or is one edit from it and long enough.
 fn is_typo_of(asked: &str, word: &str) -> bool {
     asked == word || asked.len() >= spelling::SHORTEST && spelling::is_near(asked, word)
 }
@@ -743,17 +742,17 @@ mod tests {
     use crate::search::query::*;
     use proptest::prelude::*;
 
-    /// Short words of few letters, so that names share and continue each other's. No initials: they
-    /// stand for names without being words of them.
+    /// Short words over two letters, so that names share words and continue each other. Excludes
+    /// initials: they match names without being words of them.
     const WORDS: &str = "[AB]{2,4}( ([AB]{2,4}|AND)){0,3}";
 
-    /// So many that the signs of a word often stand beside names that lack it.
+    /// Enough words that names often carry a word's bits without having the word.
     const SEVERAL_WORDS: &str = "[AB]{2,5}( [AB]{2,5}){6,14}";
 
-    /// So many that most have more different words than are told apart.
+    /// More distinct words than one search distinguishes.
     const MANY_WORDS: &str = "[AB]{2,4}( [AB]{2,4}){24,40}";
 
-    /// Compares what lists of words and the order of the text find with a look at every name.
+    /// Compares the indexed search with a check of every name.
     fn finds_every_name(
         organizations: &[(String, &str)],
         persons: &[(String, String)],
@@ -769,7 +768,7 @@ mod tests {
             for (core, form) in organizations {
                 builder.push(Name::Organization { core, form }).unwrap();
             }
-            // A person whose given names were begun is not found by a prefix of the whole.
+            // Prefix lookup does not find persons whose given names are incomplete.
             for (last, given) in persons
                 .iter()
                 .filter(|_| !matches!(mode, MatchMode::Prefix | MatchMode::Typed))
@@ -817,8 +816,8 @@ mod tests {
         Ok(())
     }
 
-    /// Of names that share `&` and an initial only the first are looked at, and the answer says so;
-    /// those that begin so are found whichever they are.
+    /// Names that share only `&` and an initial are examined up to a limit, which the result
+    /// reports. Names that begin with the query are always found.
     #[test]
     fn names_of_initials_are_not_all_those_with_the_word_between_them() {
         const EACH: usize = MAX_SCANNED_FOR_LITTLE;
@@ -856,8 +855,8 @@ mod tests {
             hits.sort_by_key(|hit| -hit.score);
             (hits.len(), is_cut, hits[0].number, hits[0].fit)
         };
-        // A share of the rarer initial's list, and the rest of the other's, of which half are the
-        // same names.
+        // Half of the rarer initial's list, and the rest of the limit from the other list; half of
+        // the names are in both.
         let (found, is_cut, first, fit) = search("M&R");
         assert!(found <= EACH && found > EACH / 2, "{found}");
         assert_eq!(
@@ -894,8 +893,8 @@ mod tests {
             organizations in prop::collection::vec((MANY_WORDS, prop::sample::select(vec!["", "INC"])), 1..20),
             asked in MANY_WORDS.prop_filter("more words", |asked| Query::new(asked, Forms::OfStates).is_some_and(|query| query.words.len() > MOST_WORDS)),
         ) {
-            // Names that are or begin with what is asked are found otherwise, and not again by
-            // their words.
+            // The prefix lookup finds names that equal or begin with the query; the lookup by words
+            // must not report them again.
             let begun = [(asked.clone(), "INC"), (format!("{asked} AB"), "")];
             finds_every_name(&[organizations, begun.into()].concat(), &[], &asked)?;
         }

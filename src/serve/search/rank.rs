@@ -1,5 +1,4 @@
-//! Puts rows that were found by name in order: by score, to which being active adds a little, then
-//! the newer first.
+//! Ranks rows found by name: by score, with a small bonus for active rows, then newest first.
 
 use std::cmp::Ordering;
 
@@ -9,12 +8,12 @@ use serde::Serialize;
 use crate::answer::Decimal;
 use crate::search::row_hit::RowHit;
 
-/// What it is worth that a row is active, in ten-thousandths.
+/// Score bonus of an active row, in ten-thousandths.
 const ACTIVE: i32 = 200;
-/// Of what was asked for by its number.
+/// Score of a row that was requested by its number.
 pub const BEST: i32 = 10_000;
 
-/// A row that was found by name, with its final score.
+/// A row found by name, with its final score.
 #[derive(Debug, Clone, Copy)]
 pub struct Ranked {
     pub row: u32,
@@ -23,7 +22,7 @@ pub struct Ranked {
 }
 
 impl Ranked {
-    /// A row that was asked for by its number.
+    /// Ranks a row that was requested by its number.
     pub fn exact(row: u32) -> Self {
         Self {
             row,
@@ -37,26 +36,26 @@ impl Ranked {
         self.score
     }
 
-    /// How the name fits.
+    /// Returns how the name matches.
     pub fn label(&self) -> &'static str {
         self.label
     }
 
-    /// How it fits.
+    /// Returns the match as shown in answers.
     pub fn shown(&self) -> MatchOfName {
         MatchOfName::of(self.score, self.label)
     }
 }
 
-/// A day after all that are published.
+/// A day after every published day.
 const LAST_DAY: i32 = 1 << 30;
-/// Bit of rows that are not active.
+/// Flag of rows that are not active.
 const INACTIVE: u32 = 1 << 31;
-/// In place of the days before the last, of rows without a day.
+/// Age of rows without a day.
 const NO_AGE: u32 = INACTIVE - 1;
 
-/// What decides a row's place among rows of one score, in one cell, since a look at another would
-/// take as long: active ones first, newer ones first. Less comes first.
+/// Encodes what orders rows of equal score in one cell, because reading a second column would
+/// double the cost: active rows first, then newest first. Lower values come first.
 pub fn precedence(is_active: bool, day: Option<i32>) -> u32 {
     let age = day.map_or(NO_AGE, |day| {
         LAST_DAY.abs_diff(day.clamp(-LAST_DAY + 2, LAST_DAY))
@@ -64,29 +63,29 @@ pub fn precedence(is_active: bool, day: Option<i32>) -> u32 {
     if is_active { age } else { INACTIVE | age }
 }
 
-/// Whether a row's precedence is that of an active one.
+/// Returns true if the precedence is that of an active row.
 pub fn is_active(precedence: u32) -> bool {
     precedence < INACTIVE
 }
 
-/// The day that a row's precedence was made of.
+/// Returns the day from which a row's precedence was computed.
 pub fn day_of(precedence: u32) -> Option<i32> {
     let age = precedence & !INACTIVE;
     (age != NO_AGE).then(|| LAST_DAY.wrapping_sub_unsigned(age))
 }
 
-/// What a row's score lacks of the best, in ten-thousandths.
+/// How far a row's score is below the best, in ten-thousandths.
 fn lacking(score: i32, is_active: bool) -> u64 {
     (BEST - (score + if is_active { ACTIVE } else { 0 }).min(BEST)) as u64
 }
 
-/// The first of many rows that are told in any order: by score, active ones first, then by a number
-/// that says which of equal ones comes first.
+/// Keeps the first `count` of many rows that arrive in any order: by score, active rows first, then
+/// by a number that breaks ties.
 pub struct First {
     count: usize,
-    /// Those that may be among the first, with what puts them in order.
+    /// Candidates for the first rows, with their sort keys.
     kept: Vec<(u64, RowHit)>,
-    /// What comes after it is none of them.
+    /// Rows with this key or a higher one cannot be among the first.
     bound: u64,
 }
 
@@ -103,12 +102,12 @@ impl First {
         lacking(score, is_active) << 32 | u64::from(number)
     }
 
-    /// Whether so many come before a row that scores no more.
+    /// Returns true if a row with at most this score cannot be among the first.
     pub fn is_beyond(&self, score: i32, is_active: bool, number: u32) -> bool {
         Self::key(score, is_active, number) >= self.bound
     }
 
-    /// Takes a row, unless so many come before it.
+    /// Keeps a row unless it cannot be among the first.
     pub fn offer(
         &mut self,
         score: i32,
@@ -129,7 +128,7 @@ impl First {
                 .max()
                 .unwrap_or(self.bound);
         }
-        // Twice as many as are wanted, so that it is seldom done.
+        // Let twice as many rows accumulate, so that pruning is rare.
         if self.kept.len() >= self.count.saturating_mul(2).max(16) && self.kept.len() > self.count {
             self.kept
                 .select_nth_unstable_by_key(self.count - 1, |(key, _)| *key);
@@ -138,7 +137,7 @@ impl First {
         }
     }
 
-    /// The rows in their order.
+    /// Returns the rows in order.
     pub fn ranked(mut self) -> Vec<Ranked> {
         self.kept.sort_unstable_by_key(|(key, _)| *key);
         self.kept.truncate(self.count);
@@ -153,8 +152,8 @@ impl First {
     }
 }
 
-/// Puts rows in order: by score, active ones first, newer ones first, then as the source has them.
-/// Only the first `count` are put in their places; the others follow in any order.
+/// Ranks rows by score, active rows first, newest first, then in source order. Only the first
+/// `count` are sorted; the others follow in any order.
 pub fn ranked(hits: &[RowHit], count: usize, precedence: &[u32]) -> Vec<Ranked> {
     let mut keyed: Vec<(u64, u32, u32)> = hits
         .iter()
@@ -177,7 +176,7 @@ pub fn ranked(hits: &[RowHit], count: usize, precedence: &[u32]) -> Vec<Ranked> 
     keyed.into_iter().map(of_hit).collect()
 }
 
-/// Puts the first `count` in their places; the others follow in any order.
+/// Sorts only the first `count` elements; the others follow in any order.
 pub fn put_first<T>(found: &mut [T], count: usize, compare: impl Fn(&T, &T) -> Ordering) {
     let first = match count < found.len() {
         true => found.select_nth_unstable_by(count, &compare).0,
@@ -186,23 +185,23 @@ pub fn put_first<T>(found: &mut [T], count: usize, compare: impl Fn(&T, &T) -> O
     first.sort_unstable_by(compare);
 }
 
-/// How a record fits a search by name.
+/// How a record matches a search by name.
 #[derive(Debug, Serialize, JsonSchema)]
 #[schemars(rename = "NameMatch")]
 pub struct MatchOfName {
-    /// 1 for a name as it is written, 0.97 for the same name and legal form, 0.93 without the form,
-    /// 0.85 for a beginning, at most 0.8 for shared words, at most 0.1 where a word is misspelled;
-    /// 0.02 more for what is active, less for names that are not its own.
+    /// 1 for a name as written, 0.97 for the same name and legal form, 0.93 without the form. A
+    /// prefix scores 0.85, shared words at most 0.8, a misspelled word at most 0.1. An active
+    /// record gets 0.02 more; a match on a former, assumed or principal's name gets less.
     #[schemars(range(min = 0, max = 1))]
     score: Decimal,
-    /// How the name fits, or whose name it is.
+    /// How the name matches, or whose name it is.
     #[serde(rename = "type")]
     #[schemars(extend("enum" = ["exact", "normalized", "prefix", "token", "misspelled", "former_name", "dba", "principal"]))]
     label: &'static str,
 }
 
 impl MatchOfName {
-    /// The score is in ten-thousandths.
+    /// Takes the score in ten-thousandths.
     pub fn of(score: i32, label: &'static str) -> Self {
         Self {
             score: Decimal {
@@ -228,7 +227,7 @@ mod tests {
             (state >> 8) % below
         };
         for rows in [0_u32, 1, 15, 16, 17, 25, 1_000] {
-            // A row's number is its place by precedence.
+            // A row's number is its position by precedence.
             let precedences: Vec<u32> = (0..rows)
                 .map(|row| if row < rows / 2 { row } else { (1 << 31) | row })
                 .collect();

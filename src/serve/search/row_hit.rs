@@ -1,17 +1,17 @@
-//! A row that was found by one of its names.
+//! Defines a row that was found by one of its names.
 
 use crate::search::hit::NameMatch;
 
-/// Whose or what name it is.
+/// Kind of a row's name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
 pub enum NameKind {
     /// The row's own name.
     Own,
     Former,
-    /// A name it does business under.
+    /// A name under which it does business.
     Assumed,
-    /// A person of the business; `LAST, FIRST` is taken apart.
+    /// A person of the business; `LAST, FIRST` is split.
     Principal,
 }
 
@@ -23,7 +23,7 @@ impl NameKind {
             .unwrap_or(Self::Principal)
     }
 
-    /// What it costs that the name is not the row's own, in ten-thousandths.
+    /// Score penalty for a name that is not the row's own, in ten-thousandths.
     pub(super) fn handicap(self) -> i32 {
         match self {
             Self::Own => 0,
@@ -33,7 +33,7 @@ impl NameKind {
     }
 }
 
-/// A row that was found by name.
+/// A row found by name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RowHit {
     pub row: u32,
@@ -41,13 +41,12 @@ pub struct RowHit {
     pub score: i32,
     pub kind: NameKind,
     pub fit: NameMatch,
-    /// Number of the name, in the order in which they were added where nothing else puts them in
-    /// order.
+    /// Number of the name: insertion order, unless the index was sorted by precedence.
     pub name: u32,
 }
 
 impl RowHit {
-    /// The word in answers: how the name fits, or whose it is.
+    /// Returns the label used in answers: how the name matches, or whose name it is.
     pub fn label(&self) -> &'static str {
         match self.kind {
             NameKind::Own => self.fit.name(),

@@ -1,5 +1,4 @@
-//! Names with the rows they are of: one name for each row and more for some, or names that many
-//! rows share.
+//! Maps names to rows: one or more names for each row, or names that many rows share.
 
 use std::collections::HashMap;
 
@@ -16,22 +15,22 @@ use crate::search::row_hit::{NameKind, RowHit};
 use pubdata_core::canonical::name::{Forms, SearchedName, searched};
 use pubdata_core::error::{Error, Result};
 
-/// The first rows of a search in their order, and how many there are.
+/// The first rows of a search in order, and the total.
 #[derive(Debug, Default)]
 pub struct Found {
     pub first: Vec<Ranked>,
-    /// Where it is more than are counted, there may be more.
+    /// A lower bound if it exceeds the number of rows to count.
     pub total: usize,
-    /// Whether not all names were looked at that may fit.
+    /// True if the search stopped before it examined every candidate.
     pub is_cut: bool,
 }
 
-/// How much of a search has to be found where there is more.
+/// How much of a large result a search must find.
 #[derive(Debug, Clone, Copy)]
 pub struct Enough {
-    /// Rows that must be the first of all.
+    /// Number of leading rows that must be exact.
     pub first: usize,
-    /// Rows that are counted one by one; of more it is only said that there are more.
+    /// Number of rows to count exactly; a larger total is only a lower bound.
     pub counted: usize,
 }
 
@@ -39,13 +38,13 @@ pub struct Enough {
 #[derive(Debug, Default)]
 pub struct RowNames {
     names: Names,
-    /// Hashes of the names as they are written.
+    /// Hashes of the names as written.
     raw: Column<u32>,
     /// The row of each name.
     rows: Column<u32>,
-    /// What kind each name is, as a number.
+    /// The kind of each name, as a number.
     kinds: Column<u8>,
-    /// How many of the first names are those of active rows.
+    /// How many of the first names belong to active rows.
     active: Small<u32>,
 }
 
@@ -57,7 +56,7 @@ stored!(RowNames {
     active
 });
 
-/// Names of rows on their way into an index.
+/// Builder for [`RowNames`].
 #[derive(Debug, Default)]
 pub struct RowNamesBuilder {
     names: NamesBuilder,
@@ -67,7 +66,7 @@ pub struct RowNamesBuilder {
 }
 
 impl RowNamesBuilder {
-    /// For names of companies of any country, which are also found by words that are unfinished.
+    /// Builds names of companies from any country, which can also be found by unfinished words.
     pub fn of_companies() -> Self {
         Self {
             names: NamesBuilder::with_begun_words(),
@@ -76,10 +75,7 @@ impl RowNamesBuilder {
         }
     }
 
-    /// Adds the next row's own name, in the form it is compared in and as it is written.
-    ///
-    /// # Errors
-    /// `Store`, when there are too many names.
+    /// Adds the next row's own name, normalised and as written.
     pub fn push(&mut self, name: Name<'_>, raw: &str) -> Result<()> {
         self.names.push(name)?;
         self.raw.push(spelling_hash(raw));
@@ -91,20 +87,13 @@ impl RowNamesBuilder {
         self.others.push((row, kind, text.into()));
     }
 
-    /// Sorts everything; the names keep the order in which they were added, those of the rows
-    /// themselves first.
-    ///
-    /// # Errors
-    /// `Store`, when there are too many names.
+    /// Builds the index. Names keep their insertion order, with the rows' own names first.
     pub fn finish(self) -> Result<RowNames> {
         self.finish_by(&[])
     }
 
-    /// Sorts everything; names are put in order by what [`precedence`](super::rank::precedence)
-    /// makes of their rows, so that which comes first is known without a look at the row.
-    ///
-    /// # Errors
-    /// `Store`, when there are too many names.
+    /// Builds the index with names numbered by the [`precedence`](super::rank::precedence) of their
+    /// rows, so that ranking needs no lookup of the row.
     pub fn finish_by(mut self, precedence: &[u32]) -> Result<RowNames> {
         let own = u32::try_from(self.raw.len())
             .map_err(|_| Error::store("more rows than an index can number"))?;
@@ -180,8 +169,8 @@ impl RowNames {
         }
     }
 
-    /// Finds rows, each once with the name that fits best; in no order. Returns whether not all
-    /// names were looked at that may fit.
+    /// Finds rows, each once with its best match, in any order. Returns true if the search stopped
+    /// before it examined every candidate.
     pub fn search(&self, query: &Query, mode: MatchMode) -> (Vec<RowHit>, bool) {
         let mut hits: Vec<Hit> = Vec::new();
         let is_cut = self.names.search(
@@ -197,9 +186,8 @@ impl RowNames {
         )
     }
 
-    /// Finds rows, each once with the name that fits best, the first of them in their order: by
-    /// score, active ones first, newer ones first, then as the source has them. `accepts` says of a
-    /// row and a kind of name whether it is wanted, where not all are.
+    /// Finds the first rows in order, each once with its best match: by score, active rows first,
+    /// newest first, then in source order. `accepts` filters by row and kind of name.
     pub fn first(
         &self,
         query: &Query,
@@ -261,15 +249,15 @@ impl RowNames {
     }
 }
 
-/// The first of the rows that are found, and how many there are.
+/// Collects the first rows and counts the others.
 struct FirstRows<'a> {
     names: &'a RowNames,
     first: First,
-    /// Of rows with several names, all that are found.
+    /// Hits on rows with several names.
     of_several: Vec<RowHit>,
-    /// How many others there are.
+    /// Number of other rows.
     total: usize,
-    /// So many that nothing else is asked about how many there are.
+    /// Number of rows at which counting stops.
     wanted: usize,
 }
 
@@ -301,7 +289,7 @@ impl Collector for FirstRows<'_> {
     }
 }
 
-/// Each row once with the name that fits best, by row; of equal ones that which was added first.
+/// Keeps the best match of each row, sorted by row. Ties go to the name that was added first.
 fn best_of_rows(mut hits: Vec<RowHit>) -> Vec<RowHit> {
     hits.sort_unstable_by(|a, b| {
         a.row
@@ -313,11 +301,11 @@ fn best_of_rows(mut hits: Vec<RowHit>) -> Vec<RowHit> {
     hits
 }
 
-/// Names that many rows share, each kept once.
+/// Names that many rows share, each stored once.
 #[derive(Debug, Default)]
 pub struct SharedNames {
     names: Names,
-    /// Place of each name's first row.
+    /// Position of each name's first row.
     starts: Column<u32>,
     rows: Column<u32>,
 }
@@ -328,7 +316,7 @@ stored!(SharedNames {
     rows
 });
 
-/// Shared names on their way into an index.
+/// Builder for [`SharedNames`].
 #[derive(Debug, Default)]
 pub struct SharedBuilder {
     names: NamesBuilder,
@@ -339,9 +327,6 @@ pub struct SharedBuilder {
 
 impl SharedBuilder {
     /// Adds a row's name.
-    ///
-    /// # Errors
-    /// `Store`, when there are too many names.
     pub fn add(&mut self, text: &str, row: u32) -> Result<()> {
         let SearchedName { core, form } = searched(text, Forms::OfStates);
         if core.is_empty() {
@@ -363,10 +348,7 @@ impl SharedBuilder {
         Ok(())
     }
 
-    /// Sorts everything.
-    ///
-    /// # Errors
-    /// `Store`, when there are too many names.
+    /// Builds the index.
     pub fn finish(mut self) -> Result<SharedNames> {
         self.pairs.sort_unstable();
         self.pairs.dedup();
@@ -388,8 +370,8 @@ impl SharedBuilder {
 }
 
 impl SharedNames {
-    /// Finds rows by name with their scores, each once; in the order of rows. Returns whether not
-    /// all names were looked at that may fit.
+    /// Finds rows by name, each once, in row order. Returns true if the search stopped before it
+    /// examined every candidate.
     pub fn search(
         &self,
         query: &Query,
@@ -429,7 +411,7 @@ mod tests {
     use crate::search::row_names::{Enough, RowNamesBuilder, SharedBuilder};
     use pubdata_core::canonical::name::Forms;
 
-    /// Few words of few letters, so that names share, continue and repeat each other's.
+    /// Few words over few letters, so that names share words, continue and repeat each other.
     const WORDS: &str = "[AB]{2,3}( [AB]{2,3}){0,3}";
 
     type Row = (
@@ -454,8 +436,8 @@ mod tests {
     }
 
     proptest! {
-        /// Numbers that put rows in order find the same rows in the same order as a look at what is
-        /// known of each row.
+        /// An index numbered by precedence ranks the same rows in the same order as a lookup of
+        /// each row.
         #[test]
         fn first_rows_are_those_that_a_look_at_each_finds(rows in rows(), asked in WORDS, with_persons in any::<bool>()) {
             let precedences: Vec<u32> = rows.iter().map(|(_, _, (is_active, day), _)| precedence(*is_active, *day)).collect();
@@ -492,11 +474,11 @@ mod tests {
         }
     }
 
-    /// Of so many that most are only counted, the first are the first of all, and all are counted,
-    /// or as many as are asked for.
+    /// With so many matches that most are only counted, the first rows are exact. The total is
+    /// exact or exceeds the number of rows to count.
     #[test]
     fn first_rows_of_many_are_the_first_of_all() {
-        // More than have signs of their own.
+        // More words than have a bit each.
         const WORDS: [&str; 12] = [
             "ALPHA", "BETA", "GAMMA", "DELTA", "EPSILON", "ZETA", "ETA", "THETA", "IOTA", "KAPPA",
             "LAMBDA", "OMEGA",
@@ -506,7 +488,7 @@ mod tests {
             state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
             (state >> 8) % below
         };
-        // Words early in the list are in fewer names.
+        // Words early in the list occur in fewer names.
         let names: Vec<String> = (0..3_000)
             .map(|_| {
                 (0..1 + random(4))
@@ -574,8 +556,8 @@ mod tests {
                             told(&all.first[..all.first.len().min(first)]),
                             "{text:?}"
                         );
-                        // That there are more than are counted is known, and that there is a next
-                        // page; pages to the end have all.
+                        // A larger total and a next page are detected, and following the pages
+                        // yields all rows.
                         let is_known = few.total == all.total
                             || few.total > first.max(counted) && few.total < all.total;
                         assert!(
@@ -592,8 +574,8 @@ mod tests {
         }
     }
 
-    /// Where few fit as they are written, others are looked for and found once, also when those
-    /// that fit are only counted.
+    /// If few names match as written, the search adds misspelled names once, even if it only counts
+    /// the names that match.
     #[test]
     fn misspelled_names_are_found_beside_a_few_that_are_counted() {
         for (begun, total) in [(13, 13 + 3 + 1), (25, 25 + 3)] {
@@ -630,7 +612,7 @@ mod tests {
                     (total, false, first.min(total))
                 );
             }
-            // A page is not the last one where those end that begin so.
+            // The page that ends with the last prefix match is not the last page.
             assert!(found(begun, 5).total > begun);
         }
     }
@@ -640,7 +622,7 @@ mod tests {
         let (mut own, mut shared) = (RowNamesBuilder::default(), SharedBuilder::default());
         let count: u32 = 20_000;
         for row in 0..count {
-            // 27 letters, four words, one of them rare, and a legal form, as in a registry.
+            // 27 letters, four words (one of them rare) and a legal form, as in a registry.
             let name = format!("SOUTHERN {:05} HOLDINGS GROUP LLC", row / 5);
             own.push(
                 Name::Organization {
@@ -659,7 +641,7 @@ mod tests {
             own.size_bytes() as f64 / f64::from(count),
             shared.size_bytes() as f64 / f64::from(count),
         );
-        // They are mapped: memory holds what is looked at.
+        // The files are mapped: memory holds only the pages that are read.
         assert!(own < 106.0 && shared < 16.0, "{own} {shared}");
     }
 }

@@ -1,42 +1,42 @@
-//! What is said of a name beside each word that it has, in eight bytes, so that most of a search
-//! needs no look at names.
+//! Encodes eight bytes about a name next to each of its words, so that most of a search does not
+//! read names.
 
-/// In the number of words that is said of a name: of a person, and of a name with too many to say.
+/// Values of the length bits for persons, and for names with too many words to count.
 pub const PERSON: u64 = LENGTH;
 pub const MANY: u64 = LENGTH - 1;
-/// Bits of what is said of a name beside each word that it has: how many words it has, its legal
-/// form apart; that it has one of them more than once; that this is the first; that the name is
-/// marked; that it has this one more than once. The others are signs of its words.
+/// Bit layout of a posting payload. The lowest five bits hold the name's number of words without
+/// its legal form. Then come four flags: the name repeats a word, this word is its first, the name
+/// is marked, it has this word more than once. The remaining bits are a bloom filter of its words.
 const LENGTH: u64 = 0x1F;
 pub const REPEATS: u64 = 0x20;
 pub const FIRST: u64 = 0x40;
 pub const MARKED: u64 = 0x80;
 pub const TWICE: u64 = 0x100;
-/// Bits below the signs.
+/// Number of bits below the bloom filter.
 const SAID: u32 = 9;
-/// So many of the commonest words have a bit of their own: their long lists are not asked whether a
-/// name has them.
+/// Number of commonest words that have a bit each. A search does not need their long lists to test
+/// whether a name has them.
 pub const COMMON: u32 = 8;
 
-/// What stands beside the words of the names that have a word.
+/// Signature bits of a word in the payloads of names that have it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Signs {
-    /// Bits that each name has which has the word.
+    /// Bits that every name with the word carries.
     pub bits: u64,
-    /// Whether no other name has them.
+    /// True if only names with the word carry them.
     pub are_sure: bool,
 }
 
 impl Signs {
-    /// Of a word that no name has: no name has all bits.
+    /// Signature of a word that occurs in no name: no payload has all bits set.
     pub const OF_NO_NAME: Self = Self {
         bits: u64::MAX,
         are_sure: false,
     };
 
-    /// By the word's hash: five bits, so that of the names of three words that do not have it one
-    /// in five hundred has all of them. Not of the hash's highest bits, by which words are spread
-    /// over the index.
+    /// Derives five bits from the word's hash. Among names of three words that lack the word, one
+    /// in five hundred carries all five. The highest bits of the hash are not used, because they
+    /// distribute words over the index.
     pub fn of_hash(hash: u64) -> Self {
         const BELOW: u32 = SAID + COMMON;
         let place = |from: u32| {
@@ -50,7 +50,7 @@ impl Signs {
         }
     }
 
-    /// Of one of the commonest words.
+    /// Returns the signature of one of the commonest words.
     pub fn of_common(place: usize) -> Self {
         Self {
             bits: 1 << (SAID as usize + place),
@@ -59,12 +59,12 @@ impl Signs {
     }
 }
 
-/// What is known of a name without a look at it.
+/// Facts about a name that a search knows without reading it.
 #[derive(Debug, Clone, Copy)]
 pub struct Said(u64);
 
 impl Said {
-    /// By what stands beside one of its words.
+    /// Decodes the payload stored next to one of the name's words.
     pub fn new(says: u64) -> Self {
         Self(says)
     }
@@ -73,37 +73,37 @@ impl Said {
         self.0 & LENGTH == PERSON
     }
 
-    /// How many words an organisation's name has, its legal form apart; none of a person, and of a
-    /// name with very many.
+    /// Number of words of an organisation's name without its legal form; `None` for a person and
+    /// for a name with very many words.
     pub fn length(self) -> Option<usize> {
         Some(self.0 & LENGTH)
             .filter(|length| *length < MANY)
             .map(|length| length as usize)
     }
 
-    /// Whether it has a word more than once.
+    /// Returns true if the name repeats any word.
     pub fn has_repeats(self) -> bool {
         self.0 & REPEATS != 0
     }
 
-    /// Whether it has the word more than once.
+    /// Returns true if the name has this word more than once.
     pub fn has_twice(self) -> bool {
         self.0 & TWICE != 0
     }
 
-    /// Whether it is an organisation's name of so many words or more, not of very many, has the
-    /// word once and is not marked: no branch, so that many are looked at together.
+    /// Returns true for an unmarked organisation's name of at least `least` words, but not very
+    /// many, that has the word once. Branch-free, so that the compiler can vectorise loops over it.
     pub fn is_plain(self, least: usize) -> bool {
         let length = self.0 & LENGTH;
         (length >= least as u64) & (length < MANY) & (self.0 & (TWICE | MARKED) == 0)
     }
 
-    /// Whether the word is its first.
+    /// Returns true if the word is the name's first.
     pub fn is_first(self) -> bool {
         self.0 & FIRST != 0
     }
 
-    /// Whether whoever made the names marked it.
+    /// Returns true if the builder of the names marked this one.
     pub fn is_marked(self) -> bool {
         self.0 & MARKED != 0
     }

@@ -1,25 +1,25 @@
-//! Finds the names that share enough words with what is asked, from the lists of names by word.
-//! Beside each name in a list stand signs of all words that it has, so that of the other lists only
-//! few have to be asked, and each is gone through once, forwards.
+//! Finds names that share enough words with the query, from the lists of names by word. The payload
+//! next to each name carries bits of all its words. A search therefore consults few other lists,
+//! and reads each once, forwards.
 
 use std::borrow::Cow;
 
 use crate::index::place_near;
 use crate::search::said::Signs;
 
-/// Words that are told apart.
+/// Maximum number of query words that one search distinguishes.
 pub const MOST_WORDS: usize = 16;
 
-/// The names that have a word, ascending and as often as they have it.
+/// The names that have a word, ascending; a name appears as often as it has the word.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Posted<'n> {
     pub numbers: &'n [u32],
-    /// What is known of each name; see [`super::said`].
+    /// The payload of each name; see [`super::said`].
     pub says: &'n [u64],
 }
 
 impl<'n> Posted<'n> {
-    /// As many as there are, or the first of them.
+    /// Returns the first `count` entries, or all of them.
     pub fn first(self, count: usize) -> Self {
         let count = count.min(self.numbers.len());
         Self {
@@ -28,7 +28,7 @@ impl<'n> Posted<'n> {
         }
     }
 
-    /// How often a name has the word.
+    /// Counts how often a name has the word.
     pub fn times(self, number: u32) -> usize {
         self.numbers[self.numbers.partition_point(|known| *known < number)..]
             .iter()
@@ -36,13 +36,13 @@ impl<'n> Posted<'n> {
             .count()
     }
 
-    /// Whether it is the list that another one is, or is the beginning of.
+    /// Returns true if both lists start at the same address: one is the other or a prefix of it.
     fn begins_as(self, other: Self) -> bool {
         std::ptr::eq(self.numbers.as_ptr(), other.numbers.as_ptr())
     }
 }
 
-/// A word that is asked for.
+/// A word of the query.
 #[derive(Debug, Clone, Copy)]
 pub struct Word<'n> {
     pub posted: Posted<'n>,
@@ -55,44 +55,46 @@ impl Word<'_> {
     }
 }
 
-/// What is known of a name of a list before all lists of other words were asked.
+/// A candidate name before all lists of other words were consulted.
 #[derive(Debug, Clone, Copy)]
 pub struct Seen {
     pub number: u32,
     pub says: u64,
-    /// A bit for each of the words that it may have.
+    /// A bit for each word that the name may have.
     pub possible: u16,
 }
 
-/// What is done with the names of lists.
+/// Decides what happens to the names of the lists.
 pub trait Finder {
-    /// Whether a name is told whatever words it has, by what is said of it.
+    /// Returns true if the payload alone decides that a name is reported, whatever words it has.
     fn is_told_anyway(&self, says: u64) -> bool;
 
-    /// Whether nothing else has to be known of a name that has enough words.
+    /// Returns true if a name with enough words needs no further lookup.
     fn passes_over(&mut self, seen: Seen) -> bool;
 
-    /// How many more names have to be told: none where all others are as good as told.
+    /// How many more names to report; zero ends the search.
     fn lacks(&self) -> usize;
 
-    /// Whether it matters which other words such a name has.
+    /// Returns true if the set of matched words matters for a name that has enough of them.
     fn asks_for_words(&self) -> bool;
 
-    /// Whether names are passed over that can have none of the words but the list's own, whose bit
-    /// is given, by what is said of them; none that is told anyway or that the list has twice.
+    /// Returns true if a name that can have no query word except the list's own (`own`) is passed
+    /// over, judged by its payload. Never true for a name that is reported anyway or that the list
+    /// has twice.
     fn passes_over_alone(&self, own: u16, says: u64) -> bool;
 
-    /// Takes note of those that are passed over because of that.
+    /// Receives the names passed over by [`Self::passes_over_alone`].
     fn pass_over_alone(&mut self, numbers: &[u32]);
 
-    /// Takes a name, what is said of it and a bit for each of the words that it has.
+    /// Receives a name, its payload and a bit for each query word that it has.
     fn take(&mut self, number: u32, says: u64, words: u16);
 }
 
-/// Tells names that one of the `wanted` lists has and that are not `known`, of the `words`, of
-/// which there are [`MOST_WORDS`] at most: those whose words `are_enough`, by their bits, once; and
-/// those that are told anyway once for each time that a list has them and with no bits. No words
-/// are never enough, and more words never less. Leaves off when no more are asked for.
+/// Reports the names of the `wanted` lists that are not `known`. A name whose set of words
+/// satisfies `are_enough`, indexed by their bits, is reported once. A name that is reported anyway
+/// comes once for each entry, without word bits. At most [`MOST_WORDS`] words are supported; the
+/// empty set is never enough, and a superset of an enough set is enough. Stops when the finder
+/// needs no more names.
 pub fn each(
     wanted: &[Posted<'_>],
     known: &[u32],
@@ -100,8 +102,8 @@ pub fn each(
     are_enough: &[bool],
     finder: &mut impl Finder,
 ) {
-    // What was gone through: each list's bit, whether it is all of its word's, and the names of it
-    // that could be told.
+    // Finished lists: the bit, whether the list is complete for its word, and the names in it that
+    // could have been reported.
     let mut earlier: Vec<(u16, bool, Cow<'_, [u32]>)> = Vec::new();
     for list in wanted {
         let own = words
@@ -116,8 +118,8 @@ pub fn each(
             .iter()
             .filter(|(_, is_whole, _)| *is_whole)
             .fold(0, |gone, (bit, ..)| gone | bit);
-        // Of a name that has enough by being in the list, whether it was told tells; of others,
-        // whether they have words whose lists come later.
+        // If being in the list is enough, check whether an earlier list already reported the name.
+        // Otherwise check whether the name has words whose lists come later.
         let looked_for = match (has_enough, finder.asks_for_words()) {
             (false, _) => !gone,
             (true, true) => u16::MAX,
@@ -129,7 +131,7 @@ pub fn each(
             .filter(|(_, word)| looked_for >> word & 1 == 1)
             .map(|(word, _)| word.signs.bits)
             .collect();
-        // Of names in an earlier list of no word no sign tells.
+        // Payload bits say nothing about names in an earlier list that belongs to no word.
         let have_signs = earlier.iter().all(|(bit, ..)| *bit != 0);
         let others = words.iter().map(|word| word.posted.numbers).collect();
         let before = earlier
@@ -168,13 +170,13 @@ pub fn each(
     }
 }
 
-/// Tells of what is said of a name whether it may have a word of which these are the signs, or
-/// something else is to be known of it. So few signs that they stay in registers.
+/// Returns a test on payloads: the name may have a word with one of these signatures, or is not
+/// plain. The number of signatures is constant, so that they stay in registers.
 fn is_looked_at<const SIGNS: usize>(
     signs: &[u64],
     is_plain: impl Fn(u64) -> bool,
 ) -> impl Fn(&u64) -> bool {
-    // No name has all bits.
+    // Pads with a signature that no payload has.
     let mut padded = [u64::MAX; SIGNS];
     padded[..signs.len()].copy_from_slice(signs);
     move |says| {
@@ -184,7 +186,7 @@ fn is_looked_at<const SIGNS: usize>(
     }
 }
 
-/// How many names come before one that is looked at: most have no other word.
+/// Counts the names before the first that needs a lookup; most have no other query word.
 fn without(says: &[u64], signs: &[u64], is_plain: impl Fn(u64) -> bool) -> usize {
     let place = match signs.len() {
         0..=2 => says.iter().position(is_looked_at::<2>(signs, is_plain)),
@@ -196,7 +198,7 @@ fn without(says: &[u64], signs: &[u64], is_plain: impl Fn(u64) -> bool) -> usize
     place.unwrap_or(says.len())
 }
 
-/// Places of those that are looked at.
+/// Returns the positions of names that need a lookup.
 fn with(says: &[u64], signs: &[u64], is_plain: impl Fn(u64) -> bool) -> Vec<u32> {
     match signs.len() {
         0..=2 => places(says, is_looked_at::<2>(signs, is_plain)),
@@ -205,7 +207,7 @@ fn with(says: &[u64], signs: &[u64], is_plain: impl Fn(u64) -> bool) -> Vec<u32>
     }
 }
 
-/// Places of the cells that fit, which are few or stand together.
+/// Returns the positions of matching cells, which are few or clustered.
 fn places(cells: &[u64], fits: impl Fn(&u64) -> bool) -> Vec<u32> {
     const TOGETHER: usize = 32;
     let (mut places, mut next) = (Vec::new(), 0);
@@ -222,26 +224,26 @@ fn places(cells: &[u64], fits: impl Fn(&u64) -> bool) -> Vec<u32> {
     places
 }
 
-/// A list of names on its way to its end, with what is left of the others.
+/// A list of names during its pass, with the unread rest of the other lists.
 struct List<'n> {
     own: u16,
-    /// Words all names of which were gone through.
+    /// Words whose complete lists are finished.
     gone: u16,
-    /// Words of which the signs say which names have them; and the list's own.
+    /// Words whose bits are exact, plus the list's own word.
     sure: u16,
     has_enough: bool,
     words: &'n [Word<'n>],
     are_enough: &'n [bool],
     known: &'n [u32],
     others: Vec<&'n [u32]>,
-    /// Of lists that were gone through, the bit and the names that could be told.
+    /// The bit and the reportable names of each finished list.
     before: Vec<(u16, &'n [u32])>,
     last: Option<u32>,
     told: Vec<u32>,
 }
 
 impl List<'_> {
-    /// Goes through a list whose names have enough by being in it.
+    /// Processes a list whose names have enough words by being in it.
     fn count_or_look(
         &mut self,
         list: Posted<'_>,
@@ -270,10 +272,10 @@ impl List<'_> {
         }
     }
 
-    /// Goes through a list whose names need other words to have enough.
+    /// Processes a list whose names need other words to have enough.
     fn look_at_some(&mut self, list: Posted<'_>, signs: &[u64], finder: &mut impl Finder) {
         let places = with(list.says, signs, |says| !finder.is_told_anyway(says));
-        // Numbers are far apart in memory: together they are waited for once.
+        // The numbers are far apart in memory; reading them together overlaps the cache misses.
         let numbers: Vec<u32> = places
             .iter()
             .map(|place| list.numbers[*place as usize])
@@ -286,7 +288,7 @@ impl List<'_> {
         }
     }
 
-    /// Whether one of some numbers, ascending and not empty, is known.
+    /// Returns true if the range of these ascending, non-empty numbers may contain a known one.
     fn has_known(&mut self, numbers: &[u32]) -> bool {
         has(&mut self.known, numbers[0])
             || self
@@ -328,7 +330,7 @@ impl List<'_> {
         if !has_enough {
             self.told.push(number);
         }
-        // It would have been told with a word that is gone.
+        // A finished list would have reported the name, so it lacks that list's word.
         let possible = possible & (!gone | own);
         if !are_enough[usize::from(possible)] {
             return;
@@ -360,7 +362,7 @@ impl List<'_> {
     }
 }
 
-/// Whether an ascending list has a number; takes from it what is before.
+/// Returns true if an ascending list contains a number; advances the list to it.
 pub fn has(list: &mut &[u32], number: u32) -> bool {
     match **list {
         [first, ..] if first < number => *list = &list[place(list, number)..],
@@ -370,16 +372,16 @@ pub fn has(list: &mut &[u32], number: u32) -> bool {
     list.first() == Some(&number)
 }
 
-/// As many of a list are looked at one after the other.
+/// Number of entries to scan one by one.
 const NEAR: usize = 8;
 
-/// Numbers on a line of the processor's cache.
+/// Numbers per cache line of the processor.
 const LINE: usize = 16;
-/// So many numbers are read one after the other, as memory is faster than at places here and there.
+/// Distance up to which a sequential scan is faster than random access.
 const NOT_FAR: usize = 512;
 
-/// Place of the first number of an ascending list that is not below another: near the front, or
-/// looked for from where it should be if they were spread evenly.
+/// Returns the position of the first entry of an ascending list that is at least `number`. Scans
+/// the front first, then starts where even spacing would put the entry.
 fn place(list: &[u32], number: u32) -> usize {
     let near = &list[..list.len().min(NEAR)];
     if near.len() < NEAR || near[NEAR - 1] >= number {
@@ -414,7 +416,7 @@ mod tests {
 
     use super::{Finder, Posted, Seen, Signs, Word, each, has};
 
-    /// Numbers lie close together, or so far apart that a list is gone through in long steps.
+    /// Numbers lie close together, or so far apart that the search advances in long steps.
     const FAR: u32 = 1 << 16;
 
     fn ascending(numbers: Vec<u32>) -> Vec<u32> {
@@ -428,7 +430,7 @@ mod tests {
             .prop_map(ascending)
     }
 
-    /// Of names that a list has more than once.
+    /// Marks names that a list contains more than once.
     const TWICE: u64 = 1 << 40;
 
     fn is_told_anyway(says: u64) -> bool {
@@ -504,8 +506,8 @@ mod tests {
             are_sure in any::<bool>(),
             first in any::<prop::sample::Index>(),
         ) {
-            // The same of a name in whichever list it stands: a sign of each word, as two words may
-            // have in common, and what else is said.
+            // A name has the same payload in every list: bits of its words, which two words may
+            // share, and the rest.
             let signs = |word: usize| 1_u64 << (8 + word.min(2));
             let said = |number: u32| {
                 let of_words = words.iter().enumerate().filter(|(_, list)| list.contains(&number)).fold(0, |all, (word, _)| all | signs(word));
@@ -522,7 +524,7 @@ mod tests {
             lists.retain(|list| !list.numbers.is_empty());
             let first = first.index(lists.len().max(1));
             lists.rotate_left(first);
-            // More words are never less.
+            // A superset of an enough set is enough.
             let are_enough: Vec<bool> = (0..16_usize).map(|bits| (1..16).any(|fewer| fewer & !bits == 0 && enough[fewer - 1])).collect();
             let mut told = Told { said: &said, asks_for_words, most, found: Vec::new(), anyway: BTreeSet::new(), passed_over: Vec::new() };
             each(&lists, &known, &asked, &are_enough, &mut told);
@@ -535,14 +537,14 @@ mod tests {
             let others = others.into_iter().filter(|number| !known.contains(number));
             let with_words = others.map(|number| (number, (0..).zip(&words).map(|(word, list)| in_list(list, number) << word).sum()));
             let expected: BTreeMap<u32, u16> = with_words.filter(|(_, words): &(u32, u16)| are_enough[usize::from(*words)]).collect();
-            // Of who was passed over nothing more is known than what may be.
+            // For a name that was passed over, only its possible words are known.
             let is_known_of =
                 |words: u16, possible: &Option<u16>| possible.map_or(words.is_power_of_two() || !asks_for_words, |possible| words & !possible == 0);
             prop_assert!(passed_over.iter().all(|(number, possible)| expected.get(number).is_some_and(|words| is_known_of(*words, possible))));
             let mut told: Vec<u32> = found.iter().map(|(number, _)| *number).chain(passed_over.iter().map(|(number, _)| *number)).collect();
             told.sort_unstable();
             match has_left_off {
-                // As many as it was asked for, each once.
+                // Exactly as many names as requested, each once.
                 true => prop_assert!(told.len() == most && told.is_sorted_by(|a, b| a < b) && told.iter().all(|number| expected.contains_key(number))),
                 false => prop_assert_eq!(told, expected.keys().copied().collect::<Vec<_>>()),
             }

@@ -1,13 +1,13 @@
-//! Words that are one slip away: a letter too few, too many, another one, or two neighbours
+//! Generates words that are one edit away: a letter missing, added or replaced, or two neighbours
 //! swapped.
 
-/// Shorter words have too many neighbours that mean something else.
+/// Minimum length; shorter words have too many neighbours with another meaning.
 pub const SHORTEST: usize = 5;
 
 const LETTERS: &[u8] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789";
 
-/// Tells all texts one slip away from a word, some of them twice; none of a short one, or one with
-/// other letters.
+/// Calls `take` with every text that is one edit from a word; some come twice. Skips short words
+/// and words with non-ASCII letters.
 pub fn each_variant(word: &str, mut take: impl FnMut(&str)) {
     if word.len() < SHORTEST || !word.is_ascii() {
         return;
@@ -17,7 +17,7 @@ pub fn each_variant(word: &str, mut take: impl FnMut(&str)) {
             take(std::str::from_utf8(variant).unwrap_or_default());
         }
     };
-    // With a place for one letter more, which goes from the front to the end.
+    // Move a slot for one extra letter from the front to the end.
     let mut longer: Vec<u8> = [b"A", word.as_bytes()].concat();
     for place in 0..longer.len() {
         with_each_letter(&mut longer, place, &mut take);
@@ -43,7 +43,7 @@ pub fn each_variant(word: &str, mut take: impl FnMut(&str)) {
     }
 }
 
-/// Tells a word with each letter at a place, and leaves it as it was.
+/// Calls `take` with the word for each letter at one position, then restores the word.
 fn with_each_letter(word: &mut [u8], place: usize, take: &mut impl FnMut(&[u8])) {
     let kept = word[place];
     for letter in LETTERS {
@@ -53,7 +53,7 @@ fn with_each_letter(word: &mut [u8], place: usize, take: &mut impl FnMut(&[u8]))
     word[place] = kept;
 }
 
-/// Whether two words are equal or one slip apart.
+/// Returns true if two words are equal or one edit apart.
 pub fn is_near(a: &str, b: &str) -> bool {
     let (short, long) = if a.len() <= b.len() {
         (a.as_bytes(), b.as_bytes())
@@ -119,8 +119,8 @@ mod tests {
             assert!(made.contains(variant), "{variant}");
         }
         assert!(variants("ACME").is_empty() && variants("ÄCMES").is_empty());
-        // Letters put in at six places, others in place of each, neighbours swapped (not counted
-        // where another slip makes the same), letters left out.
+        // Insertions at six positions, replacements of each letter, swaps of neighbours (not
+        // counted if another edit gives the same word), and deletions.
         let all = |length: usize| -> Vec<String> {
             let mut texts = vec![String::new()];
             for _ in 0..length {

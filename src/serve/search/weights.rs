@@ -1,30 +1,30 @@
-//! What the words of a query weigh: the rarer a word is in the names, the more.
+//! Weighs the words of a query: the rarer a word is in the names, the higher its weight.
 
 use crate::search::names::Names;
 use crate::search::said::Signs;
 use crate::search::shared_words::{Posted, Word};
 
-/// What a word of a name weighs that was not asked for.
+/// Weight of a word of the name that the query lacks.
 pub const OTHER_WORD: f64 = 1.0;
-/// Score of a name that shares all words and has no other, in ten-thousandths.
+/// Score of a name that has exactly the words of the query, in ten-thousandths.
 const TOKENS: f64 = 8_000.0;
 pub const MOST_BY_WORDS: i32 = TOKENS as i32;
-/// Names with shared words never score below this, misspelled ones never above half of it.
+/// Minimum score of a name that shares words; misspelled names score at most half of it.
 const LEAST_TOKENS: i32 = 2_000;
 
 /// A word of a query.
 pub struct Term<'a> {
     pub word: &'a str,
     pub weight: f64,
-    /// How many names have it.
+    /// Number of names that have the word.
     count: usize,
-    /// Of an unfinished word the names that have a word which begins so, and what is said of them;
-    /// none of a word that is whole.
+    /// For an unfinished word: the names with a word that begins with it, and their payloads.
+    /// `None` for a complete word.
     pub begun: Option<(Vec<u32>, Vec<u64>)>,
 }
 
 impl Term<'_> {
-    /// The names that have the word.
+    /// Returns the names that have the word.
     pub fn posted<'n>(&'n self, names: &'n Names) -> Posted<'n> {
         self.begun.as_ref().map_or_else(
             || names.with_word(self.word),
@@ -32,7 +32,8 @@ impl Term<'_> {
         )
     }
 
-    /// The same with the signs of it. Of an unfinished word any may be.
+    /// Returns the names with the word's signature. An unfinished word has an empty signature,
+    /// which matches every name.
     pub fn word<'n>(&'n self, names: &'n Names) -> Word<'n> {
         Word {
             posted: self.posted(names),
@@ -44,7 +45,7 @@ impl Term<'_> {
         }
     }
 
-    /// Whether it says little of a name that has it.
+    /// Returns true if the word is not distinctive.
     pub fn says_little(&self) -> bool {
         self.begun.is_none() && says_little(self.word)
     }
@@ -62,12 +63,12 @@ fn is_initial(word: &str) -> bool {
     word.chars().count() == 1
 }
 
-/// An initial says little, however rare it is; so does the word that `&` is.
+/// Initials and the word for `&` are not distinctive, however rare they are.
 fn says_little(word: &str) -> bool {
     is_initial(word) || word == "AND"
 }
 
-/// The words of a query with what each weighs.
+/// The words of a query with their weights.
 pub struct Weighted<'a> {
     pub terms: Vec<Term<'a>>,
     pub total: f64,
@@ -77,7 +78,7 @@ impl<'a> Weighted<'a> {
     pub fn new(names: &Names, words: &'a [String], unfinished: Option<&str>) -> Self {
         let all = names.len() as f64;
         let term = |word: &'a String| {
-            // An initial begins too many words.
+            // Too many words begin with an initial.
             let begun = (unfinished == Some(word) && !is_initial(word))
                 .then(|| names.with_word_begun(word));
             let count = begun.as_ref().map_or_else(
@@ -103,7 +104,7 @@ impl<'a> Weighted<'a> {
         }
     }
 
-    /// The words one of which every name with more than half of the weight has.
+    /// Returns the words of which every name with more than half of the weight has at least one.
     pub fn selective(&self) -> Vec<&Term<'a>> {
         let mut sorted: Vec<&Term<'a>> = self.terms.iter().collect();
         sorted.sort_by(|a, b| {
@@ -123,13 +124,13 @@ impl<'a> Weighted<'a> {
         selective
     }
 
-    /// Half of the weight, with what rounding may add to it.
+    /// Half of the total weight, plus a tolerance for rounding.
     pub fn half(&self) -> f64 {
         0.5 * self.total + 1e-9
     }
 
-    /// What each choice of the first words weighs together, added in their order; a bit for each
-    /// word that is chosen.
+    /// Returns the sum of weights for every subset of the first words, indexed by bit mask. Weights
+    /// are added in word order.
     pub fn sums(&self, words: usize) -> Vec<f64> {
         let mut sums = vec![0.0];
         for term in &self.terms[..words] {
@@ -139,14 +140,14 @@ impl<'a> Weighted<'a> {
         sums
     }
 
-    /// Score of a name by the words it shares; none unless it has more than half of the weight.
+    /// Score of a name by the words it shares; `None` unless they exceed half of the weight.
     pub fn overlap(&self, matched: f64, others: usize) -> Option<i32> {
         let share = matched / (self.total + OTHER_WORD * others as f64);
         (matched > self.half()).then(|| ((TOKENS * share).round() as i32).max(LEAST_TOKENS))
     }
 }
 
-/// Scores that were worked out before: thousands of names share the same words and are as long.
+/// Cache of scores: thousands of names share the same words and length.
 pub struct Scores<'a> {
     weighted: &'a Weighted<'a>,
     known: [(u16, usize, Option<i32>); KNOWN_SCORES],
@@ -156,14 +157,14 @@ const KNOWN_SCORES: usize = 64;
 
 impl<'a> Scores<'a> {
     pub fn new(weighted: &'a Weighted<'a>) -> Self {
-        // No name is as long.
+        // Matches no name, because none is this long.
         Self {
             weighted,
             known: [(0, usize::MAX, None); KNOWN_SCORES],
         }
     }
 
-    /// Of a name with some of the first words, a bit for each, and so many others.
+    /// Returns the score of a name that has these query words (bit mask) and `others` other words.
     pub fn of(&mut self, words: u16, others: usize) -> Option<i32> {
         let place = usize::from(words).wrapping_mul(7).wrapping_add(others) % KNOWN_SCORES;
         let (known_words, known_others, score) = self.known[place];

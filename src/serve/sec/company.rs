@@ -1,5 +1,5 @@
-//! Finds the registrant that a request names. One of whom only figures are published counts too,
-//! without a name.
+//! Finds the registrant that a request names. A registrant with figures but without a published
+//! name is found too.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -13,27 +13,27 @@ use pubdata_core::ids::Cik;
 
 use crate::sec::tables::REGISTRANTS;
 
-/// A CIK as requests name it.
+/// A CIK as requests write it.
 pub const CIK: TextForm = TextForm {
     pattern: "^0{0,9}[1-9][0-9]{0,9}$",
     description: "a CIK such as `320193`",
 };
-/// A ticker as requests name it.
+/// A ticker as requests write it.
 pub const TICKER: TextForm = TextForm {
     pattern: "^[A-Za-z0-9./-]{1,16}$",
     description: "a ticker such as `AAPL`",
 };
 
-/// The registrant that a path names.
+/// The registrant in a request path.
 #[derive(Debug, Clone, Copy)]
 pub struct Company<'a> {
     pub cik: Cik,
-    /// None for a registrant that only the financials know.
+    /// `None` for a registrant that only the financials contain.
     pub name: Option<&'a str>,
     pub row: Option<usize>,
 }
 
-// Who a registrant is, as answers begin.
+// Identity of a registrant, at the start of answers.
 #[derive(Serialize, JsonSchema)]
 pub struct CompanyName<'a> {
     /// Ten digits, with leading zeros.
@@ -52,10 +52,7 @@ impl<'a> CompanyName<'a> {
     }
 }
 
-/// Reads a CIK, with or without leading zeros.
-///
-/// # Errors
-/// `invalid_parameter`, naming the field.
+/// Parses a CIK, with or without leading zeros.
 pub fn cik_of(text: &str, field: &str) -> Result<Cik> {
     let hint = if text.bytes().any(|byte| byte.is_ascii_alphabetic()) {
         "; /v1/sec/companies/search finds it by `ticker` or `name`"
@@ -67,7 +64,7 @@ pub fn cik_of(text: &str, field: &str) -> Result<Cik> {
 }
 
 impl<'a> Company<'a> {
-    /// As answers begin.
+    /// Returns the identity shown at the start of answers.
     pub fn shown(&self) -> CompanyName<'a> {
         CompanyName::of(self.cik, self.name)
     }
@@ -75,8 +72,8 @@ impl<'a> Company<'a> {
     /// Finds the registrant of the path's `{cik}`.
     ///
     /// # Errors
-    /// `invalid_parameter`, when it is no CIK; `not_found`, when there is no such registrant;
-    /// `coverage_unavailable`, when the release has none.
+    /// `invalid_parameter` if the value is not a CIK; `not_found` if the registrant does not exist;
+    /// `coverage_unavailable` if the release has no registrants.
     pub async fn of_path(call: &'a Call<'_>) -> Result<Self> {
         let cik = cik_of(call.path_value("cik"), "cik")?;
         Self::find(call, cik, "cik").await
@@ -85,8 +82,8 @@ impl<'a> Company<'a> {
     /// Finds a registrant.
     ///
     /// # Errors
-    /// `not_found`, when there is no such registrant; `coverage_unavailable`, when the release has
-    /// none at all.
+    /// `not_found` if the registrant does not exist; `coverage_unavailable` if the release has no
+    /// registrants at all.
     pub async fn find(call: &'a Call<'_>, cik: Cik, field: &str) -> Result<Self> {
         let sec = SecTables::of(call.release);
         let row = sec
@@ -119,7 +116,7 @@ impl<'a> Company<'a> {
             Code::NotFound,
             field,
             format!(
-                "no registrant with the CIK {cik} is published; /v1/sec/companies/search finds those that are, by name or ticker"
+                "no registrant with the CIK {cik} is published; /v1/sec/companies/search finds registrants by name or ticker"
             ),
         ))
     }

@@ -1,5 +1,5 @@
-//! Answers `GET financials/compare`: one metric of several registrants, lined up by their own
-//! fiscal periods.
+//! Answers `GET financials/compare`: one metric of several registrants, aligned by their own fiscal
+//! periods.
 
 use super::periods::fiscal_years;
 use super::tables::REGISTRANTS;
@@ -51,9 +51,9 @@ pub const ENDPOINT: Endpoint = Endpoint {
     handler: Handler::Files(|call, json| answer(call, json).boxed()),
 };
 
-/// How many registrants one comparison takes.
+/// Number of registrants in one comparison.
 const COMPANIES: std::ops::RangeInclusive<usize> = 2..=20;
-/// Reason of a period that a registrant with other periods has not reported.
+/// Reason for a period that a registrant with other periods has not reported.
 const NO_PERIOD: &str = "period_not_reported";
 
 query! {
@@ -80,7 +80,7 @@ struct FinancialComparison<'a> {
     known_at: Option<Date>,
     /// The compared companies, in the order of the request.
     companies: Vec<ComparedCompany<'a>>,
-    /// By fiscal year and period.
+    /// Periods of all companies, ordered by fiscal year and period.
     periods: Vec<ComparedPeriod<'a>>,
 }
 
@@ -120,8 +120,7 @@ struct Side<'a> {
     company: Company<'a>,
     bucket: Option<Bucket<'a, Owned<ValueTable>>>,
     series: Series,
-    /// Figures by fiscal period; several where a quarter has a figure of its own and one from the
-    /// year's first day.
+    /// Figures by fiscal period. A quarter may have two: its own and the year to date.
     by_period: BTreeMap<Period, Vec<Figure>>,
 }
 
@@ -136,7 +135,7 @@ async fn answer(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
         (query.fiscal_year_from, query.fiscal_year_to),
     )?;
     let period = query.period.unwrap_or(ANNUAL);
-    // All are read, so that a figure of the other span is not taken for a missing one.
+    // Reads both spans, so that a figure of the other span does not count as missing.
     let wanted = Wanted {
         period,
         fiscal_year_from: from,
@@ -214,13 +213,13 @@ async fn answer(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
     if is_mixed {
         meta.notice(
             "SPANS_DIFFER",
-            "In some periods one company reported the quarter alone and another only the year to date; is_ytd and period_start tell them apart.",
+            "In some periods one company reported the quarter alone and another only the year to date; is_ytd and period_start show which.",
         );
     }
     Ok(meta)
 }
 
-/// The registrants that a request names, in its order.
+/// Returns the registrants of a request, in its order.
 async fn companies<'a>(call: &'a Call<'_>, query: &Parameters<'_>) -> Result<Vec<Company<'a>>> {
     let (field, ciks) = match (query.ciks.as_slice(), query.tickers.as_slice()) {
         ([], []) => {
@@ -290,7 +289,7 @@ fn of_tickers(call: &Call<'_>, tickers: &[&str]) -> Result<Vec<Cik>> {
             return Err(Problem::of_field(
                 Code::NotFound,
                 "tickers",
-                format!("no registrant has the ticker `{ticker}` today"),
+                format!("no registrant currently has the ticker `{ticker}`"),
             ));
         }
     }
@@ -340,18 +339,18 @@ impl<'a> Side<'a> {
             .is_some_and(|bucket| bucket.table.is_ytd.value(figure.latest()))
     }
 
-    /// First day of a figure's period; none of none for a balance.
+    /// Returns the first day of a figure's period. The inner `None` stands for a balance.
     fn period_start(&self, figure: &Figure) -> Option<Option<i32>> {
         self.bucket
             .as_ref()
             .map(|bucket| figure.period_start(&bucket.table))
     }
 
-    /// The newest figure of a period with one span.
+    /// Returns the newest figure of a period with one span.
     fn figure(&self, period: &Period, span: Span) -> Option<&Figure> {
         let table = &self.bucket.as_ref()?.table;
-        // Figures are sorted by the period's end: after a change of the fiscal year two periods may
-        // have one label.
+        // Figures are sorted by the period's end. After a change of the fiscal year, two periods
+        // may have the same label.
         self.by_period
             .get(period)?
             .iter()
@@ -376,7 +375,7 @@ impl<'a> Side<'a> {
         }
     }
 
-    /// Why the registrant has no figure of a period.
+    /// Returns the reason why the registrant has no figure of a period.
     fn reason(&self, metric: &str, wanted: Wanted<'_>, period: &Period) -> &str {
         let table = self.bucket.as_ref().map(|bucket| &bucket.table);
         let of_period = table.and_then(|table| {
@@ -400,9 +399,10 @@ impl<'a> Side<'a> {
     }
 }
 
-/// Chooses each registrant's figure of a period: the one with the span asked for. Without one, that
-/// of the quarter alone when all that have the period report it so, else of the year to date when
-/// all report that, else whatever there is.
+/// Chooses each registrant's figure of a period: the one with the requested span. Without a
+/// requested span, it prefers the quarter's own figure if all registrants that have the period
+/// report it. Otherwise it prefers the year to date if all report that. The other span is the
+/// fallback.
 fn line_up<'a>(
     sides: &'a [Side<'_>],
     period: &Period,

@@ -1,10 +1,10 @@
-//! Names as EDGAR conforms them: what it adds to tell registrants of one name apart, and what it
-//! shortens.
+//! Undoes EDGAR's conforming of names: the tags that distinguish registrants of one name, and
+//! abbreviations.
 
 use pubdata_core::canonical::name::is_legal_form;
 
-/// A registrant's name as anyone would write it: without the tag behind it, and `TR` written out.
-/// The same for what is published and for what is asked.
+/// Returns a registrant's name in common spelling: without EDGAR's tag, and with `TR` written out.
+/// Applied to published names and to queries.
 pub fn spelled_out(name: &str) -> String {
     let name = without_tag(name).trim_end();
     match name.len().checked_sub(3).and_then(|at| name.get(at..)) {
@@ -15,7 +15,7 @@ pub fn spelled_out(name: &str) -> String {
     }
 }
 
-/// Cuts off the tag that tells registrants of one name apart: `BANK OF AMERICA CORP /DE/`,
+/// Removes the tag that distinguishes registrants of one name: `BANK OF AMERICA CORP /DE/`,
 /// `ALLSTATE CORP \DE\`, `PENNEY J C CO INC/DE`.
 fn without_tag(name: &str) -> &str {
     let is_slash = |character: char| matches!(character, '/' | '\\');

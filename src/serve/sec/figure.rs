@@ -1,5 +1,5 @@
-//! What a series says of one period, by the time a caller asks about: which report counts, what was
-//! reported first, and whether a later filing restated it.
+//! Reads one period of a series as known on a day: the report that counts, the value first
+//! reported, and restatements by later filings.
 
 use std::ops::Range;
 
@@ -14,28 +14,28 @@ use crate::sec::value_table::ValueTable;
 use crate::sec::versions::{RestatementKind, Versions};
 use pubdata_core::ids::Cik;
 
-/// Reason of a period or a series whose figures have the other span.
+/// Reason for a period or a series whose figures have the other span.
 pub const NOT_IN_SPAN: &str = "not_in_span";
 
-/// One period of a series: rows of the table.
+/// One period of a series, as rows of the table.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Figure {
-    /// What had been reported.
+    /// Reported values.
     pub versions: Versions,
-    /// How the value came to differ from the one first reported; none when it does not.
+    /// How the value came to differ from the one first reported; `None` if it does not differ.
     pub restatement_kind: Option<RestatementKind>,
     pub is_concept_changed: bool,
 }
 
 impl Figure {
-    /// Reads the rows of one period. With `known_at` only what had been filed by that day counts;
-    /// none when nothing had.
+    /// Reads the rows of one period. With `known_at`, only reports filed by that day count; returns
+    /// `None` if there were none.
     pub fn read(table: &ValueTable, rows: Range<usize>, known_at: Option<i32>) -> Option<Self> {
         let is_known = |row: usize| {
             !table.value.is_null(row)
                 && known_at.is_none_or(|day| table.filed_date.value(row) <= day)
         };
-        // Reports are sorted by the time they were filed.
+        // Reports are sorted by filing time.
         let known = rows.clone().take_while(|row| is_known(*row)).count();
         let change = |row: usize| table.change.get(row);
         let versions = Versions::new(rows.start..rows.start + known, change, |row| {
@@ -51,17 +51,17 @@ impl Figure {
         })
     }
 
-    /// The row whose value counts.
+    /// Returns the row whose value counts.
     pub fn latest(&self) -> usize {
         self.versions.latest()
     }
 
-    /// First day of the period, in days since 1970-01-01; none for a balance.
+    /// First day of the period, in days since 1970-01-01; `None` for a balance.
     pub fn period_start(&self, table: &ValueTable) -> Option<i32> {
         cell(&table.period_start, self.latest())
     }
 
-    /// Whether the figure has a span.
+    /// Returns true if the figure has a span.
     pub fn has_span(&self, table: &ValueTable, span: Span) -> bool {
         let row = self.latest();
         span.matches(
@@ -71,8 +71,8 @@ impl Figure {
         )
     }
 
-    /// What reports state of the period's days, where they state its end differently: each
-    /// statement once, with the report that made it first.
+    /// Returns the different statements of the period's first and last day, each with the first
+    /// report that made it. Empty if all reports agree on the end.
     pub fn stated_periods(&self, table: &ValueTable) -> Vec<StatedPeriod> {
         let mut stated: Vec<StatedPeriod> = Vec::new();
         for &row in self.versions.rows() {
@@ -96,8 +96,8 @@ impl Figure {
         if has_other_end { stated } else { Vec::new() }
     }
 
-    /// Other figures of the same period: those that the report itself states under other concepts
-    /// of the metric, and those of another scope that other reports state.
+    /// Returns other figures of the same period: those that the report states under other concepts
+    /// of the metric, and those of another scope in other reports.
     pub fn conflicts(&self, table: &ValueTable) -> Vec<String> {
         let mut conflicts: Vec<String> = table
             .conflicts
@@ -126,7 +126,7 @@ impl Figure {
     }
 }
 
-/// Whether a form corrects an earlier one.
+/// Returns true if a form amends an earlier one.
 pub fn is_amendment(form: &str) -> bool {
     form.ends_with("/A")
 }
@@ -142,19 +142,19 @@ pub fn stated_period(table: &ValueTable, row: usize) -> (Option<i32>, Option<i32
     )
 }
 
-/// A registrant's series of one metric: figures by period, or why there are none.
+/// A registrant's series of one metric: figures by period, or the reason why it has none.
 #[derive(Default)]
 pub struct Series {
     pub figures: Vec<Figure>,
     pub null_reason: Option<String>,
-    /// Other concepts of the line that the company tags, with the figure of the newest period;
-    /// where that is the reason.
+    /// Other concepts of the line that the company tags, with the figure of the newest period, if
+    /// they are the reason.
     pub other_concepts: Vec<String>,
 }
 
-/// Why a registrant has no figure of one fiscal period of a series: its report was filed and the
-/// archive lacks its figures. None where that is not known of any report filed by the day asked
-/// about.
+/// Returns the reason why a registrant has no figure of one fiscal period: the report was filed,
+/// but the archive lacks its figures. `None` if no report filed by the requested day is known to
+/// lack them.
 pub fn reason_of_period<'a>(
     table: &'a Owned<ValueTable>,
     cik: Cik,
@@ -181,8 +181,8 @@ pub fn reason_of_period<'a>(
         .and_then(|row| table.null_reason.get(row))
 }
 
-/// The reports of a series that were filed and whose figures the archive lacks, as `10-Q of
-/// 2025-07-31 for 2025-06-30`.
+/// Lists the filed reports of a series whose figures the archive lacks, as `10-Q of 2025-07-31 for
+/// 2025-06-30`.
 pub fn reports_not_in_archive(
     table: &Owned<ValueTable>,
     cik: Cik,
@@ -213,7 +213,7 @@ pub fn reports_not_in_archive(
     runs.flatten().filter(is_missing).map(text).collect()
 }
 
-/// Which figures are asked for.
+/// Selection of figures.
 #[derive(Debug, Clone, Copy)]
 pub struct Wanted<'a> {
     /// `annual` or `quarterly`.

@@ -1,5 +1,5 @@
-//! All filings of a release by date, newest first: eight bytes for each row of `sec.filing`,
-//! because there are tens of millions. Made when it is first asked for.
+//! Indexes all filings of a release by date, newest first. Uses eight bytes for each row of
+//! `sec.filing`, because there can be tens of millions. Built on first use.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -18,15 +18,15 @@ use pubdata_core::error::{Error, Result};
 use pubdata_core::ids::{AccessionNumber, ReleaseId};
 use pubdata_store::Part;
 
-/// How many parts are read at the same time.
+/// Number of parts read in parallel.
 const READING: usize = 4;
-/// Marks a row of the same filing as the row before it: another registrant's.
+/// Marks a row of the same filing as the previous row, for another registrant.
 const SAME_FILING: u16 = 1 << 15;
 
 /// Filings by date.
 #[derive(Debug, Default)]
 pub struct FilingDates {
-    /// Days that have filings, newest first, and the place of each day's first.
+    /// Days that have filings, newest first, with the position of each day's first row.
     days: Vec<(i32, usize)>,
     /// Names of the buckets, by number.
     buckets: Vec<String>,
@@ -36,7 +36,7 @@ pub struct FilingDates {
     rows: Vec<u32>,
 }
 
-/// Which days and forms a search wants.
+/// Days and forms that a search selects.
 #[derive(Debug, Clone, Default)]
 pub struct FilingFilter {
     /// Days since 1970-01-01, both inclusive.
@@ -46,15 +46,15 @@ pub struct FilingFilter {
     pub forms: Vec<String>,
 }
 
-/// The index of one release, made once.
+/// The index of one release, built once.
 #[derive(Debug, Default)]
 pub struct LazyDates(Lazy<FilingDates>);
 
 impl LazyDates {
-    /// Returns the index; the first who asks waits until it is made.
+    /// Returns the index; concurrent callers wait for one build.
     ///
     /// # Errors
-    /// `Store`, when a part cannot be read; the next request tries again.
+    /// `Store` if a part cannot be read; the next request tries again.
     pub async fn get(
         &self,
         reader: PartReader<'_>,
@@ -73,7 +73,7 @@ impl LazyDates {
     }
 }
 
-/// The columns of a part that the index is made from.
+/// The columns of a part from which the index is built.
 struct Dated {
     accession_numbers: Vec<u64>,
     forms: DictionaryColumn,
@@ -104,7 +104,7 @@ impl CachedPart for Dated {
     }
 }
 
-/// A row on its way into the index.
+/// A row to be indexed.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Entry {
     accession_number: u64,
@@ -120,7 +120,7 @@ impl FilingDates {
         wanted: Vec<(String, Part)>,
     ) -> Result<Arc<Self>> {
         let (mut made, mut by_day) = (Self::default(), BTreeMap::new());
-        // Futures do nothing until they are asked; a list of them is a cheap list of things to do.
+        // Futures do nothing until polled, so a list of all of them is cheap.
         let reads: Vec<_> = wanted
             .iter()
             .map(|(_, part)| parts.read::<Dated>(release_id, part))
@@ -145,7 +145,7 @@ impl FilingDates {
             .ok()
             .filter(|bucket| *bucket < SAME_FILING)
             .ok_or_else(too_many)?;
-        // The names come later; until then the list counts.
+        // The caller sets the names later; until then only the number of buckets matters.
         self.buckets.push(String::new());
         for (row, &accession_number) in part.accession_numbers.iter().enumerate() {
             let form = self.forms.number(part.forms.get(row))?;
@@ -187,12 +187,11 @@ impl FilingDates {
         self
     }
 
-    /// Number of rows.
     pub fn len(&self) -> usize {
         self.rows.len()
     }
 
-    /// Finds filings, newest first: the places of each filing's rows.
+    /// Finds filings, newest first; yields the positions of each filing's rows.
     pub fn find<'a>(
         &'a self,
         filter: &FilingFilter,
@@ -232,7 +231,7 @@ impl FilingDates {
         })
     }
 
-    /// Bucket and row of a place.
+    /// Returns bucket and row of a position.
     pub fn row(&self, place: usize) -> (&str, usize) {
         (
             &self.buckets[usize::from(self.bucket_numbers[place] & !SAME_FILING)],
@@ -240,12 +239,13 @@ impl FilingDates {
         )
     }
 
-    /// Whether any filing has the form.
+    /// Returns true if any filing has the form.
     pub fn has_form(&self, form: &str) -> bool {
         self.forms.has(form)
     }
 
-    /// The place after all days for which `is_before` holds; days run from new to old.
+    /// Returns the position after all days for which `is_before` holds; days run from newest to
+    /// oldest.
     fn place_of_day(&self, is_before: impl Fn(i32) -> bool) -> usize {
         let index = self.days.partition_point(|(day, _)| is_before(*day));
         self.days.get(index).map_or(self.len(), |(_, place)| *place)

@@ -1,4 +1,4 @@
-//! What questions about filings ask for: forms, days, items, numbers.
+//! Reads the filters of filing queries: forms, days, items, numbers.
 
 use jiff::civil::Date;
 
@@ -17,7 +17,7 @@ pub const FILED_TO: Parameter = Kind::Date.described("Last filing date, inclusiv
 pub const PERIOD_FROM: Parameter = Kind::Date.described("First period of report, inclusive.");
 pub const PERIOD_TO: Parameter = Kind::Date.described("Last period of report, inclusive.");
 
-/// What the query says of filings.
+/// Filters of a query for filings.
 pub struct Filter<'a> {
     /// Any form when empty.
     pub forms: Vec<String>,
@@ -30,11 +30,7 @@ pub struct Filter<'a> {
 }
 
 impl Filter<'_> {
-    /// The range of the days that two parameters name, `filed_from` and `filed_to`, and the same of
-    /// periods.
-    ///
-    /// # Errors
-    /// `invalid_parameter`, naming it.
+    /// Returns the ranges of `filed_from` and `filed_to`, and of the two parameters for periods.
     pub fn days(
         filed: (Option<Date>, Option<Date>),
         period: (Option<Date>, Option<Date>),
@@ -56,7 +52,7 @@ impl Filter<'_> {
                 .is_none_or(|accession_number| accession_number == table.accession_number.at(row))
     }
 
-    /// Names a filter that only rows of known registrants can be asked for.
+    /// Returns the name of a filter that needs a registrant, if one is set.
     pub fn needs_registrant(&self) -> Option<&'static str> {
         match self {
             Self {

@@ -1,4 +1,4 @@
-//! A filing as answers show it: as a periodic report of one registrant, and as an item of a search.
+//! Shows a filing in answers: as a periodic report of one registrant, and as an item of a search.
 
 use arrow::array::{Array, BooleanArray};
 use schemars::JsonSchema;
@@ -34,26 +34,26 @@ pub struct PeriodicReport<'a> {
     film_number: Option<&'a str>,
     /// URL of the filing's main document at the SEC; null if it is not known.
     primary_document_url: Option<String>,
-    /// Filing's index page at the regulator.
+    /// Index page of the filing at the SEC.
     evidence_url: Option<String>,
     #[serde(flatten)]
     submission: Submission<'a>,
 }
 
-/// A filing that a search found.
+/// A filing found by a search.
 #[derive(Serialize, JsonSchema)]
 pub struct Filing<'a> {
     #[schemars(extend("$field" = "sec.filing/accession_number"))]
     accession_number: &'a str,
     #[schemars(extend("$field" = "sec.filing/form"))]
     form: &'a str,
-    /// What the form is; null for less common forms.
+    /// Description of the form; null for less common forms.
     form_description: Option<&'a str>,
     #[serde(flatten)]
     days: Days<'a>,
-    /// Registrants of the filing: all, or those asked for when the search names some.
+    /// Registrants of the filing: all, or the requested ones if the search names some.
     entities: Vec<Party<'a>>,
-    /// Of several registrants the first that has a ticker, or that with the lowest number.
+    /// The first registrant that has a ticker; otherwise the one with the lowest number.
     #[schemars(extend("$field" = "sec.filing/cik"))]
     primary_cik: String,
     #[schemars(extend("$field" = "sec.filing/items"))]
@@ -68,7 +68,7 @@ pub struct Filing<'a> {
     primary_document_url: Option<String>,
     #[schemars(extend("$field" = "sec.filing/primary_document_description"))]
     primary_document_description: Option<&'a str>,
-    /// Filing's index page at the regulator.
+    /// Index page of the filing at the SEC.
     index_url: Option<String>,
     /// The whole submission as text.
     text_url: Option<String>,
@@ -101,7 +101,7 @@ struct Submission<'a> {
 }
 
 impl<'a> PeriodicReport<'a> {
-    /// Takes the first row of a filing; none where it has none.
+    /// Uses the first row of a filing; returns `None` if it has no rows.
     pub fn of(call: &'a Call<'_>, rows: &'a Rows) -> Option<Self> {
         let (cik, table, row) = rows.first()?;
         let (row, links) = (*row, &SecTables::of(call.release).links);
@@ -120,7 +120,8 @@ impl<'a> PeriodicReport<'a> {
 }
 
 impl<'a> Filing<'a> {
-    /// Takes the rows of a filing, one for each of its registrants; none where it has none.
+    /// Uses the rows of a filing, one for each of its registrants; returns `None` if it has no
+    /// rows.
     pub fn of(call: &'a Call<'_>, registrants: &'a Registrants, rows: &'a Rows) -> Option<Self> {
         let (cik, table, row) = rows.first()?;
         let (row, links, form) = (
@@ -129,7 +130,7 @@ impl<'a> Filing<'a> {
             table.form.at(*row),
         );
         let key = key(*cik, table, row);
-        // The lists of filings by registrant do not say whether it is the filer, the subject or an
+        // The lists of filings by registrant do not tell whether it is the filer, the subject or an
         // owner.
         let party = |(cik, ..): &(Cik, _, _)| {
             Party::of(
@@ -202,7 +203,7 @@ fn key(cik: Cik, table: &FilingTable, row: usize) -> FilingKey<'_> {
     }
 }
 
-/// Of several registrants the first that has a ticker.
+/// Returns the first registrant that has a ticker.
 fn primary(registrants: &Registrants, rows: &Rows) -> Option<Cik> {
     rows.iter().map(|(cik, ..)| *cik).find(|cik| {
         registrants

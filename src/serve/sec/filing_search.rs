@@ -22,22 +22,22 @@ use crate::json::Json;
 use pubdata_core::ids::Cik;
 use pubdata_store::Scope;
 
-/// The most registrants whose filings one search joins.
+/// Maximum number of registrants whose filings one search combines.
 const MAX_REGISTRANTS: usize = 20;
 
 query! {
     pub struct Parameters<'a> {
-        /// Comma list of today's tickers, exact.
+        /// Comma list of current tickers, exact.
         ticker: Vec<&'a str> = Kind::Form(TICKER).items(1, 20),
         /// CIK, with or without leading zeros. Cannot be combined with `ticker`.
         cik: Option<&'a str> = Kind::Form(CIK),
-        /// Name or part of it: filings of the 20 registrants that fit best. Cannot be combined with
-        /// `ticker` or `cik`.
+        /// Name or part of it: filings of the 20 registrants that match best. Cannot be combined
+        /// with `ticker` or `cik`.
         company: Option<&'a str> = Kind::Line { max: 120 },
         form: Vec<&'a str> = FORM,
         /// The same as `form`; cannot be combined with it.
         form_type: Vec<&'a str> = FORM,
-        /// `true`: each form of `form` also stands for its amendments (`/A`).
+        /// `true`: each form of `form` also selects its amendments (`/A`).
         include_amendments: Option<bool> = Kind::Flag,
         filed_from: Option<Date> = FILED_FROM, filed_to: Option<Date> = FILED_TO,
         period_from: Option<Date> = PERIOD_FROM, period_to: Option<Date> = PERIOD_TO,
@@ -95,7 +95,7 @@ async fn answer_search(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
 }
 
 impl Parameters<'_> {
-    /// What the query says of filings.
+    /// Returns the filters of the query.
     fn filter(&self) -> Result<Filter<'_>> {
         if !self.form.is_empty() && !self.form_type.is_empty() {
             return Err(Problem::of_field(
@@ -134,7 +134,7 @@ impl Parameters<'_> {
     }
 }
 
-/// The registrants that a search names; none when it names none.
+/// Returns the registrants that a search names; `None` if it names none.
 fn registrants_of(
     query: &Parameters<'_>,
     registrants: &Registrants,
@@ -167,8 +167,8 @@ fn registrants_of(
     };
     check_name("company", text)?;
     let (mut found, is_cut) = registrants.search(text, MAX_REGISTRANTS);
-    // Filings of one whose name is only like the one asked for would stand among those of the one
-    // who is meant.
+    // Drop registrants whose name is only similar: their filings would appear among those of the
+    // intended one.
     found.retain(|found| {
         found.matched.is_whole()
             || registrants
@@ -176,9 +176,9 @@ fn registrants_of(
                 .is_some_and(|name| has_all_words(text, name))
     });
     if found.is_empty() {
-        notes.notice("COMPANY_UNKNOWN", "no registrant has a name with all these words; /v1/sec/companies/search also finds names that are like it");
+        notes.notice("COMPANY_UNKNOWN", "no registrant has a name with all these words; /v1/sec/companies/search also finds similar names");
     } else if is_cut || found.len() > MAX_REGISTRANTS {
-        notes.notice("COMPANIES_CUT", format!("more registrants fit the name; these are filings of the {MAX_REGISTRANTS} that fit best"));
+        notes.notice("COMPANIES_CUT", format!("more registrants match the name; these are filings of the {MAX_REGISTRANTS} best matches"));
     }
     Ok(Some(
         found

@@ -1,4 +1,4 @@
-//! The columns of filings that answers show.
+//! Defines the columns of filings that answers show.
 
 use arrow::array::{BooleanArray, Date32Array, Int64Array};
 
@@ -33,7 +33,7 @@ key_columns! {
 }
 
 impl FilingTable {
-    /// Last day of the period a filing reports on.
+    /// Last day of the period on which a filing reports.
     pub fn period_of_report(&self, row: usize) -> Option<i32> {
         cell(&self.period_of_report, row)
     }
@@ -44,7 +44,7 @@ owned_columns! {
 
     fn check_order(&self, owners: &Owners, path: &str) -> Result<()> {
         match owners.iter().find(|(_, rows)| !self.filed_date.values()[rows.clone()].is_sorted()) {
-            Some((cik, _)) => Err(Error::store(format!("{path}: filings of registrant {cik} are not in the order of their dates"))),
+            Some((cik, _)) => Err(Error::store(format!("{path}: filings of registrant {cik} are not sorted by date"))),
             None => Ok(()),
         }
     }

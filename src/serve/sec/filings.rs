@@ -1,4 +1,4 @@
-//! Finds filings, newest first: those of some registrants, or of all.
+//! Finds filings, newest first: those of some registrants, or all.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -21,19 +21,19 @@ use crate::http::problem::{Code, Problem, Result, not_published};
 use crate::release::bucketed::Bucket;
 use pubdata_core::ids::Cik;
 
-/// Datasets of answers about filings.
+/// Datasets behind answers about filings.
 pub const OF_FILINGS: [&str; 2] = [FILINGS, REGISTRANTS];
 
-/// A filing of a page: its rows, one for each registrant that is known here.
+/// The rows of one filing, one for each known registrant.
 pub type Rows = Vec<(Cik, Arc<Owned<FilingTable>>, usize)>;
 
 /// A registrant's row of a bucket.
 type BucketRow<'a, 'b> = (Cik, &'a Bucket<'b, Owned<FilingTable>>, usize);
 
-/// Filings of some registrants, newest first.
+/// Finds filings of some registrants, newest first.
 ///
 /// # Errors
-/// `invalid_cursor`; `missing_parameter`; `coverage_unavailable`, when the release has no filings.
+/// `invalid_cursor`; `missing_parameter`; `coverage_unavailable` if the release has no filings.
 pub async fn of_registrants(
     call: &Call<'_>,
     ciks: &[Cik],
@@ -63,7 +63,7 @@ pub async fn of_registrants(
     }) {
         check_unknown_form(call, notes, "these registrants have", form)?;
     }
-    // By date, then number; one filing may be of several of the registrants.
+    // Ordered by date, then number; one filing may belong to several of the registrants.
     let mut found: BTreeMap<(i32, &str), Vec<BucketRow<'_, '_>>> = BTreeMap::new();
     for (cik, bucket) in ciks.iter().zip(&buckets) {
         let Some(bucket) = bucket else { continue };
@@ -119,10 +119,10 @@ pub async fn of_registrants(
     ))
 }
 
-/// Filings of all registrants, newest first.
+/// Finds filings of all registrants, newest first.
 ///
 /// # Errors
-/// `invalid_cursor`; `missing_parameter`; `coverage_unavailable`, when the release has no filings.
+/// `invalid_cursor`; `missing_parameter`; `coverage_unavailable` if the release has no filings.
 pub async fn of_all(
     call: &Call<'_>,
     filter: &Filter<'_>,
@@ -192,11 +192,11 @@ pub async fn of_all(
 }
 
 /// Adds the notice on a form type that no filing has, with the known form type that was probably
-/// meant. An amendment that nobody filed is no mistake.
+/// meant. An amendment form without filings is not a mistake.
 ///
 /// # Errors
-/// `invalid_parameter`, when it is a known form type without its hyphen or blank: no form type of
-/// EDGAR is spelled so.
+/// `invalid_parameter` for a known form type without its hyphen or blank: no form type of EDGAR is
+/// spelled that way.
 fn check_unknown_form(call: &Call<'_>, notes: &mut Meta, who_has: &str, form: &str) -> Result<()> {
     if let Some(message) = misspelled(call.contracts(), form) {
         return Err(Problem::of_field(
@@ -215,13 +215,13 @@ fn check_unknown_form(call: &Call<'_>, notes: &mut Meta, who_has: &str, form: &s
     .map(|meant| format!("; did you mean `{meant}`?"))
     .unwrap_or_default();
     let message = format!(
-        "{who_has} no filing of form `{form}`{meant}; form types are spelled as EDGAR does, such as 10-K, 8-K, DEF 14A"
+        "{who_has} no filing of form `{form}`{meant}; form types follow EDGAR's spelling, such as 10-K, 8-K, DEF 14A"
     );
     notes.notice("FORM_UNKNOWN", message);
     Ok(())
 }
 
-/// The rows of places of the index, from their buckets.
+/// Reads the rows at positions of the index from their buckets.
 async fn rows_of(call: &Call<'_>, dates: &FilingDates, page: &[Range<usize>]) -> Result<Vec<Rows>> {
     let mut names: Vec<&str> = page
         .iter()
@@ -254,7 +254,7 @@ async fn rows_of(call: &Call<'_>, dates: &FilingDates, page: &[Range<usize>]) ->
         .collect())
 }
 
-/// What `meta` says of a page of filings.
+/// Returns the metadata for a page of filings.
 pub fn describe(call: &Call<'_>, page: Page) -> Meta {
     let scope = format!(
         "{} filings of {} registrants",

@@ -1,4 +1,4 @@
-//! The figure of one period as answers show it.
+//! Shows the figure of one period in answers.
 
 use schemars::{JsonSchema, Schema};
 use serde::Serialize;
@@ -17,7 +17,7 @@ use crate::sec::value_table::ValueTable;
 use crate::sec::versions::RestatementKind;
 use pubdata_core::ids::Cik;
 
-// The figure of a period, or why there is none.
+// The figure of a period, or the reason why it is missing.
 #[derive(Default, Serialize, JsonSchema)]
 pub struct PeriodFigure<'a> {
     #[schemars(title = "FinancialMetric", extend("$field" = "sec.financial_value/metric"))]
@@ -26,9 +26,9 @@ pub struct PeriodFigure<'a> {
     fiscal_year: Option<i32>,
     #[schemars(title = "FiscalPeriod", extend("$field" = "sec.financial_value/fiscal_period"))]
     fiscal_period: Option<&'a str>,
-    /// First day; null for a balance or a share count, which is of the one day `period_end`.
+    /// First day; null for a balance or a share count, which holds on the single day `period_end`.
     period_start: Option<Date>,
-    /// Last day of the period, or the balance's day.
+    /// Last day of the period, or the day of the balance.
     period_end: Option<Date>,
     #[schemars(extend("$field" = "sec.financial_value/as_of_date"))]
     as_of_date: Option<Date>,
@@ -37,40 +37,40 @@ pub struct PeriodFigure<'a> {
     value: Option<Decimal>,
     #[schemars(title = "FinancialUnit", extend("$field" = "sec.financial_value/unit"))]
     unit: &'a str,
-    /// True when the figure runs from the fiscal year's first day over more than one quarter; false
-    /// for a first quarter, a year and a balance.
+    /// True if the figure covers more than one quarter from the fiscal year's first day; false for
+    /// a first quarter, a year and a balance.
     is_ytd: Option<bool>,
     #[schemars(extend("$field" = "sec.financial_value/concept"))]
     concept: Option<&'a str>,
     #[serde(flatten)]
     report: Report<'a>,
-    /// Whether the form amends an earlier one.
+    /// True if the form amends an earlier one.
     is_amendment: Option<bool>,
-    /// True when the value differs from the one first reported for the period by more than
-    /// rounding, and no report states both under their own concepts.
+    /// True if the value differs from the one first reported for the period by more than rounding,
+    /// and no report states both under their own concepts.
     is_restated: Option<bool>,
-    /// What the last restatement was: another value of the concept; another value under another
+    /// Kind of the last restatement: another value of the concept; another value under another
     /// concept; another share basis; a figure that was wrong by a factor of thousands. Null unless
     /// the figure was restated.
     restatement_kind: Option<RestatementKind>,
-    /// True when some later report gave another value under another concept, which may count other
-    /// things.
+    /// True if a later report stated another value under another concept, which may measure
+    /// something else.
     concept_changed: Option<bool>,
     /// The figure as first reported; null unless it was restated.
     first_reported: Option<ReportedValue<'a>>,
     #[schemars(extend("$field" = "sec.financial_value/conflicts"))]
     conflicts: Vec<String>,
-    /// `period_not_reported`; `not_in_span`, when the company reported it with the other span;
-    /// `filed_not_in_archive`, when the report was filed and the archive of facts lacks its
-    /// figures; or why the company has no value at all. Without a value, the members that describe
-    /// the report are null.
+    /// `period_not_reported`; `not_in_span` if the company reported it with the other span;
+    /// `filed_not_in_archive` if the report was filed but the archive of facts lacks its figures;
+    /// or the reason why the company has no value at all. Without a value, the members that
+    /// describe the report are null.
     null_reason: Option<&'a str>,
     #[schemars(extend("$field" = "sec.financial_value/warnings"))]
     warnings: Vec<&'a str>,
 }
 
 impl<'a> PeriodFigure<'a> {
-    /// Of a period that has none, for a reason.
+    /// Builds a period without a figure, for a reason.
     pub fn absent(
         (metric, unit): (&'a str, &'a str),
         (fiscal_year, fiscal_period): (i32, &'a str),
@@ -88,14 +88,14 @@ impl<'a> PeriodFigure<'a> {
     }
 }
 
-/// The figure of a period as it is known.
+/// The figure of a period, with its provenance.
 #[derive(Serialize, JsonSchema)]
 #[schemars(transform = with_value)]
 pub struct FinancialValue<'a> {
     #[serde(flatten)]
     figure: PeriodFigure<'a>,
     /// Every report of the value, first to last; only with `include=history`. Figures with
-    /// noncontrolling interest beside a figure without are in `conflicts`.
+    /// noncontrolling interest next to a figure without are in `conflicts`.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Vec<ValueVersion<'a>>")]
     history: Option<Vec<ValueVersion<'a>>>,
@@ -108,7 +108,7 @@ pub struct FinancialValue<'a> {
 struct ValueVersion<'a> {
     /// First day of the period as this report states it; null for a balance.
     period_start: Option<Date>,
-    /// Last day of the period, or the balance's day, as this report states it.
+    /// Last day of the period, or the day of the balance, as this report states it.
     period_end: Option<Date>,
     /// Figure as the filing states it, in the unit of the series.
     #[schemars(with = "Decimal")]
@@ -127,7 +127,7 @@ struct ValueVersion<'a> {
     record_id: &'a str,
 }
 
-/// Says what no figure lacks.
+/// Marks the members that every figure has as not nullable.
 fn with_value(schema: &mut Schema) {
     let Some(members) = schema.get_mut("properties").and_then(Value::as_object_mut) else {
         return;
@@ -152,7 +152,7 @@ fn with_value(schema: &mut Schema) {
     members["null_reason"] = json!({"type": "null", "description": "Null: there is a value."});
 }
 
-/// Where the figures of a registrant are read.
+/// Access to the figures of a registrant.
 pub struct Source<'a> {
     table: &'a Owned<ValueTable>,
     reports: Reports<'a>,

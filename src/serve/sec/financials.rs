@@ -49,7 +49,7 @@ pub const ENDPOINT: Endpoint = Endpoint {
     handler: Handler::Files(|call, json| answer(call, json).boxed()),
 };
 
-/// Reason of a registrant that the archive of facts does not have.
+/// Reason for a registrant that is not in the archive of facts.
 const NO_FACTS: &str = "no_xbrl_facts";
 /// Outcome of a registrant whose figures are published.
 const PUBLISHED: &str = "published";
@@ -74,9 +74,9 @@ struct Financials<'a> {
     /// Length of the periods: fiscal years (`annual`) or fiscal quarters (`quarterly`).
     #[schemars(title = "PeriodType", extend("enum" = ["annual", "quarterly"]))]
     period_type: &'a str,
-    /// As asked, or the first year of the answer; null without values.
+    /// First fiscal year of the request, otherwise of the answer; null without values.
     fiscal_year_from: Option<i32>,
-    /// As asked, or the last year of the answer; null without values.
+    /// Last fiscal year of the request, otherwise of the answer; null without values.
     fiscal_year_to: Option<i32>,
     /// Span from the request: only figures of the quarter alone (`quarter`), or only those from the
     /// fiscal year's first day (`ytd`). Null if the request has none.
@@ -203,7 +203,7 @@ async fn answer(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
     let missing: BTreeSet<String> = missing.collect();
     if !missing.is_empty() {
         let message = format!(
-            "The archive of facts that this release was built from lacks the figures of reports that were filed: {}.",
+            "The archive of facts of this release lacks the figures of these filed reports: {}.",
             Vec::from_iter(missing).join("; ")
         );
         meta.notice("FILED_NOT_IN_ARCHIVE", message);
@@ -211,7 +211,8 @@ async fn answer(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
     Ok(meta)
 }
 
-/// Why a registrant has no figures at all: what became of its facts, or that it has none.
+/// Returns the reason why a registrant has no figures at all: the outcome of its facts, or that it
+/// has none.
 pub fn why_none<'a>(call: &'a Call<'_>, cik: Cik) -> &'a str {
     SecTables::of(call.release)
         .members
@@ -220,7 +221,7 @@ pub fn why_none<'a>(call: &'a Call<'_>, cik: Cik) -> &'a str {
         .unwrap_or(NO_FACTS)
 }
 
-/// Reads the series of a registrant, from its bucket if there is one.
+/// Reads the series of a registrant from its bucket, if it has one.
 pub fn read(
     call: &Call<'_>,
     bucket: Option<&Bucket<'_, Owned<ValueTable>>>,
@@ -265,7 +266,7 @@ fn shown<'a>(
     }
 }
 
-/// What the `meta` of every answer with figures says.
+/// Returns the metadata for every answer with figures.
 pub fn describe(call: &Call<'_>, period: &str) -> Meta {
     let mut meta = Meta {
         datasets: vec![VALUES.into(), REGISTRANTS.into()],

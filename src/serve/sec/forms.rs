@@ -1,9 +1,9 @@
-//! What form types are, as far as the contract says it.
+//! Describes form types from the contract.
 
 use super::tables::FILINGS;
 use pubdata_core::contract::Contracts;
 
-/// What a form type is, amendments included; none for one that is rarely asked for.
+/// Returns the description of a form type and its amendments; `None` for a rarely requested one.
 pub fn description_of<'a>(contracts: &'a Contracts, form: &str) -> Option<&'a str> {
     contracts
         .get(FILINGS)?
@@ -11,7 +11,7 @@ pub fn description_of<'a>(contracts: &'a Contracts, form: &str) -> Option<&'a st
         .note("label")
 }
 
-/// The form types that the contract describes.
+/// Returns the form types that the contract describes.
 pub fn declared(contracts: &Contracts) -> impl Iterator<Item = &str> {
     contracts
         .get(FILINGS)
@@ -20,8 +20,8 @@ pub fn declared(contracts: &Contracts) -> impl Iterator<Item = &str> {
         .map(|known| known.value.as_str())
 }
 
-/// What is wrong with a form type that is a described one without its hyphen or blank: no form type
-/// of EDGAR is spelled so.
+/// Returns a message for a described form type without its hyphen or blank: no form type of EDGAR
+/// is spelled that way.
 pub fn misspelled(contracts: &Contracts, form: &str) -> Option<String> {
     let (base, amendment) = form
         .strip_suffix("/A")
@@ -38,7 +38,7 @@ pub fn misspelled(contracts: &Contracts, form: &str) -> Option<String> {
     ))
 }
 
-/// Whether the contract describes a form type.
+/// Returns true if the contract describes a form type.
 pub fn is_declared(contracts: &Contracts, form: &str) -> bool {
     declared(contracts).any(|known| known == form)
 }

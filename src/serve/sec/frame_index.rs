@@ -1,6 +1,6 @@
-//! One metric of all registrants: the figure of each period that counts. Made of all buckets when a
-//! metric is first asked for; the few that were asked for last are kept, because a page shows
-//! registrants of as many buckets as it has rows.
+//! Indexes one metric of all registrants: the figure that counts for each period. Built from all
+//! buckets on first use, because a page shows registrants from as many buckets as it has rows. The
+//! most recently used frames are kept.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -22,32 +22,32 @@ use pubdata_core::ids::{AccessionNumber, Cik, ReleaseId};
 use pubdata_store::Part;
 
 const VALUES: &str = ValueTable::DATASET_ID;
-/// How many parts are read at the same time.
+/// Number of parts read in parallel.
 const READING: usize = 4;
-/// How many metrics are kept, of annual and quarterly reports apart: some 40 MB each at most.
+/// Number of frames to keep, annual and quarterly counted separately: at most about 40 MB each.
 const MOST_KEPT: usize = 4;
 
-/// One metric of one kind of reports, by fiscal year, registrant and period.
+/// One metric from annual or quarterly reports, by fiscal year, registrant and period.
 #[derive(Debug, Default)]
 pub struct Frame {
     rows: Vec<Row>,
     units: Dictionary,
     fiscal_periods: Dictionary,
     validation_statuses: Dictionary,
-    /// The publisher's files that rows come from, each once.
+    /// The distinct publisher's files that the rows come from.
     origins: Vec<Origin>,
     /// Decimals of the values.
     pub scale: u8,
 }
 
-/// The figure of a period that counts.
+/// The figure that counts for a period.
 #[derive(Debug, Clone, Copy)]
 struct Row {
     value: i128,
     cik: Cik,
     accession_number: AccessionNumber,
     fiscal_year: i32,
-    /// Days since 1970-01-01; none for a balance.
+    /// Days since 1970-01-01; `None` for a balance.
     period_start: Option<i32>,
     period_end: i32,
     fiscal_period: u16,
@@ -58,7 +58,7 @@ struct Row {
     is_ytd: bool,
 }
 
-/// A row of a frame, ready to be written.
+/// A row of a frame, ready for output.
 #[derive(Debug, Clone, Copy)]
 pub struct FrameValue<'a> {
     pub cik: Cik,
@@ -73,18 +73,18 @@ pub struct FrameValue<'a> {
     pub origin: &'a Origin,
 }
 
-/// The frames of a release that were asked for last.
+/// The most recently used frames of a release.
 #[derive(Debug, Default)]
 pub struct Frames(Mutex<Vec<(Asked, Lazy<Frame>)>>);
 
-/// Metric and kind of reports.
+/// Metric, and `annual` or `quarterly`.
 type Asked = (String, String);
 
 impl Frames {
-    /// Returns a metric's frame; the first who asks waits until it is made.
+    /// Returns a metric's frame; concurrent callers wait for one build.
     ///
     /// # Errors
-    /// `Store`, when a part cannot be read; the next request tries again.
+    /// `Store` if a part cannot be read; the next request tries again.
     pub async fn get(
         &self,
         reader: PartReader<'_>,
@@ -120,7 +120,7 @@ impl Frames {
 }
 
 key_columns! {
-    /// The columns that a frame is made from.
+    /// The columns from which a frame is built.
     struct Columns {
         metric: DictionaryColumn,
         series: DictionaryColumn,
@@ -174,8 +174,8 @@ impl Frame {
         Ok(Arc::new(made))
     }
 
-    /// Adds what a bucket has of the metric. The reports of a period are contiguous, in the order
-    /// of filing.
+    /// Adds the rows of the metric in a bucket. The reports of a period are contiguous, in filing
+    /// order.
     fn add(
         &mut self,
         part: &Owned<Columns>,
@@ -183,14 +183,14 @@ impl Frame {
         (metric, series): &Asked,
     ) -> Result<()> {
         self.scale = u8::try_from(part.value.scale())
-            .map_err(|_| Error::store(format!("{VALUES}: values of a negative scale")))?;
+            .map_err(|_| Error::store(format!("{VALUES}: values with a negative scale")))?;
         let is_like = |row: usize, other: usize| {
             let period = |row: usize| (cell(&part.period_end, row), cell(&part.period_start, row));
             part.metric.is_same(row, other)
                 && part.series.is_same(row, other)
                 && period(row) == period(other)
         };
-        // Neighbours come from the same file.
+        // Neighbouring rows usually come from the same file.
         let mut last = None;
         for reports in part.owners.iter().flat_map(|(_, rows)| runs(rows, is_like)) {
             let Some(row) = reports.rev().find(|row| part.supersedes.value(*row)) else {
@@ -236,7 +236,7 @@ impl Frame {
         Ok(())
     }
 
-    /// Index of a file, added if it is new.
+    /// Returns the index of a file; adds the file if it is new.
     fn origin(&mut self, origin: Origin) -> Result<u16> {
         let index = self
             .origins
@@ -246,10 +246,10 @@ impl Frame {
                 self.origins.push(origin);
                 self.origins.len() - 1
             });
-        u16::try_from(index).map_err(|_| Error::store("more files than rows of a frame can name"))
+        u16::try_from(index).map_err(|_| Error::store("more files than a frame can number"))
     }
 
-    /// The rows of a fiscal year, by registrant.
+    /// Returns the rows of a fiscal year, by registrant.
     pub fn of_year(&self, fiscal_year: i32) -> Vec<FrameValue<'_>> {
         let start = self
             .rows

@@ -52,7 +52,7 @@ struct FinancialFrame<'a> {
     asked: AskedMetric<'a>,
     /// The companies' own fiscal year: a label; the dates are the identity.
     fiscal_year: i32,
-    /// One value of each company and period, ordered by these.
+    /// One value for each company and period, in that order.
     values: Vec<ShownValue<'a>>,
 }
 
@@ -63,22 +63,22 @@ struct ShownValue<'a> {
     company: CompanyName<'a>,
     #[schemars(extend("$field" = "sec.financial_value/fiscal_period"))]
     fiscal_period: Option<&'a str>,
-    /// First day; null for a balance or a share count, which is of the one day `period_end`.
+    /// First day; null for a balance or a share count, which holds on the single day `period_end`.
     period_start: Option<Date>,
-    /// Last day of the period, or the balance's day.
+    /// Last day of the period, or the day of the balance.
     period_end: Date,
     /// Figure as filed, exact, from the report whose figure counts: the last one, except for
     /// rounded repetitions and figures with noncontrolling interest.
     value: Decimal,
     #[schemars(extend("$field" = "sec.financial_value/unit"))]
     unit: &'a str,
-    /// True when the figure runs from the fiscal year's first day over more than one quarter; false
-    /// for a first quarter, a year and a balance.
+    /// True if the figure covers more than one quarter from the fiscal year's first day; false for
+    /// a first quarter, a year and a balance.
     is_ytd: bool,
     /// SEC accession number of the report with the figure.
     #[schemars(extend("pattern" = "^[0-9]{10}-[0-9]{2}-[0-9]{6}$"))]
     accession_number: String,
-    /// Filing's index page at the regulator.
+    /// Index page of the filing at the SEC.
     evidence_url: Option<String>,
     /// Record of the figure in `sec.financial_value`.
     provenance: Provenance<'a>,
@@ -92,7 +92,10 @@ async fn frame(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
         return Err(Problem::of_field(
             Code::InvalidParameter,
             "metric",
-            format!("`{shown}` is no metric; {}", nearest::hint(&shown, &known)),
+            format!(
+                "`{shown}` is not a metric; {}",
+                nearest::hint(&shown, &known)
+            ),
         ));
     }
     let Parameters {
@@ -147,7 +150,7 @@ fn record_id(metric: &str, value: &FrameValue<'_>) -> String {
     )
 }
 
-/// A value as answers show it; `scale` is that of its units.
+/// Shows a value in answers; `scale` is that of its units.
 fn shown<'a>(
     sec: &'a SecTables,
     scale: u8,

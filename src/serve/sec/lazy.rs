@@ -1,4 +1,4 @@
-//! Indexes of a release that are made when they are first asked for.
+//! Builds indexes of a release on first use.
 
 use std::sync::Arc;
 
@@ -6,7 +6,7 @@ use tokio::sync::OnceCell;
 
 use pubdata_core::error::{Error, Result};
 
-/// What is made once; all who ask at the same time wait for one making.
+/// A value built once; concurrent callers wait for the same build.
 #[derive(Debug)]
 pub struct Lazy<T>(Arc<OnceCell<Arc<T>>>);
 
@@ -23,11 +23,8 @@ impl<T> Clone for Lazy<T> {
 }
 
 impl<T: Send + Sync + 'static> Lazy<T> {
-    /// Returns it; the first who asks waits until it is made. It is made to the end even when that
-    /// request is given up.
-    ///
-    /// # Errors
-    /// Those of making it; the next request tries again.
+    /// Returns the value, and builds it if necessary. The build completes even if the request that
+    /// started it is cancelled. If it fails, the next request tries again.
     pub async fn get<F: Future<Output = Result<Arc<T>>> + Send + 'static>(
         &self,
         make: impl FnOnce() -> F,
@@ -39,6 +36,6 @@ impl<T: Send + Sync + 'static> Lazy<T> {
         let making = tokio::spawn(async move { cell.get_or_try_init(|| made).await.cloned() });
         making
             .await
-            .map_err(|error| Error::store(format!("making an index failed: {error}")))?
+            .map_err(|error| Error::store(format!("building an index failed: {error}")))?
     }
 }

@@ -1,5 +1,5 @@
-//! The columns of statement lines that answers show. A period of a line has a row for each report
-//! of it.
+//! Defines the columns of statement lines that answers show. A period of a line has one row for
+//! each report.
 
 use std::ops::Range;
 
@@ -40,14 +40,14 @@ key_columns! {
 }
 
 impl LineTable {
-    /// First day of a row's period; none for a balance.
+    /// First day of a row's period; `None` for a balance.
     pub fn period_start(&self, row: usize) -> Option<i32> {
         cell(&self.period_start, row)
     }
 }
 
 impl Owned<LineTable> {
-    /// A registrant's rows, period by period of each line.
+    /// Groups a registrant's rows by line and period.
     pub fn periods(&self, cik: Cik) -> impl Iterator<Item = Range<usize>> {
         let is_like = |row: usize, other: usize| {
             let words = [&self.statement, &self.line, &self.series];

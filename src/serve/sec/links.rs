@@ -1,11 +1,10 @@
-//! The addresses where the SEC shows a filing, filled from the contract's templates when asked for
-//! and never stored.
+//! Builds the SEC's addresses of a filing from the contract's templates on request; addresses are
+//! never stored.
 
 use pubdata_core::contract::Contracts;
 use pubdata_core::ids::Cik;
 
-/// Addresses of a filing at the publisher, made from the contract's templates: none is stored, none
-/// is in this source.
+/// Templates of a filing's addresses, from the contract.
 #[derive(Debug, Default)]
 pub struct Links {
     evidence: Template,
@@ -13,7 +12,7 @@ pub struct Links {
     text: Template,
 }
 
-/// A text with places for a filing's values; without pieces there is no such link.
+/// A text with placeholders for a filing's values; without pieces, the link does not exist.
 #[derive(Debug, Default)]
 struct Template(Vec<Piece>);
 
@@ -27,7 +26,7 @@ enum Piece {
     PrimaryDocument,
 }
 
-/// What a filing's links are made of.
+/// Values of a filing that its links contain.
 #[derive(Debug, Clone, Copy)]
 pub struct FilingKey<'a> {
     pub cik: Cik,
@@ -52,24 +51,24 @@ impl Links {
         }
     }
 
-    /// The filing's index page.
+    /// URL of the filing's index page.
     pub fn evidence(&self, key: FilingKey<'_>) -> Option<String> {
         self.evidence.fill(key)
     }
 
-    /// The filing's main document.
+    /// URL of the filing's main document.
     pub fn primary_document(&self, key: FilingKey<'_>) -> Option<String> {
         self.primary_document.fill(key)
     }
 
-    /// The whole submission as one text file.
+    /// URL of the whole submission as one text file.
     pub fn text(&self, key: FilingKey<'_>) -> Option<String> {
         self.text.fill(key)
     }
 }
 
 impl Template {
-    /// Takes a template apart; the contract's reader has checked its words.
+    /// Parses a template; the contract's reader has checked its placeholders.
     fn read(text: &str) -> Self {
         let mut pieces = Vec::new();
         for (number, part) in text.split('{').enumerate() {
@@ -93,7 +92,7 @@ impl Template {
         Self(pieces)
     }
 
-    /// Fills the places; none when the filing lacks a value.
+    /// Fills the placeholders; returns `None` if the filing lacks a value.
     fn fill(&self, key: FilingKey<'_>) -> Option<String> {
         use std::fmt::Write;
         let mut url = String::with_capacity(128);

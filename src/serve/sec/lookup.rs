@@ -1,11 +1,11 @@
-//! Finds registrants by what a request names: tickers, and names that are checked first.
+//! Finds registrants by ticker, and checks names in requests.
 
 use super::registrants::Registrants;
 use crate::http::meta::Meta;
 use crate::http::problem::{Code, Problem, Result};
 
-/// The rows of each ticker of a list, in its order. Notes that tickers are of today, and which are
-/// unknown.
+/// Returns the rows of each ticker in a list, in its order. Adds notices that tickers are current,
+/// and on unknown tickers.
 pub fn with_tickers(
     registrants: &Registrants,
     tickers: &[&str],
@@ -25,13 +25,13 @@ pub fn with_tickers(
     }
     meta.notice(
         "TICKER_IS_CURRENT",
-        "Tickers are those of today: a former ticker finds nobody, and a ticker that was given to another company finds that one.",
+        "Tickers are current: a former ticker matches no company, and a reassigned ticker matches its current company.",
     );
     if !unknown.is_empty() {
         meta.notice(
             "TICKER_UNKNOWN",
             format!(
-                "no registrant has the ticker {} today; delisted companies are found by name",
+                "no registrant currently has the ticker {}; search for delisted companies by name",
                 unknown.join(", ")
             ),
         );
@@ -39,10 +39,8 @@ pub fn with_tickers(
     found
 }
 
-/// Checks that at most one of the parameters that exclude each other is given.
-///
-/// # Errors
-/// `invalid_parameter`, naming the second.
+/// Checks that at most one of several mutually exclusive parameters is given; the error names the
+/// second.
 pub fn check_alternatives(
     parameters: &[(&'static str, bool)],
     message: &'static str,
@@ -53,10 +51,7 @@ pub fn check_alternatives(
     }
 }
 
-/// Checks a name that is looked for.
-///
-/// # Errors
-/// `invalid_parameter`, when it is blank, longer than 120 characters or more than one line.
+/// Checks a name in a request: not blank, at most 120 characters, one line.
 pub fn check_name(field: &'static str, text: &str) -> Result<()> {
     let is_line_end = |c: char| matches!(c, '\n' | '\r' | '\u{2028}' | '\u{2029}');
     if text.trim().is_empty() || text.chars().count() > 120 || text.contains(is_line_end) {

@@ -1,5 +1,5 @@
-//! Says of each registrant whether its facts were published, and why not where they were not, so
-//! that nothing is just missing.
+//! Records the outcome of each registrant's facts: published, or the reason why not. A registrant
+//! is never missing without a reason.
 
 use std::collections::BTreeMap;
 
@@ -13,13 +13,13 @@ use crate::release::table::{Table, Texts};
 use pubdata_core::error::{Error, Result};
 use pubdata_core::ids::Cik;
 
-/// How many parts are read at the same time while a release is loaded.
+/// Number of parts read in parallel while a release is loaded.
 const LOADING: usize = 8;
 
-/// What became of each registrant of the archive of facts: published, or why not.
+/// Outcome of each registrant in the archive of facts: published, or the reason why not.
 #[derive(Debug, Default)]
 pub struct Members {
-    /// By CIK.
+    /// Sorted by CIK.
     outcomes: Vec<(u64, u16)>,
     words: Dictionary,
 }
@@ -49,10 +49,7 @@ impl CachedPart for Bucket {
 impl Members {
     pub const DATASET_ID: &'static str = "sec.archive_member";
 
-    /// Reads every part of the dataset; empty when the release does not have it.
-    ///
-    /// # Errors
-    /// `Store`, when a part is missing, damaged, or not as its contract says.
+    /// Reads every part of the dataset; empty if the release does not have it.
     pub async fn load(reader: PartReader<'_>) -> Result<Self> {
         let dataset = reader.manifest().datasets.get(Self::DATASET_ID);
         let reads: Vec<_> = dataset
@@ -79,7 +76,7 @@ impl Members {
         Ok(members)
     }
 
-    /// What became of a registrant; none when the archive does not have it.
+    /// Returns the outcome of a registrant; `None` if the archive does not contain it.
     pub fn outcome(&self, cik: Cik) -> Option<&str> {
         let index = self
             .outcomes
@@ -88,7 +85,7 @@ impl Members {
         self.words.text(self.outcomes[index].1)
     }
 
-    /// Registrants by outcome.
+    /// Number of registrants by outcome.
     pub fn outcomes(&self) -> BTreeMap<&str, u64> {
         let mut counts = BTreeMap::new();
         for outcome in self

@@ -1,5 +1,5 @@
 //! The securities family: registrants, their filings, figures as filed with the filing that
-//! reported each, and figures of several registrants side by side.
+//! reported each, and comparisons of registrants.
 
 mod company;
 mod compare;
@@ -47,7 +47,7 @@ use pubdata_core::contract::Contracts;
 use pubdata_core::error::Result;
 use tables::SecTables;
 
-/// What the route table takes.
+/// SEC endpoints and their tables.
 pub static FAMILY: Family = Family {
     tag: Tag {
         name: "Companies and filings",
@@ -75,7 +75,7 @@ pub static FAMILY: Family = Family {
             name: "metric",
             pattern: "^[a-z_]+$",
             example: "sec.financial_value/metric",
-            description: "Key of a metric; another word is refused.",
+            description: "Key of a metric; other values are rejected.",
         },
     ],
 };

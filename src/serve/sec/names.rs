@@ -1,5 +1,5 @@
-//! Finds registrants by name, present or former. Listed registrants come before others that fit as
-//! well, the larger first.
+//! Finds registrants by current or former name. Among equal matches, listed registrants come first,
+//! larger ones before smaller ones.
 
 use std::cmp::Ordering;
 
@@ -17,14 +17,14 @@ use crate::search::row_names::{RowNames, RowNamesBuilder};
 use pubdata_core::canonical::name::{Forms, searched};
 use pubdata_core::error::Result;
 
-/// How a registrant fits a search.
+/// How well a registrant matches a search.
 #[derive(Debug, Serialize, JsonSchema)]
 #[schemars(rename = "CompanyNameMatch")]
 pub struct ShownMatch {
-    /// How well the registrant fits, from 0 to 1; 1 is best.
+    /// How well the registrant matches, from 0 to 1; 1 is best.
     #[schemars(range(min = 0, max = 1))]
     score: Decimal,
-    /// Identifier that matched (`cik`, `ticker`), or how the name fits.
+    /// Identifier that matched (`cik`, `ticker`), or how the name matches.
     #[serde(rename = "type")]
     #[schemars(extend("enum" = ["cik", "ticker", "name", "name_without_suffix", "former_name", "name_prefix", "word_prefix", "misspelled"]))]
     label: &'static str,
@@ -39,7 +39,7 @@ pub enum Match {
 }
 
 impl Match {
-    /// The word in answers.
+    /// Returns the label used in answers.
     pub fn name(self) -> &'static str {
         match self {
             Self::Cik => "cik",
@@ -55,7 +55,7 @@ impl Match {
         }
     }
 
-    /// As answers show it.
+    /// Returns the match as shown in answers.
     pub fn shown(self) -> ShownMatch {
         ShownMatch {
             score: Decimal {
@@ -66,8 +66,7 @@ impl Match {
         }
     }
 
-    /// Whether the registrant is known by all that was asked for, and not by some of its words or
-    /// others like them.
+    /// Returns true if the match covers the whole query, not only some or similar words.
     pub fn is_whole(self) -> bool {
         !matches!(self, Self::Name(hit) if hit.fit >= NameMatch::Token)
     }
@@ -81,16 +80,16 @@ impl Match {
     }
 }
 
-/// A registrant that was found.
+/// A registrant found by a search.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Found {
     pub row: u32,
     pub matched: Match,
-    /// Number of the former name that matched, in the row's list.
+    /// Index of the former name that matched, in the row's list.
     pub former: Option<u32>,
 }
 
-/// Whether a name has words that begin as all those that are asked for do, in any order.
+/// Returns true if each word of the query is a prefix of a word of the name, in any order.
 pub fn has_all_words(asked: &str, name: &str) -> bool {
     let core = |text: &str| searched(&spelled_out(text), Forms::OfAnyCountry).core;
     let (asked, name) = (core(asked), core(name));
@@ -99,11 +98,11 @@ pub fn has_all_words(asked: &str, name: &str) -> bool {
         .all(|word| name.split(' ').any(|known| known.starts_with(word)))
 }
 
-/// A registrant's names, as they are indexed.
+/// A registrant's names for the index.
 pub struct Named<'a> {
     pub name: &'a str,
     pub former_names: Vec<&'a str>,
-    /// Its place among the listed ones, which run from large to small; none when it has no ticker.
+    /// Rank among listed registrants, largest first; `None` if it has no ticker.
     pub listing: Option<u32>,
 }
 
@@ -111,15 +110,14 @@ pub struct Named<'a> {
 #[derive(Debug, Default)]
 pub struct Names {
     names: RowNames,
-    /// The number of each name among its row's former names, or [`NONE`]; in the order of the
-    /// listing, present names first, so that the first that are looked at are those of large
-    /// companies.
+    /// Index of each name among its row's former names, or [`NONE`]. Names are in listing order,
+    /// current names first, so that a search examines those of large companies first.
     formers: Column<u32>,
-    /// By row, or [`NONE`].
+    /// Rank by row, or [`NONE`].
     listing: Column<u32>,
 }
 
-/// No former name, and not listed.
+/// Marks a name that is not a former one, and a registrant that is not listed.
 const NONE: u32 = u32::MAX;
 
 stored!(Names {
@@ -130,9 +128,6 @@ stored!(Names {
 
 impl Names {
     /// Indexes the names of all rows.
-    ///
-    /// # Errors
-    /// `Store`, when there are too many names.
     pub fn new<'a>(rows: impl Iterator<Item = Named<'a>>) -> Result<Self> {
         let rows: Vec<Named<'a>> = rows.collect();
         let listing: Vec<u32> = rows
@@ -160,8 +155,8 @@ impl Names {
         })
     }
 
-    /// Finds registrants, the first `count` in order: by score, listed ones before others, by their
-    /// listing, then by name. Returns whether there may be more.
+    /// Finds registrants, the first `count` in order: by score, listed ones first, by their rank,
+    /// then by name. Returns true if there may be more.
     pub fn search<'a>(
         &self,
         text: &str,

@@ -1,5 +1,5 @@
-//! Which rows of a part belong to which registrant. Relies on the part's order by CIK, and refuses
-//! a part that is not in it.
+//! Maps the rows of a part to registrants. Relies on the part's order by CIK, and rejects a part
+//! that is not sorted.
 
 use std::ops::{Deref, Range};
 
@@ -11,7 +11,7 @@ use crate::release::table::{Table, Texts};
 use pubdata_core::error::{Error, Result};
 use pubdata_core::ids::Cik;
 
-/// Which rows of a part are whose: parts are sorted by CIK.
+/// The rows of each registrant in a part sorted by CIK.
 #[derive(Debug, Default)]
 pub struct Owners {
     /// Number of each registrant, ascending, and its first row.
@@ -23,7 +23,7 @@ impl Owners {
     /// Reads the column `cik`.
     ///
     /// # Errors
-    /// `Store`, when it holds something else, or is not sorted.
+    /// `Store` if a value is not a CIK or the column is not sorted.
     pub fn of(ciks: &Texts, path: &str) -> Result<Self> {
         let mut starts: Vec<(u64, u32)> = Vec::new();
         let mut last = "";
@@ -52,7 +52,7 @@ impl Owners {
         })
     }
 
-    /// The rows of a registrant; none when it has none.
+    /// Returns the rows of a registrant; empty if it has none.
     pub fn rows(&self, cik: Cik) -> Range<usize> {
         let Ok(index) = self
             .starts
@@ -67,7 +67,7 @@ impl Owners {
         self.starts[index].1 as usize..end as usize
     }
 
-    /// The registrant whose row it is.
+    /// Returns the registrant of a row.
     pub fn owner(&self, row: usize) -> Option<Cik> {
         let after = self
             .starts
@@ -77,7 +77,7 @@ impl Owners {
             .and_then(|index| Cik::from_number(self.starts[index].0))
     }
 
-    /// The registrants and their rows.
+    /// Returns the registrants and their rows.
     pub fn iter(&self) -> impl Iterator<Item = (u64, Range<usize>)> {
         let ends = self
             .starts
@@ -97,31 +97,30 @@ impl Owners {
 }
 
 fn rows_of(row: usize) -> Result<u32> {
-    u32::try_from(row).map_err(|_| Error::store("a part has more than four thousand million rows"))
+    u32::try_from(row).map_err(|_| Error::store("a part has more than four billion rows"))
 }
 
-/// Columns of a dataset that is sorted by registrant.
+/// Columns of a dataset sorted by registrant.
 pub trait OwnedColumns: Send + Sync + Sized + 'static {
     const DATASET_ID: &'static str;
     const COLUMNS: &'static [&'static str];
 
-    /// Takes them from a table.
+    /// Opens the columns of a table.
     ///
     /// # Errors
-    /// `Store`, when a column is not there or has another type.
+    /// `Store` if a column is missing or has another type.
     fn open(table: &Table) -> Result<Self>;
 
-    /// Proves an order that is relied on.
+    /// Checks an order on which the reader relies.
     ///
     /// # Errors
-    /// `Store`, naming what is out of order.
+    /// `Store`, naming the registrant that is out of order.
     fn check_order(&self, _owners: &Owners, _path: &str) -> Result<()> {
         Ok(())
     }
 }
 
-/// The columns of one bucket that answers show, whose its rows are, and the files that they come
-/// from.
+/// The columns of one bucket that answers show, with the registrants and source files of its rows.
 #[derive(Debug)]
 pub struct Owned<C> {
     columns: C,
@@ -139,7 +138,7 @@ impl<C> Deref for Owned<C> {
 }
 
 impl<C> Owned<C> {
-    /// A registrant's rows.
+    /// Returns a registrant's rows.
     pub fn rows(&self, cik: Cik) -> Range<usize> {
         self.owners.rows(cik)
     }
@@ -167,7 +166,7 @@ impl<C: OwnedColumns> CachedPart for Owned<C> {
     }
 }
 
-/// Makes the columns of `key_columns!` those of a dataset that is sorted by registrant.
+/// Implements [`OwnedColumns`] for columns of `key_columns!`.
 macro_rules! owned_columns {
     ($name:ident of $dataset:expr; $($others:tt)*) => {
         impl $crate::sec::owners::OwnedColumns for $name {

@@ -1,11 +1,11 @@
-//! A party of a filing.
+//! Defines a party of a filing.
 
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::registrants::Registrants;
 
-/// A party of a filing: what a source says of it, else what the release knows of the registrant.
+/// A party of a filing, from the source or from the release's data on the registrant.
 #[derive(Serialize, JsonSchema)]
 #[schemars(rename = "FilingEntity")]
 pub struct Party<'a> {
@@ -14,7 +14,7 @@ pub struct Party<'a> {
     pub cik: String,
     /// Conformed name of the registrant; null if it is not published.
     pub name: Option<&'a str>,
-    /// Not published by the source.
+    /// Role of the party; the source does not publish it.
     #[schemars(with = "()")]
     pub role: Option<&'a str>,
     /// The registrant's first current ticker symbol; null if it has none.
@@ -28,7 +28,7 @@ pub struct Party<'a> {
 }
 
 impl<'a> Party<'a> {
-    /// What the release knows of a registrant.
+    /// Builds a party from the release's data on a registrant.
     pub fn of(cik: String, known: Option<(&'a Registrants, usize)>) -> Self {
         let (name, ticker, sic, state) =
             known.map_or((None, None, None, None), |(registrants, row)| {

@@ -1,5 +1,5 @@
-//! Which periods a question is about: annual or quarterly, which fiscal years, as known on which
-//! day.
+//! Reads the periods of a query: annual or quarterly, the fiscal years, and the day as of which
+//! figures are known.
 
 use crate::days;
 use crate::http::meta::Meta;
@@ -13,9 +13,9 @@ pub const PERIOD: Parameter = Kind::Word(&[ANNUAL, QUARTERLY])
     .described("`annual` (default): from annual reports; `quarterly`: from quarterly reports, which exist for the first three quarters.");
 pub const FISCAL_YEAR_FROM: Parameter = YEAR.described("First fiscal year, inclusive.");
 pub const FISCAL_YEAR_TO: Parameter = YEAR.described("Last fiscal year, inclusive.");
-/// Both years in one, where a request is about one fiscal year.
+/// Selects one fiscal year instead of a range.
 pub const FISCAL_YEAR: Parameter =
-    YEAR.described("One fiscal year: the same as `fiscal_year_from` and `fiscal_year_to` with this year, and cannot be combined with them.");
+    YEAR.described("One fiscal year: the same as `fiscal_year_from` and `fiscal_year_to` with this year; cannot be combined with them.");
 pub const YEAR: Kind = Kind::Integer {
     min: 1900,
     max: 2200,
@@ -25,13 +25,13 @@ pub const KNOWN_AT: Parameter =
 
 const QUARTER: &str = "quarter";
 const YTD: &str = "ytd";
-/// Fiscal period of which the quarter and the year to date are one.
+/// Fiscal period in which the quarter and the year to date are the same.
 const FIRST_QUARTER: &str = "Q1";
 
 pub const SPAN: Parameter =
     Kind::Word(&[QUARTER, YTD]).described("With `period=quarterly`: `quarter` selects figures of the quarter alone, `ytd` those that run from the fiscal year's first day (a first quarter is both); both kinds when absent. Balances and share counts have no span and are always included.");
 
-/// How much of a fiscal year a quarterly figure counts.
+/// Part of the fiscal year that a quarterly figure covers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Span {
     Quarter,
@@ -39,10 +39,10 @@ pub enum Span {
 }
 
 impl Span {
-    /// Reads `span`; none selects both.
+    /// Parses `span`; `None` selects both.
     ///
     /// # Errors
-    /// `invalid_parameter`, when the periods are annual.
+    /// `invalid_parameter` if the periods are annual.
     pub fn of(span: Option<&str>, period: &str) -> Result<Option<Self>> {
         let Some(text) = span else { return Ok(None) };
         if period != QUARTERLY {
@@ -59,8 +59,8 @@ impl Span {
         }))
     }
 
-    /// Whether a figure has this span. Balances and share counts, which have no first day, have
-    /// both.
+    /// Returns true if a figure has this span. Balances and share counts, which have no first day,
+    /// have both.
     pub fn matches(
         self,
         is_ytd: bool,
@@ -79,16 +79,16 @@ impl Span {
 /// A period as a report states it, in days since 1970-01-01.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StatedPeriod {
-    /// None for a balance.
+    /// `None` for a balance.
     pub start: Option<i32>,
     pub end: Option<i32>,
     pub accession_number: String,
 }
 
-/// The fiscal years asked for, both inclusive: one, or those of a range.
+/// Returns the requested fiscal years, both inclusive: one year or a range.
 ///
 /// # Errors
-/// `invalid_parameter`, when they are the wrong way round, or given twice.
+/// `invalid_parameter` if the range is reversed, or a year and a range are both given.
 pub fn fiscal_years(
     one: Option<i32>,
     (from, to): (Option<i32>, Option<i32>),
@@ -118,15 +118,15 @@ pub fn fiscal_years(
     }
 }
 
-/// Adds what every answer with figures says of them.
+/// Adds the notice that every answer with figures carries.
 pub fn add_as_filed_notice(meta: &mut Meta) {
     meta.notice(
         "VALUES_AS_FILED",
-        "Values are as filed: nothing is estimated, added up or adjusted, also not for stock splits. The last report of a period counts, except rounded figures of notes and figures with noncontrolling interest; a company's financials say with first_reported and is_restated when it changed, and with validation_status and warnings what is odd about it.",
+        "Values are as filed: nothing is estimated, summed or adjusted, not even for stock splits. The last report of a period counts, except rounded figures in notes and figures with noncontrolling interest. In a company's financials, first_reported and is_restated show changes, and validation_status and warnings show anomalies.",
     );
 }
 
-/// Adds which days the reports state of the periods whose end they state differently.
+/// Adds a notice on periods whose end the reports state differently.
 pub fn add_stated_periods_notice(meta: &mut Meta, figures: &[Vec<StatedPeriod>]) {
     let day = |day: Option<i32>| day.map(|day| days::date(day).to_string());
     let statement = |stated: &StatedPeriod| {
@@ -150,30 +150,30 @@ pub fn add_stated_periods_notice(meta: &mut Meta, figures: &[Vec<StatedPeriod>])
     periods.dedup();
     if !periods.is_empty() {
         let message = format!(
-            "Reports state the days of one period up to a week apart; what the latest states holds. First stated, with the report: {}.",
+            "Reports state the days of one period up to a week apart; the latest report counts. First statement of each, with its report: {}.",
             periods.join("; ")
         );
         meta.notice("PERIOD_END_DIFFERS", message);
     }
 }
 
-/// Adds what every answer with fiscal years says of them.
+/// Adds the notice that every answer with fiscal years carries.
 pub fn add_fiscal_periods_notice(meta: &mut Meta, period: &str) {
-    meta.notice("FISCAL_PERIODS", "fiscal_year and fiscal_period are the company's own; period_start and period_end are what identifies a period.");
+    meta.notice("FISCAL_PERIODS", "fiscal_year and fiscal_period are the company's own; period_start and period_end identify a period.");
     if period == QUARTERLY {
         meta.notice(
             "NO_FOURTH_QUARTER",
-            "No quarterly report is filed for a fourth quarter, and none is computed here. Where is_ytd is true the figure runs from the fiscal year's first day over more than one quarter; `span` selects one kind.",
+            "No quarterly report is filed for a fourth quarter, and none is computed here. If is_ytd is true, the figure covers more than one quarter from the fiscal year's first day; `span` selects one kind.",
         );
     }
 }
 
-/// Adds why a figure of the answer has no first day.
+/// Adds a notice if a figure of the answer has no first day.
 pub fn add_instant_notice(meta: &mut Meta, mut period_starts: impl Iterator<Item = Option<i32>>) {
     if period_starts.any(|start| start.is_none()) {
         meta.notice(
             "INSTANT_HAS_NO_START",
-            "Where period_start is null the figure is a balance or a share count: it is of one day, period_end, and has no first day.",
+            "A figure with a null period_start is a balance or a share count: it holds on one day, period_end, and has no first day.",
         );
     }
 }

@@ -1,5 +1,5 @@
-//! Answers `GET companies/{cik}`: what a registrant is, its names and tickers, its periodic
-//! reports, and which metrics it has.
+//! Answers `GET companies/{cik}`: a registrant's identity, names and tickers, its periodic reports,
+//! and its available metrics.
 
 use futures_util::FutureExt;
 use schemars::JsonSchema;
@@ -48,8 +48,8 @@ struct Company<'a> {
     company: CompanyFields<'a>,
     /// Numbers of periodic reports.
     filings: ReportCounts,
-    /// Filings in which the registrant says that it succeeds another (8-K12B, 8-K12G3, 8-K15D5),
-    /// oldest first; the document names the predecessor, which the SEC's lists do not.
+    /// Filings in which the registrant reports that it succeeds another (8-K12B, 8-K12G3, 8-K15D5),
+    /// oldest first. The document names the predecessor; the SEC's lists do not.
     successions: Vec<Succession<'a>>,
     /// Extent of the published figures, one item for each metric and period type.
     metrics_available: Vec<AvailableMetric<'a>>,
@@ -71,7 +71,7 @@ struct AvailableMetric<'a> {
     last_fiscal_year: Option<i32>,
     /// Number of periods with a value.
     values: usize,
-    /// Why the metric has no value; null if it has values.
+    /// Reason why the metric has no value; null if it has values.
     reason_if_none: Option<String>,
 }
 
@@ -110,7 +110,7 @@ async fn answer(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
     });
     meta.notice(
         "TICKER_IS_CURRENT",
-        "Tickers and exchanges are those of today; tickers of the past are not published.",
+        "Tickers and exchanges are current; former tickers are not published.",
     );
     meta.notice(
         "FISCAL_YEAR_END_IS_A_HINT",
@@ -121,19 +121,19 @@ async fn answer(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
     if missing > 0 {
         meta.notice(
             "OLDER_FILINGS_MISSING",
-            format!("The SEC's archive names pages with {missing} older filings of any form and does not hold them: they are not counted here."),
+            format!("The SEC's archive refers to pages with {missing} older filings of any form but does not contain them: they are not counted here."),
         );
     }
     if record.flag("is_address_withheld") == Some(true) {
         meta.notice(
             "ADDRESS_WITHHELD",
-            "Street, city and postal code may be a person's and are not published.",
+            "Street, city and postal code may belong to a person and are not published.",
         );
     }
     Ok(meta)
 }
 
-/// Which metrics have values, in both series, or why one has none.
+/// Lists the metrics with values in both series, or the reason why a metric has none.
 fn available<'a>(
     call: &'a Call<'_>,
     cik: Cik,

@@ -1,5 +1,5 @@
-//! The rows of registrants, as profiles show them. Names and tickers of all registrants are
-//! elsewhere, because searches need them.
+//! Reads the rows of registrants for profiles. [`Registrants`](super::registrants::Registrants)
+//! holds the names and tickers of all registrants, because searches need them.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -34,7 +34,7 @@ impl Registrant {
         .and(&QUARTERLY);
 }
 
-/// Columns of how many reports of a kind there are, and from when to when.
+/// Columns with the number of reports of a kind, and their first and last day.
 const ANNUAL: [&str; 3] = ["annual_filings", "annual_first_filed", "annual_last_filed"];
 const QUARTERLY: [&str; 3] = [
     "quarterly_filings",
@@ -159,7 +159,7 @@ pub struct FundClass<'a> {
     class_id: &'a str,
 }
 
-/// The columns of a registrant that its profile shows.
+/// Returns the columns of a registrant that its profile shows.
 pub fn shown<'a>(record: &'a Record<'_, Registrant>) -> CompanyFields<'a> {
     let zipped = |lists: [&str; 3]| {
         let [first, second, third] = lists.map(|list| record.texts(list).into_iter());

@@ -1,5 +1,5 @@
-//! Registrants in memory, as far as finding and naming them needs; the rest of a profile is read
-//! with its bucket.
+//! Holds the registrants in memory as far as searches and names need them. The rest of a profile is
+//! read from its bucket.
 
 use futures_util::{StreamExt, TryStreamExt, stream};
 
@@ -18,9 +18,9 @@ use pubdata_core::error::{Error, Result};
 use pubdata_core::ids::Cik;
 
 const DATASET_ID: &str = "sec.registrant";
-/// How many parts are read at the same time while a release is loaded.
+/// Number of parts read in parallel while a release is loaded.
 const LOADING: usize = 8;
-/// What stands for an exchange that the publisher does not say.
+/// Stands for an exchange that the publisher does not name.
 pub const UNKNOWN: &str = "unknown";
 
 /// All registrants of a release, by CIK.
@@ -37,7 +37,8 @@ pub struct Registrants {
     states: DictionaryColumn,
     validation_statuses: DictionaryColumn,
     row_sources: RowSources,
-    /// Tickers and symbols of share classes as they are compared, and the rows that have them.
+    /// Tickers and symbols of share classes, normalised for comparison, with the rows that have
+    /// them.
     by_ticker: Small<Vec<(Box<str>, u32)>>,
     search: Names,
 }
@@ -59,7 +60,7 @@ stored!(Registrants {
 });
 
 key_columns! {
-    /// One bucket as it is read.
+    /// Columns of one bucket.
     struct Bucket {
         name: Texts,
         former_names: TextLists,
@@ -78,10 +79,7 @@ key_columns! {
 owned_columns! { Bucket of DATASET_ID; }
 
 impl Registrants {
-    /// Reads every part of the dataset; none when the release does not have it.
-    ///
-    /// # Errors
-    /// `Store`, when a part is missing, damaged, or not as its contract says.
+    /// Reads every part of the dataset; returns `None` if the release does not have it.
     pub async fn load(
         reader: PartReader<'_>,
         contracts: &Contracts,
@@ -112,7 +110,7 @@ impl Registrants {
             .map(Some)
     }
 
-    /// `categories` of filers run from large to small.
+    /// Builds the index; `categories` of filers are ordered from large to small.
     fn of(buckets: &[Owned<Bucket>], categories: &[String]) -> Result<Self> {
         let mut order: Vec<(u64, usize, usize)> = Vec::new();
         for (number, bucket) in buckets.iter().enumerate() {
@@ -166,12 +164,11 @@ impl Registrants {
         Ok(all)
     }
 
-    /// Number of registrants.
     pub fn len(&self) -> usize {
         self.ciks.len()
     }
 
-    /// The row of a registrant.
+    /// Returns the row of a registrant.
     pub fn find(&self, cik: Cik) -> Option<usize> {
         self.ciks.binary_search(&cik.number()).ok()
     }
@@ -180,7 +177,7 @@ impl Registrants {
         Cik::from_number(self.ciks[row]).expect("read from a CIK")
     }
 
-    /// The registrant's name; none when no source has one.
+    /// Returns the registrant's name; `None` if no source has one.
     pub fn name(&self, row: usize) -> Option<&str> {
         Some(self.names.get(row)).filter(|name| !name.is_empty())
     }
@@ -202,7 +199,7 @@ impl Registrants {
         self.states.get(row)
     }
 
-    /// Today's tickers, in the publisher's order.
+    /// Current tickers, in the publisher's order.
     pub fn tickers(&self, row: usize) -> impl Iterator<Item = &str> {
         self.tickers.at(row)
     }
@@ -214,12 +211,12 @@ impl Registrants {
             .map(|exchange| Some(exchange).filter(|exchange| *exchange != UNKNOWN))
     }
 
-    /// A former name, by its number among the registrant's.
+    /// Returns a former name by its index in the registrant's list.
     pub fn former_name(&self, row: usize, number: u32) -> Option<&str> {
         self.former_names.at(row).nth(number as usize)
     }
 
-    /// The name that a registrant was found by.
+    /// Returns the name by which a registrant was found.
     pub fn name_found(&self, found: &Found) -> Option<&str> {
         let row = found.row as usize;
         found
@@ -227,8 +224,8 @@ impl Registrants {
             .map_or_else(|| self.name(row), |number| self.former_name(row, number))
     }
 
-    /// Rows of the registrants that have a ticker today: one nearly always, two for a while when a
-    /// company is reorganised.
+    /// Returns the rows of the registrants that currently have a ticker: nearly always one, and two
+    /// for a while when a company is reorganised.
     pub fn with_ticker(&self, ticker: &str) -> impl Iterator<Item = usize> {
         let wanted = comparable(ticker);
         let start = self
@@ -240,8 +237,8 @@ impl Registrants {
             .map(|(_, row)| *row as usize)
     }
 
-    /// Finds registrants by name or, before all, by a ticker that is the whole text; the first
-    /// `count` in order. Returns whether there may be more.
+    /// Finds registrants by name; a registrant whose ticker equals the whole text comes first. The
+    /// first `count` are in order. Returns true if there may be more.
     pub fn search(&self, text: &str, count: usize) -> (Vec<Found>, bool) {
         let with_ticker = self
             .with_ticker(text)
@@ -270,12 +267,11 @@ impl Registrants {
         (found, is_cut)
     }
 
-    /// Id of a registrant's record.
+    /// Returns the id of a registrant's record.
     pub fn record_id(&self, row: usize) -> String {
         format!("{DATASET_ID}:{}", self.cik(row))
     }
 
-    /// The provenance of a registrant.
     pub fn provenance<'a>(
         &'a self,
         provenance: &ProvenanceWriter<'a>,
@@ -291,7 +287,7 @@ impl Registrants {
     }
 }
 
-/// A ticker as it is compared: `brk.b`, `BRK/B` and `BRK-B` are one.
+/// Normalises a ticker for comparison: `brk.b`, `BRK/B` and `BRK-B` are equal.
 fn comparable(ticker: &str) -> String {
     ticker
         .trim()
@@ -306,7 +302,7 @@ fn comparable(ticker: &str) -> String {
         .collect()
 }
 
-/// Lists of texts of rows most of which have none.
+/// Lists of texts by row, for columns where most rows have none.
 #[derive(Debug, Default)]
 struct Lists {
     /// The row of each text, ascending.

@@ -1,4 +1,4 @@
-//! Which filing reported a figure, as answers show it.
+//! Shows the filing that reported a figure.
 
 use arrow::array::{Date32Array, Decimal128Array};
 use schemars::JsonSchema;
@@ -20,7 +20,7 @@ pub struct Report<'a> {
     /// SEC accession number of the report.
     #[schemars(extend("pattern" = "^[0-9]{10}-[0-9]{2}-[0-9]{6}$"))]
     accession_number: Option<&'a str>,
-    /// Filing's index page at the regulator.
+    /// Index page of the filing at the SEC.
     evidence_url: Option<String>,
 }
 
@@ -38,7 +38,7 @@ pub struct ReportedValue<'a> {
     record_id: &'a str,
 }
 
-/// Columns of what reports of a registrant state.
+/// Columns of a registrant's reports.
 pub struct Reports<'a> {
     pub links: &'a Links,
     pub cik: Cik,
@@ -66,9 +66,9 @@ impl<'a> Reports<'a> {
         }
     }
 
-    /// The figure, exactly.
+    /// Returns the exact figure.
     pub fn value(&self, row: usize) -> Option<Decimal> {
-        // The contract's scale is ten digits; a negative one has no meaning there.
+        // The contract's scale is ten digits and never negative.
         let scale = u8::try_from(self.value.scale()).unwrap_or_default();
         cell(self.value, row).map(|units| Decimal { units, scale })
     }

@@ -18,8 +18,8 @@ use crate::http::problem::Result;
 use crate::json::Json;
 use pubdata_store::Scope;
 
-/// The note of the forms of periodic reports: annual and quarterly, for a changed fiscal year, and
-/// their amendments.
+/// Note that marks the forms of periodic reports: annual and quarterly, for a changed fiscal year,
+/// and their amendments.
 const PERIODIC: &str = "periodic";
 
 query! {

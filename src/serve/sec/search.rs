@@ -34,12 +34,12 @@ pub const ENDPOINT: Endpoint = Endpoint {
     handler: Handler::Files(|call, json| async move { search(call, json) }.boxed()),
 };
 
-/// How far down a search can be paged: beyond it a better name helps more than another page.
+/// Maximum depth of paging: beyond it, a better name helps more than another page.
 const MAX_FOUND: usize = 1_000;
 
 query! {
     pub struct Parameters<'a> {
-        /// Name or part of it; the last word may be unfinished. A whole ticker is found too.
+        /// Name or part of it; the last word may be unfinished. A complete ticker is found too.
         name: Option<&'a str> = NAME,
         /// The same as `name`; cannot be combined with it.
         q: Option<&'a str> = NAME,
@@ -64,22 +64,22 @@ struct CompanyMatch<'a> {
     company: CompanyName<'a>,
     /// Current ticker symbols, in the order of the SEC's list.
     tickers: Vec<&'a str>,
-    /// Exchange of each ticker; null where it is not published.
+    /// Exchange of each ticker; null if it is not published.
     exchanges: Vec<Option<&'a str>>,
     /// Standard Industrial Classification code, four digits; null if the SEC assigns none.
     sic: Option<&'a str>,
     /// The SEC's description of the industry code; null if it publishes none.
     sic_description: Option<&'a str>,
-    /// The former name that fits the search; null if the present name, the ticker or the CIK does.
+    /// Former name that matches the search; null if the current name, the ticker or the CIK does.
     former_name_matched: Option<&'a str>,
-    /// How the registrant fits the search.
+    /// How the registrant matches the search.
     #[serde(rename = "match")]
     matched: ShownMatch,
     /// Record of the registrant in `sec.registrant`.
     provenance: Provenance<'a>,
 }
 
-/// The handler of the route table.
+/// Answers `GET companies/search`.
 pub fn search(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
     let registrants = SecTables::of(call.release)
         .registrants
@@ -115,7 +115,7 @@ pub fn search(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
     });
     meta.coverage = Some(Coverage {
         scope: format!(
-            "{} registrants, of which those with a ticker have today's only",
+            "{} registrants, with current tickers only",
             registrants.len()
         ),
         ..Coverage::default()
@@ -123,7 +123,7 @@ pub fn search(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
     Ok(meta)
 }
 
-/// Finds what the request asks for by the one way it names.
+/// Finds the registrants by the one parameter that the request gives.
 fn find(
     query: &Parameters<'_>,
     registrants: &Registrants,

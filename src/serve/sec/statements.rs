@@ -55,13 +55,13 @@ pub const ENDPOINT: Endpoint = Endpoint {
 
 const ALL: &str = "all";
 const STATEMENTS: [&str; 3] = ["income", "balance", "cash_flow"];
-/// Reason of a line that the company did not report for the period under any concept of the line's
-/// list.
+/// Reason for a line that the company did not report for the period under any of the line's
+/// concepts.
 const NOT_REPORTED: &str = "not_reported";
 
 query! {
     pub struct Parameters<'a> {
-        /// Which statement; `all` (default) gives the three.
+        /// Statement to return; `all` (default) returns all three.
         statement: Option<&'a str> = Kind::Word(&["income", "balance", "cash_flow", ALL]),
         period: Option<&'a str> = PERIOD,
         fiscal_year: Option<i32> = FISCAL_YEAR, fiscal_year_from: Option<i32> = FISCAL_YEAR_FROM, fiscal_year_to: Option<i32> = FISCAL_YEAR_TO,
@@ -73,7 +73,7 @@ query! {
     }
 }
 
-/// Reason of a company whose statements had not been filed by the day asked about.
+/// Reason for a company whose statements had not been filed by the requested day.
 const NOT_KNOWN_YET: &str = "not_known_yet";
 
 #[derive(Serialize, JsonSchema)]
@@ -93,12 +93,12 @@ struct Statements<'a> {
     known_at: Option<jiff::civil::Date>,
     /// Statements of the company, ordered by period, newest first.
     statements: Vec<Statement<'a>>,
-    /// Why there are no statements at all; `not_known_yet` when none had been filed by the day of
+    /// Reason for an empty answer; `not_known_yet` if no statement had been filed by the day of
     /// `known_at`. Null if there are statements.
     null_reason: Option<&'a str>,
 }
 
-/// One statement of a period; its report is the newest that a line comes from.
+/// One statement of a period; its report is the newest among those of its lines.
 #[derive(Serialize, JsonSchema)]
 #[schemars(rename = "StatementsStatement")]
 struct Statement<'a> {
@@ -108,16 +108,16 @@ struct Statement<'a> {
     fiscal_year: i32,
     #[schemars(extend("$field" = "sec.statement_line/fiscal_period"))]
     fiscal_period: &'a str,
-    /// First day of the period, YYYY-MM-DD; null if all lines are balances. A line that covers
-    /// other days carries its own.
+    /// First day of the period, YYYY-MM-DD; null if all lines are balances. A line for other days
+    /// has its own.
     period_start: Option<Date>,
-    /// Last day of the period, or the balance's day, YYYY-MM-DD.
+    /// Last day of the period, or the day of the balance, YYYY-MM-DD.
     period_end: Option<Date>,
     #[serde(flatten)]
     report: Report<'a>,
     /// True if any line of the statement was restated.
     is_restated: bool,
-    /// Always the same lines, in the order of the statement.
+    /// The same lines in every statement, in statement order.
     lines: Vec<StatementLine<'a>>,
     /// Record of one line from the newest report, with the worst validation status of all lines;
     /// each line carries its own record.
@@ -131,14 +131,14 @@ struct StatementLine<'a> {
     key: &'a str,
     /// Name of the line for display.
     label: &'a str,
-    /// As filed; null when not reported.
+    /// As filed; null if not reported.
     value: Option<Decimal>,
     #[schemars(extend("$field" = "sec.statement_line/unit"))]
     unit: Option<&'a str>,
     /// Taxonomy concept of the figure; null without a value.
     concept: Option<&'a str>,
-    /// True if the figure runs from the fiscal year's first day over more than one quarter; false
-    /// for a first quarter, a year and a balance, and without a value.
+    /// True if the figure covers more than one quarter from the fiscal year's first day; false for
+    /// a first quarter, a year and a balance, and without a value.
     is_ytd: bool,
     /// Always false: nothing is computed.
     #[schemars(extend("enum" = [false]))]
@@ -147,10 +147,10 @@ struct StatementLine<'a> {
     period_start: Option<Date>,
     #[serde(flatten)]
     report: Report<'a>,
-    /// True when the value differs from the one first reported for the period by more than
-    /// rounding, and no report states both under their own concepts.
+    /// True if the value differs from the one first reported for the period by more than rounding,
+    /// and no report states both under their own concepts.
     is_restated: bool,
-    /// What the last restatement was; null unless the figure was restated.
+    /// Kind of the last restatement; null unless the figure was restated.
     restatement_kind: Option<RestatementKind>,
     /// The figure as first reported; null unless it was restated.
     first_reported: Option<ReportedValue<'a>>,
@@ -172,7 +172,7 @@ type Rows<'a> = BTreeMap<&'a str, Versions>;
 struct Period<'a> {
     fiscal_year: i32,
     fiscal_period: String,
-    /// The last day of the newest of its rows, by which periods are sorted.
+    /// Last day of its newest row; periods are sorted by it.
     end: i32,
     statements: [Rows<'a>; 3],
 }
@@ -309,7 +309,7 @@ async fn answer(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
     Ok(meta)
 }
 
-/// Which statements are asked for.
+/// Selection of statements.
 #[derive(Clone, Copy)]
 struct Asked<'a> {
     /// `annual` or `quarterly`.
@@ -330,7 +330,7 @@ fn periods<'a>(
         .periods(cik)
         .filter(|reports| table.series.at(reports.start) == asked.series)
     {
-        // Reports are sorted by the time they were filed.
+        // Reports are sorted by filing time.
         let known = reports
             .clone()
             .take_while(|row| {
@@ -389,13 +389,13 @@ fn periods<'a>(
     periods
 }
 
-/// The later period comes first when two have one label (a changed fiscal year), then the quarter
-/// alone before the year to date.
+/// Ranks rows with the same label: the later period first (after a change of the fiscal year), then
+/// the quarter's own figure before the year to date.
 fn preference(table: &LineTable, row: usize) -> (i32, bool) {
     (table.period_end.value(row), !table.is_ytd.value(row))
 }
 
-/// What statements are made of.
+/// Data from which statements are built.
 struct Source<'a> {
     table: &'a Owned<LineTable>,
     reports: Reports<'a>,
@@ -437,7 +437,8 @@ impl<'a> Source<'a> {
         }
     }
 
-    /// One statement; none without rows. Its filing is the last one that a line comes from.
+    /// Builds one statement; returns `None` without rows. Its filing is the newest among those of
+    /// its lines.
     fn statement(
         &self,
         period: &'a Period<'_>,
@@ -460,7 +461,7 @@ impl<'a> Source<'a> {
             statement,
             fiscal_year: period.fiscal_year,
             fiscal_period: &period.fiscal_period,
-            // Most lines cover the same days; a line that does not says so itself.
+            // Most lines cover the same days; a line that does not has its own days.
             period_start: latest_rows()
                 .filter_map(|row| table.period_start(row))
                 .max()

@@ -1,6 +1,6 @@
-//! What a registrant's own filings say of a predecessor: an issuer that succeeds another reports it
-//! on form 8-K12B, 8-K12G3 or 8-K15D5 (rules 12g-3 and 15d-5 of the Exchange Act). The SEC's lists
-//! have the form; who the predecessor is stands in the document alone.
+//! Finds filings that report a predecessor: an issuer that succeeds another reports it on form
+//! 8-K12B, 8-K12G3 or 8-K15D5 (rules 12g-3 and 15d-5 of the Exchange Act). The SEC's lists contain
+//! the form; only the document names the predecessor.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -17,17 +17,17 @@ use crate::http::problem::Result;
 use crate::release::bucketed::Bucket;
 use pubdata_core::ids::Cik;
 
-/// Forms on which an issuer says that it succeeds another.
+/// Forms on which an issuer reports that it succeeds another.
 const FORMS: [&str; 3] = ["8-K12B", "8-K12G3", "8-K15D5"];
 
-/// The filings in which a registrant says that it succeeds another.
+/// Filings in which a registrant reports that it succeeds another.
 pub struct Successions<'a> {
     cik: Cik,
     bucket: Option<Bucket<'a, Owned<FilingTable>>>,
     rows: Vec<usize>,
 }
 
-/// A filing in which a registrant says that it succeeds another.
+/// A filing in which a registrant reports that it succeeds another.
 #[derive(Serialize, JsonSchema)]
 #[schemars(rename = "CompanySuccession")]
 pub struct Succession<'a> {
@@ -42,10 +42,7 @@ pub struct Succession<'a> {
 }
 
 impl<'a> Successions<'a> {
-    /// Finds them.
-    ///
-    /// # Errors
-    /// Of the store.
+    /// Finds the filings of a registrant.
     pub async fn of(call: &Call<'a>, cik: Cik) -> Result<Self> {
         let bucket = SecTables::of(call.release)
             .filings
@@ -67,7 +64,7 @@ impl<'a> Successions<'a> {
         Ok(Self { cik, bucket, rows })
     }
 
-    /// As the profile shows them, oldest first.
+    /// Returns the filings as the profile shows them, oldest first.
     pub fn shown(&self, links: &Links) -> Vec<Succession<'_>> {
         let mut shown = Vec::new();
         for (table, row) in self.filings() {
@@ -86,7 +83,7 @@ impl<'a> Successions<'a> {
         shown
     }
 
-    /// Says that figures of earlier periods may stand under another registrant.
+    /// Adds a notice that figures of earlier periods may be filed under another registrant.
     pub fn add_notice(&self, meta: &mut Meta) {
         let told = |(table, row): (&FilingTable, usize)| {
             format!(
@@ -99,7 +96,7 @@ impl<'a> Successions<'a> {
         let told: Vec<String> = self.filings().map(told).collect();
         if !told.is_empty() {
             let message = format!(
-                "The registrant says that it succeeds another: {}. Figures and filings of the time before are its predecessor's, under another CIK, which the document names.",
+                "The registrant reports that it succeeds another: {}. Earlier figures and filings belong to the predecessor, under another CIK, which the document names.",
                 told.join(", ")
             );
             meta.notice("SUCCESSOR_ISSUER", message);

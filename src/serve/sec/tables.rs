@@ -1,5 +1,5 @@
-//! What the family keeps of a release: registrants whole, the large datasets by the bucket that a
-//! registrant is in.
+//! Holds the family's tables of a release: all registrants in memory, and the large datasets read
+//! by registrant bucket.
 
 use super::filing_dates::LazyDates;
 use super::filing_table::FilingTable;
@@ -24,7 +24,7 @@ pub const LINES: &str = "sec.statement_line";
 pub const FILINGS: &str = "sec.filing";
 pub const REGISTRANTS: &str = "sec.registrant";
 
-/// The securities family's tables. A dataset that the release lacks is none or empty.
+/// The securities family's tables. A dataset that the release lacks is `None` or empty.
 #[derive(Debug, Default)]
 pub struct SecTables {
     pub registrants: Option<Index<Registrants>>,
@@ -39,14 +39,14 @@ pub struct SecTables {
 }
 
 impl SecTables {
-    /// Those of a release, which are always there.
+    /// Returns the tables of a release.
     pub fn of(release: &Release) -> &Self {
         release
             .table()
             .expect("every release is loaded with the tables of all families")
     }
 
-    /// The registrants of a release; none while a file that they are mapped from is not as it was.
+    /// Returns the registrants of a release; `None` if a mapped file has changed on disk.
     pub fn registrants_of(release: &Release) -> Option<&Registrants> {
         Self::of(release)
             .registrants
@@ -54,11 +54,7 @@ impl SecTables {
             .filter(|_| release.is_intact())
     }
 
-    /// Reads what is kept in memory, and takes note of the parts that are read when they are asked
-    /// for.
-    ///
-    /// # Errors
-    /// `Store`, when a part is missing, damaged, or not as its contract says.
+    /// Loads what stays in memory, and records the parts that are read on request.
     pub async fn load(reader: PartReader<'_>, contracts: &Contracts) -> Result<Self> {
         let manifest = reader.manifest();
         Ok(Self {

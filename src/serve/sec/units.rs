@@ -1,5 +1,5 @@
-//! Metrics and their units, as the contract names them: also of those of which nothing is published
-//! for a registrant.
+//! Reads metrics and their units from the contract, which also covers metrics without published
+//! figures.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -8,7 +8,7 @@ use super::tables::VALUES;
 use crate::http::endpoint::Call;
 use pubdata_core::contract::Contracts;
 
-/// The unit of a metric; empty of one that the contract does not know.
+/// Returns the unit of a metric; empty if the contract does not contain it.
 pub fn unit_of<'a>(contracts: &'a Contracts, metric: &str) -> &'a str {
     contracts
         .get(VALUES)
@@ -16,7 +16,7 @@ pub fn unit_of<'a>(contracts: &'a Contracts, metric: &str) -> &'a str {
         .unwrap_or_default()
 }
 
-// What figures of one metric are about, as answers begin.
+// The metric and periods of an answer, at its start.
 #[derive(Serialize, JsonSchema)]
 pub struct AskedMetric<'a> {
     #[schemars(extend("$field" = "sec.financial_value/metric"))]

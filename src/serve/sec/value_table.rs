@@ -1,5 +1,5 @@
-//! The columns of reported figures, and their rows by registrant, series and period. A period has a
-//! row for each report of it.
+//! Defines the columns of reported figures, and groups their rows by registrant, series and period.
+//! A period has one row for each report.
 
 use std::ops::Range;
 
@@ -12,8 +12,8 @@ use crate::sec::owners::{Owned, owned_columns};
 use pubdata_core::ids::Cik;
 
 key_columns! {
-    /// Columns of `sec.financial_value`: what filings reported, sorted by registrant, metric,
-    /// series, period and time of report.
+    /// Columns of `sec.financial_value`, sorted by registrant, metric, series, period and time of
+    /// report.
     #[derive(Debug)]
     pub struct ValueTable {
         pub record_id: Texts,
@@ -25,7 +25,7 @@ key_columns! {
         pub period_start: Date32Array,
         pub period_end: Date32Array,
         pub as_of_date: Date32Array,
-        /// The period as the report states it, where that is not the period's.
+        /// The period as the report states it, if it differs from the period of the row.
         pub reported_start: Date32Array,
         pub reported_end: Date32Array,
         pub is_ytd: BooleanArray,
@@ -45,7 +45,7 @@ key_columns! {
 }
 
 impl Owned<ValueTable> {
-    /// A registrant's rows, metric by metric and series by series.
+    /// Groups a registrant's rows by metric and series.
     pub fn runs(&self, cik: Cik) -> impl Iterator<Item = Range<usize>> {
         let is_like = |row: usize, other: usize| {
             self.metric.is_same(row, other) && self.series.is_same(row, other)
@@ -55,14 +55,14 @@ impl Owned<ValueTable> {
 }
 
 impl ValueTable {
-    /// Rows about the same period, of rows about one series.
+    /// Groups the rows of one series by period.
     pub fn periods(&self, run: Range<usize>) -> impl Iterator<Item = Range<usize>> {
         let period = |row: usize| (self.period_end.value(row), cell(&self.period_start, row));
         runs(run, move |row, other| period(row) == period(other))
     }
 }
 
-/// Splits rows where they differ from the row before.
+/// Splits a range wherever a row differs from the first of its run.
 pub fn runs(
     rows: Range<usize>,
     is_like: impl Fn(usize, usize) -> bool,

@@ -1,22 +1,22 @@
-//! Versions of the figure of one period, in the order of filing: which of them counts, and the
-//! figures of another scope beside them.
+//! Orders the reported versions of one period's figure by filing: selects the one that counts, and
+//! separates figures of another scope.
 
 use std::ops::Range;
 
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// Changes that restate a value, and the kind of restatement they are; a rounding or an equal value
-/// is none.
+/// Changes that restate a value, with their kind of restatement. A rounding or an equal value does
+/// not restate it.
 const KINDS: [(&str, RestatementKind); 4] = [
     ("value", RestatementKind::Value),
     ("split", RestatementKind::Split),
     ("scale_error", RestatementKind::ScaleError),
     (OTHER_CONCEPT, RestatementKind::Concept),
 ];
-/// The change that says that another value was reported under another concept than before.
+/// Change to another value under another concept.
 const OTHER_CONCEPT: &str = "concept_changed";
-/// The change to a figure with noncontrolling interest from one without, or the other way round.
+/// Change between figures with and without noncontrolling interest.
 const OTHER_SCOPE: &str = "other_scope";
 
 /// How a figure came to differ from the one first reported.
@@ -29,19 +29,19 @@ pub enum RestatementKind {
     ScaleError,
 }
 
-/// Rows of a table about one period, one for each report.
+/// Rows of a table for one period, one for each report.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Versions {
     /// The figures of one scope, first to last.
     rows: Vec<usize>,
     latest: usize,
-    /// Figures of another scope, which are no versions.
+    /// Figures of another scope, which are not versions of this one.
     beside: Vec<usize>,
 }
 
 impl Versions {
-    /// Reads the rows that were known, in the order of filing; none when there are none. `change`
-    /// and `supersedes` read the columns of these names.
+    /// Reads the known rows in filing order; returns `None` if none counts. `change` and
+    /// `supersedes` read the columns of these names.
     pub fn new<'a>(
         known: Range<usize>,
         change: impl Fn(usize) -> Option<&'a str>,
@@ -62,12 +62,12 @@ impl Versions {
         })
     }
 
-    /// The row whose value counts.
+    /// Returns the row whose value counts.
     pub fn latest(&self) -> usize {
         self.latest
     }
 
-    /// The row that was reported first.
+    /// Returns the row that was reported first.
     pub fn first(&self) -> usize {
         self.rows[0]
     }
@@ -80,8 +80,8 @@ impl Versions {
         &self.beside
     }
 
-    /// How the value that counts came to differ from the one first reported: the last of the
-    /// changes up to it that restates it.
+    /// Returns how the current value came to differ from the one first reported: the kind of the
+    /// last restating change up to it.
     pub fn restatement_kind<'a>(
         &self,
         change: impl Fn(usize) -> Option<&'a str>,
@@ -104,7 +104,7 @@ impl Versions {
             .unwrap_or(RestatementKind::Value)
     }
 
-    /// Whether the figure was reported under several concepts with different values.
+    /// Returns true if the figure was reported under several concepts with different values.
     pub fn is_concept_changed<'a>(&self, change: impl Fn(usize) -> Option<&'a str>) -> bool {
         self.rows
             .iter()
@@ -116,8 +116,8 @@ impl Versions {
 mod tests {
     use super::{RestatementKind, Versions};
 
-    /// Rows as change and whether it supersedes: the versions, the one that counts, and those
-    /// beside them.
+    /// Reads rows of `change` and `supersedes`; returns the versions, the one that counts, and
+    /// figures of another scope.
     fn read(rows: &[(&'static str, bool)]) -> (Vec<usize>, usize, Vec<usize>) {
         let versions =
             Versions::new(0..rows.len(), |row| Some(rows[row].0), |row| rows[row].1).unwrap();

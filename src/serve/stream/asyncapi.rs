@@ -1,5 +1,5 @@
-//! The AsyncAPI 3.0 document of the socket: its messages, which are those of the protocol's types,
-//! what answers what, and how connections end. Numbers are those that the stream itself goes by.
+//! Builds the AsyncAPI 3.0 document of the socket: messages from the protocol's types, replies and
+//! close codes. The numbers are those that the stream uses.
 
 use serde_json::{Map, Value, json};
 
@@ -26,7 +26,7 @@ const EVENTS: [&str; 7] = [
     "error",
 ];
 
-/// Makes the document of a server that can be asked at an address.
+/// Builds the document of a server; `own_url` is its address.
 pub fn document(contracts: &Contracts, limits: &Limits, own_url: &str) -> Value {
     let (of_client, mut schemas) =
         messages_of(Components::of_requests([&Data::of::<ClientFrame>()]));
@@ -61,12 +61,12 @@ pub fn document(contracts: &Contracts, limits: &Limits, own_url: &str) -> Value 
         }},
         "operations": {
             "ask": {
-                "action": "receive", "channel": {"$ref": "#/channels/stream"}, "summary": "What a client says",
+                "action": "receive", "channel": {"$ref": "#/channels/stream"}, "summary": "Messages from the client",
                 "messages": of_channel(of_client.iter().map(|(name, _)| name.as_str())),
                 "reply": {"channel": {"$ref": "#/channels/stream"}, "messages": of_channel(ANSWERS)}
             },
             "follow": {
-                "action": "send", "channel": {"$ref": "#/channels/stream"}, "summary": "What the server says by itself",
+                "action": "send", "channel": {"$ref": "#/channels/stream"}, "summary": "Messages that the server sends on its own",
                 "messages": of_channel(EVENTS)
             }
         },
@@ -85,11 +85,11 @@ pub fn document(contracts: &Contracts, limits: &Limits, own_url: &str) -> Value 
 fn about(limits: &Limits) -> String {
     format!(
         "Filings within seconds of their appearance in EDGAR's feeds, and a replay of the last 72 hours for clients that were away.\n\n\
-         The key comes with the upgrade (`Authorization: Bearer KEY` or `X-API-Key`), or, from browsers, in the first message, within {} seconds; it \
-         needs the scope `stream`. What fails before the upgrade is answered as a problem, as on `/v1`.\n\n\
-         A socket has at most {MAX_SUBSCRIPTIONS} subscriptions, each with at most {MAX_VALUES} values in its filters; a message of a client has at \
+         The key is sent with the upgrade (`Authorization: Bearer KEY` or `X-API-Key`), or, from browsers, in the first message, within {} seconds; it \
+         needs the scope `stream`. A failure before the upgrade is answered with a problem document, as on `/v1`.\n\n\
+         A socket has at most {MAX_SUBSCRIPTIONS} subscriptions, each with at most {MAX_VALUES} values in its filters; a client's message has at \
          most {} KiB. Save the `seq` of the last message that you have processed and reconnect with `since_seq`: on one subscription nothing is missing \
-         between replay and new events, and nothing comes twice. After `reconnect` come again at a random moment within {RECONNECT_SECONDS} seconds. \
+         between replay and new events, and nothing comes twice. After `reconnect`, connect again at a random moment within {RECONNECT_SECONDS} seconds. \
          Fields may be added.",
         limits.stream_auth_time.as_secs(),
         MESSAGE_BYTES >> 10
@@ -98,14 +98,14 @@ fn about(limits: &Limits) -> String {
 
 fn close_codes(limits: &Limits) -> Value {
     let slow = format!(
-        "you read too slowly: more than {} events waited and became no fewer in {} s, nothing of what was sent was read, or pings were not answered for {} s",
+        "the client reads too slowly: more than {} events waited and their number did not decrease in {} s, it read nothing that was sent, or it did not answer pings for {} s",
         limits.stream_queue,
         limits.stream_grace.as_secs(),
         limits.stream_silence.as_secs()
     );
     json!([
         {"code": BAD_MESSAGE, "meaning": "the message is not a JSON object, is binary or is too long"},
-        {"code": UNAUTHORIZED, "meaning": "no key came in time, or it is invalid, expired or revoked"},
+        {"code": UNAUTHORIZED, "meaning": "no key arrived in time, or it is invalid, expired or revoked"},
         {"code": FORBIDDEN, "meaning": "the key lacks the scope `stream`"},
         {"code": SLOW_CONSUMER, "meaning": slow},
         {"code": TOO_MANY, "meaning": "more sockets or messages than the plan allows"},
@@ -113,7 +113,7 @@ fn close_codes(limits: &Limits) -> Value {
     ])
 }
 
-/// The messages of an enumeration, each with its title, and their schemas with those that they
+/// Splits the schema of an enum into messages with their titles. Also returns the schemas that they
 /// refer to.
 fn messages_of(
     (Components(mut schemas), names): (Components, Vec<String>),

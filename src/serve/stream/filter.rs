@@ -1,5 +1,5 @@
-//! What a subscription lets pass: every filter that is given must fit, by any one of its values.
-//! Tickers are looked up again with each release.
+//! Decides which events a subscription receives: every given filter must match with at least one of
+//! its values. Tickers are resolved again with each release.
 
 use std::collections::HashSet;
 
@@ -13,30 +13,30 @@ use crate::stream::item::Item;
 use crate::stream::members::Members;
 use pubdata_core::ids::Cik;
 
-/// Values in the filters of one subscription, all together.
+/// Maximum number of values in all filters of one subscription.
 pub const MAX_VALUES: usize = 500;
-/// What a filter of texts must be.
+/// Expected value of a filter of texts, for messages.
 const TEXTS: &str = "an array of strings";
 
 request! {
-    /// A filing passes when it matches a value of every filter that is given; an empty filter lets
-    /// all pass.
+    /// A filing passes when it matches a value of every filter that is given; an empty filter
+    /// accepts all filings.
     #[derive(Default)]
     #[schemars(rename = "Filters", transform = |schema: &mut Schema| drop(schema.remove("required")))]
     pub struct SentFilters {
         /// Form types; `10-K` does not include `10-K/A`.
         #[schemars(length(max = MAX_VALUES))]
         forms: Vec<String>,
-        /// CIKs as text or as numbers.
+        /// CIKs as strings or numbers.
         #[schemars(with = "Vec<String>", length(max = MAX_VALUES), extend("items" = {"type": ["string", "integer"]}))]
         ciks: Vec<Number>,
-        /// Tickers of today.
+        /// Current tickers.
         #[schemars(length(max = MAX_VALUES))]
         tickers: Vec<String>,
         /// Items of current reports, such as `2.02`.
         #[schemars(length(max = MAX_VALUES))]
         items: Vec<String>,
-        /// What a party is in the filing: `filer`, `subject`, `filed_by`, `reporting`, `issuer`,
+        /// Role of a party in the filing: `filer`, `subject`, `filed_by`, `reporting`, `issuer`,
         /// `depositor`.
         #[schemars(length(max = MAX_VALUES))]
         entity_roles: Vec<String>,
@@ -44,8 +44,10 @@ request! {
 }
 
 impl SentFilters {
+    /// Reads the members of `filters`.
+    ///
     /// # Errors
-    /// Which filter is not known, or no list of its values.
+    /// The filter that is unknown or is not a list of its values.
     pub fn read(mut members: Members) -> Result<Self, Problem> {
         members.has_only(Self::FIELDS)?;
         Ok(Self {
@@ -58,7 +60,7 @@ impl SentFilters {
     }
 }
 
-/// A CIK as text or as a number.
+/// CIK as a string or a number.
 #[derive(Debug, Deserialize)]
 #[serde(untagged)]
 pub enum Number {
@@ -66,23 +68,23 @@ pub enum Number {
     Number(u64),
 }
 
-/// What a subscription lets pass: filings that every given filter knows a value of.
+/// Checked filters of a subscription; an event must match every given filter.
 #[derive(Debug, Default)]
 pub struct Filter {
     forms: HashSet<String>,
     ciks: HashSet<u64>,
     tickers: Vec<String>,
-    /// Who has the tickers in the release.
+    /// CIKs of the companies that have the tickers in the release.
     of_tickers: HashSet<u64>,
     items: HashSet<String>,
     roles: HashSet<String>,
 }
 
 impl Filter {
-    /// Reads the filters.
+    /// Checks the filters.
     ///
     /// # Errors
-    /// Which filter is wrong, and why.
+    /// The invalid filter, and the reason.
     pub fn read(sent: SentFilters) -> Result<Self, (&'static str, String)> {
         let count = sent.forms.len()
             + sent.ciks.len()
@@ -177,7 +179,7 @@ impl Filter {
         !self.tickers.is_empty()
     }
 
-    /// Looks up who has the tickers now, and returns those that nobody has.
+    /// Resolves the tickers with the current release, and returns those that no company has.
     pub fn resolve(&mut self, registrants: Option<&Registrants>) -> Vec<String> {
         self.of_tickers.clear();
         let mut unknown = Vec::new();
@@ -200,7 +202,7 @@ impl Filter {
         unknown
     }
 
-    /// Whether an event is for this subscription.
+    /// Reports whether the subscription matches an event.
     pub fn takes(&self, item: &Item) -> bool {
         let any = |wanted: &HashSet<String>, has: &[String]| {
             wanted.is_empty() || has.iter().any(|value| wanted.contains(value))

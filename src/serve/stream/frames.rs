@@ -1,5 +1,5 @@
-//! The messages of the stream's protocol, from which its document is made: those of a client as
-//! they are read, and those to a client as they are sent.
+//! Defines the messages of the stream's protocol in both directions; the AsyncAPI document derives
+//! from these types.
 
 use std::borrow::Cow;
 
@@ -19,25 +19,25 @@ use crate::stream::item::{DATA_BYTES, FilingData, Item};
 use crate::stream::members::{Members, TEXT};
 use pubdata_store::EventKind;
 
-/// Types of the messages of a client.
+/// Message types of a client.
 const CLIENT_TYPES: [&str; 4] = ["auth", "subscribe", "unsubscribe", "ping"];
-/// Bytes of a subscription's name.
+/// Maximum length of a subscription's name, in bytes.
 pub const MAX_ID: usize = 64;
 
-/// What a client sends.
+/// Message from a client.
 #[derive(Debug, JsonSchema)]
 #[schemars(tag = "type", rename_all = "snake_case")]
 pub enum ClientFrame {
-    /// The key, from clients that cannot set headers: the first message, when the upgrade had none.
-    #[schemars(title = "The key, of clients that cannot set headers")]
+    /// The key, from clients that cannot set headers: the first message if the upgrade had none.
+    #[schemars(title = "The key, from clients that cannot set headers")]
     Auth(Auth),
-    /// Asks for filings from now on, or from a number or time on; not both.
-    #[schemars(title = "Asks for filings")]
+    /// Subscribes to filings from now on, or from a number or a time; not both.
+    #[schemars(title = "Subscribes to filings")]
     Subscribe(Box<Subscribe>),
     #[schemars(title = "Ends a subscription")]
     Unsubscribe(Unsubscribe),
-    /// Asks for a sign of life.
-    #[schemars(title = "Asks for a sign of life")]
+    /// Checks that the connection is alive.
+    #[schemars(title = "Checks that the connection is alive")]
     Ping(Ping),
 }
 
@@ -52,15 +52,15 @@ request! {
 request! {
     #[schemars(inline)]
     pub struct Subscribe {
-        /// A name of your own; answers and events carry it.
+        /// Name chosen by the client; answers and events carry it.
         #[schemars(length(min = 1, max = MAX_ID))]
         id: String,
         #[schemars(default)]
         filters: SentFilters,
-        /// Events after this number: the `seq` of the last message that you have processed.
+        /// Send events after this number: the `seq` of the last message that you have processed.
         #[schemars(with = "Option<i64>", range(min = 0))]
         since_seq: Option<u64>,
-        /// Events first seen at this time or later.
+        /// Send events first seen at this time or later.
         #[schemars(extend("format" = "date-time"))]
         since: Option<String>,
     }
@@ -76,29 +76,26 @@ request! {
 request! {
     #[schemars(inline)]
     pub struct Ping {
-        /// Any value; it comes back as it is.
+        /// Any value; the answer returns it unchanged.
         t: Option<Value>,
     }
 }
 
-/// Why a message is not understood.
+/// Reason why a message is rejected.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Misread {
-    /// It is no message of the protocol: the connection ends.
+    /// The message does not follow the protocol: the connection ends.
     NoMessage(String),
-    /// Its type or a member is missing, wrong or unknown: the message is refused.
+    /// The type or a member is missing, wrong or unknown: the message is rejected.
     WrongMember {
         problem: Box<Problem>,
-        /// The subscription that it names.
+        /// Subscription that the message names.
         id: Option<String>,
     },
 }
 
 impl ClientFrame {
-    /// Reads a text frame.
-    ///
-    /// # Errors
-    /// What is wrong with it.
+    /// Parses a text frame.
     pub fn read(text: &str) -> Result<Self, Misread> {
         let value: Value = serde_json::from_str(text)
             .map_err(|error| Misread::NoMessage(format!("the message is not JSON: {error}")))?;
@@ -128,7 +125,7 @@ impl ClientFrame {
             Some(None) => Err(Problem::of_field(
                 Code::InvalidParameter,
                 "type",
-                "`type` is not a text",
+                "`type` is not a string",
             )),
             None => Err(Problem::of_field(
                 Code::MissingParameter,
@@ -178,26 +175,26 @@ fn read_ping(mut members: Members) -> Result<Ping, Problem> {
     })
 }
 
-/// What the server sends.
+/// Message from the server.
 #[derive(Serialize, JsonSchema)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum ServerFrame<'a> {
     /// The first message: the socket is open and the key is accepted.
     #[schemars(title = "The key is accepted")]
     Welcome {
-        /// Tell it when something is wrong.
+        /// Include it when you report a problem.
         connection_id: &'a str,
         /// Number of the newest event.
         seq: u64,
         /// Number of the oldest event that can be sent again.
         oldest_seq: u64,
-        /// After so long without a message comes a heartbeat.
+        /// Seconds without a message after which the server sends a heartbeat.
         heartbeat_seconds: u64,
     },
     #[schemars(title = "Answers `subscribe`")]
     Subscribed {
         id: &'a str,
-        /// The first event that is looked at.
+        /// Number of the first event that is considered.
         from_seq: u64,
         notices: Vec<Notice>,
     },
@@ -205,56 +202,56 @@ pub enum ServerFrame<'a> {
     Unsubscribed { id: &'a str },
     #[schemars(title = "Answers `ping`")]
     Pong {
-        /// What the ping had.
+        /// The value from the ping.
         t: Text<'a, Value>,
     },
-    /// A filing that was not known yet; each accession number comes once.
-    #[schemars(title = "A filing that was not known yet")]
+    /// A filing that was not known before; each accession number comes once.
+    #[schemars(title = "A new filing")]
     Filing(Filing<'a>),
-    /// More has become known about a filing. `data` is the whole of it and replaces what was sent
-    /// before.
+    /// More data about a filing. `data` is complete and replaces what was sent before.
     #[schemars(title = "More about a filing")]
     Update(Filing<'a>),
-    #[schemars(title = "Nothing else to say")]
+    #[schemars(title = "No new events")]
     Heartbeat {
-        /// Everything up to here has been considered for you.
+        /// All events up to this number have been considered for your subscriptions.
         seq: u64,
         ts: Timestamp,
     },
-    #[schemars(title = "What was asked for is no longer there", description = of_gap())]
+    #[schemars(title = "Events that are no longer available", description = of_gap())]
     Gap {
         id: &'a str,
-        /// Null when the subscription asked by time.
-        // Whose numbers are not known any more.
+        /// Null if the subscription started at a time.
+        // The numbers of the missing events are then unknown.
         from_seq: Option<u64>,
         to_seq: u64,
     },
-    /// The server restarts: come again at a random moment within that time.
+    /// The server restarts: reconnect at a random moment within that time.
     #[schemars(title = "The server restarts")]
     Reconnect { within_seconds: u64 },
-    /// What was wrong with a message, or why the server ends the connection. `title`, `detail`,
-    /// `code`, `request_id` and `errors` are those of the problems of `/v1`.
-    #[schemars(title = "What was wrong with a message, or why the connection ends")]
+    /// An error in a message, or the reason why the server closes the connection. `title`,
+    /// `detail`, `code`, `request_id` and `errors` have the same meaning as in the problems of
+    /// `/v1`.
+    #[schemars(title = "An error in a message, or the reason why the connection ends")]
     Error {
         /// Title of the code.
         title: &'a str,
-        /// What happened, and what to do.
+        /// Description of the error, and what to do.
         detail: &'a str,
         /// A code of the problems of `/v1`, or `slow_consumer`.
         code: &'a str,
-        /// Id of the upgrade request, the `connection_id` of `welcome`: report it if something is
-        /// wrong.
+        /// Id of the upgrade request, equal to the `connection_id` of `welcome`; include it when
+        /// you report a problem.
         request_id: &'a str,
-        /// The members of the message that are wrong.
+        /// Invalid members of the message.
         errors: Vec<MemberError<'a>>,
-        /// The connection is closed.
+        /// True if the server closes the connection.
         fatal: bool,
-        /// The `id` of the message that it is about; null where it had none.
+        /// The `id` of the message in question; null if it had none.
         id: Option<&'a str>,
     },
 }
 
-/// A member of a message, and what is wrong with it.
+/// Invalid member of a message, and the reason.
 #[derive(Serialize, JsonSchema)]
 #[schemars(inline, description = "")]
 pub struct MemberError<'a> {
@@ -265,7 +262,7 @@ pub struct MemberError<'a> {
 
 fn of_gap() -> String {
     format!(
-        "Events that are not sent: they are no longer kept, or one event (`from_seq` is `to_seq`) has more than {} KiB. `/v1/filings/search` has them.",
+        "Events that are not sent: they are no longer kept, or one event (`from_seq` is `to_seq`) is larger than {} KiB. `/v1/filings/search` returns them.",
         DATA_BYTES >> 10
     )
 }
@@ -274,17 +271,17 @@ fn of_gap() -> String {
 #[derive(Serialize, JsonSchema)]
 #[schemars(inline)]
 pub struct Filing<'a> {
-    /// Number of the event: save it, and reconnect with `since_seq`.
+    /// Number of the event; save it and reconnect with `since_seq`.
     seq: u64,
-    /// Your subscriptions that it matches.
+    /// Your subscriptions that match the event.
     subscription_ids: &'a [&'a str],
-    /// It was logged before the subscription was made.
+    /// True if the event was logged before the subscription was made.
     replay: bool,
     data: Text<'a, FilingData<'a>>,
 }
 
 impl ServerFrame<'_> {
-    /// The text of the message.
+    /// Returns the message as text.
     pub fn text(&self) -> String {
         let mut json = Json::new();
         json.value(self);
@@ -315,7 +312,7 @@ pub fn subscribed(id: &str, from_seq: u64, unknown_tickers: &[String]) -> String
     .text()
 }
 
-/// `filing` or `update`.
+/// Writes a `filing` or `update` message.
 pub fn event(item: &Item, data: &str, subscription_ids: &[&str], is_replay: bool) -> String {
     let filing = Filing {
         seq: item.seq,
@@ -337,7 +334,7 @@ pub fn pong(t: &Value) -> String {
     .text()
 }
 
-/// What was wrong with a message, with the subscription that it was about; the connection goes on.
+/// Writes a non-fatal error about a message, with the subscription that it names.
 pub fn error(problem: &Problem, connection_id: &str, id: Option<&str>) -> String {
     let is_fatal = false;
     let id = id.filter(|id| (1..=MAX_ID).contains(&id.len()));
@@ -350,7 +347,7 @@ pub fn error(problem: &Problem, connection_id: &str, id: Option<&str>) -> String
     )
 }
 
-/// Why the server ends the connection.
+/// Writes the error after which the server closes the connection.
 pub fn fatal_error(problem: &Problem, connection_id: &str) -> String {
     let is_fatal = true;
     error_frame(
@@ -362,8 +359,7 @@ pub fn fatal_error(problem: &Problem, connection_id: &str) -> String {
     )
 }
 
-/// The server ends the connection because the client reads too slowly, which no response of HTTP
-/// says.
+/// Writes the error for a client that reads too slowly; HTTP has no status for it.
 pub fn slow_consumer(message: &str, connection_id: &str) -> String {
     let is_fatal = true;
     error_frame(

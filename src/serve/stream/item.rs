@@ -1,5 +1,5 @@
-//! Turns an event of the log into the JSON that sockets are sent, once for all of them, completed
-//! from the current release.
+//! Converts an event of the log into JSON, once for all sockets, and adds data from the current
+//! release.
 
 use jiff::Timestamp;
 use schemars::JsonSchema;
@@ -16,20 +16,20 @@ use pubdata_core::contract::Contracts;
 use pubdata_core::ids::Cik;
 use pubdata_store::{Event, EventKind};
 
-/// What findings and provenance call the filings of the stream.
+/// Dataset id of the stream's filings in issues and provenance.
 pub const DATASET: &str = "stream.filing";
 
-/// The longest `data` that is sent. What waits behind a socket is bounded, and a filing is about
+/// Maximum size of `data`. It bounds the bytes that wait for a socket; a typical filing has about
 /// 1.5 KB.
 pub const DATA_BYTES: usize = 256 << 10;
 
-/// An event as it is sent, and what subscriptions ask for.
+/// Event as it is sent, with the values that filters match.
 #[derive(Debug)]
 pub struct Item {
     pub seq: u64,
     pub event: EventKind,
     pub seen_at: Timestamp,
-    /// The value of `data`; none when it is longer than a message may be.
+    /// Value of `data`; `None` if it is too long for a message.
     pub data: Option<String>,
     pub forms: Vec<String>,
     pub ciks: Vec<u64>,
@@ -38,7 +38,7 @@ pub struct Item {
 }
 
 impl Item {
-    /// Completes an event from a release.
+    /// Completes an event with data from a release.
     pub fn of(
         event: Event,
         release: Option<&Release>,
@@ -60,7 +60,7 @@ impl Item {
         let is_sent = data.len() <= DATA_BYTES;
         if !is_sent {
             tracing::warn!(
-                "event {} has {} bytes and is not sent: a message has {DATA_BYTES} at most; clients are told of the gap",
+                "event {} has {} bytes and is not sent: the limit is {DATA_BYTES} bytes; clients receive a gap message",
                 event.seq,
                 data.len()
             );
@@ -91,8 +91,8 @@ impl Item {
     }
 }
 
-/// The members of a filing of `/v1/filings/search`, and what the feed says beyond them. What no
-/// feed has shown yet is null.
+/// Members of a filing as in `/v1/filings/search`, and further facts from the feed. Facts that no
+/// feed has shown yet are null.
 #[derive(Serialize, JsonSchema)]
 pub struct FilingData<'a> {
     #[schemars(extend("$field" = "sec.filing/accession_number"))]
@@ -101,37 +101,37 @@ pub struct FilingData<'a> {
     form: &'a str,
     /// All form types; one filing can have two.
     forms: &'a [String],
-    /// What the form is, for the commonest forms.
+    /// Description of the form, for the most common forms.
     form_description: Option<&'a str>,
     is_amendment: bool,
     #[schemars(extend("format" = "date"))]
     filed_date: Option<&'a str>,
-    /// In UTC.
+    /// Time of acceptance, UTC.
     #[schemars(extend("format" = "date-time"))]
     accepted_at: Option<&'a str>,
-    /// When a feed first showed it here.
+    /// Time at which this server first saw the filing in a feed.
     #[schemars(extend("format" = "date-time"))]
     first_seen_at: &'a str,
     period_of_report: Option<&'a str>,
     entities: Vec<FilingParty<'a>>,
-    /// Of several registrants the first that has a ticker, or the first.
+    /// CIK of the first registrant with a ticker, otherwise of the first registrant.
     #[schemars(regex(pattern = CIK))]
     primary_cik: Option<String>,
     /// Items of a current report.
     items: &'a [String],
-    /// No feed has it.
+    /// Always null: no feed has it.
     act: (),
     file_number: Option<&'a str>,
-    /// No feed has it.
+    /// Always null: no feed has it.
     film_number: (),
     primary_document_url: Option<String>,
-    /// No feed has it.
+    /// Always null: no feed has it.
     primary_document_description: (),
-    /// Filing's index page at the regulator.
+    /// Index page of the filing at the regulator.
     index_url: Option<String>,
-    /// The whole submission as text.
+    /// Complete submission as text.
     text_url: Option<String>,
-    /// No feed has it.
+    /// Always null: no feed has it.
     size_bytes: (),
     has_xbrl: Option<bool>,
     has_inline_xbrl: Option<bool>,
@@ -140,7 +140,7 @@ pub struct FilingData<'a> {
 
 const CIK: &str = "^[0-9]{10}$";
 
-/// A party of the filing.
+/// Party of the filing.
 #[derive(Serialize, JsonSchema)]
 #[schemars(rename = "Party")]
 struct FilingParty<'a> {
@@ -154,8 +154,8 @@ struct FilingParty<'a> {
     state: Option<&'a str>,
 }
 
-/// The feed that showed it. The filing can be traced to the publisher's bytes once a release has
-/// it.
+/// Feed that showed the filing. The filing can be traced to the publisher's bytes once a release
+/// has it.
 #[derive(Serialize, JsonSchema)]
 struct FeedProvenance<'a> {
     dataset_id: &'static str,
@@ -186,7 +186,7 @@ impl<'a> FilingData<'a> {
         let row_of = |cik: Option<Cik>| {
             registrants.and_then(|registrants| Some((registrants, registrants.find(cik?)?)))
         };
-        // As the search has it: of several parties the first that has a ticker.
+        // As in the search, the primary party is the first one with a ticker.
         let has_ticker = |cik: &Option<Cik>| {
             row_of(*cik).is_some_and(|(registrants, row)| registrants.tickers(row).next().is_some())
         };

@@ -1,4 +1,4 @@
-//! Strict reading of a client's message: each member is known, there if it must be, and of its
+//! Reads a client's message strictly: each member must be known, present if required, and of its
 //! type. A problem names the member, as over HTTP.
 
 use serde::de::DeserializeOwned;
@@ -7,12 +7,12 @@ use serde_json::{Map, Value};
 use crate::http::nearest;
 use crate::http::problem::{Code, Problem, Result};
 
-/// What a member that is a text must be.
+/// Expected value of a string member, for messages.
 pub const TEXT: &str = "a string";
 
 /// Members of a message, or of an object in it.
 pub struct Members {
-    /// What stands before the names of the members in a problem.
+    /// Prefix of the members' names in a problem.
     path: &'static str,
     members: Map<String, Value>,
 }
@@ -22,10 +22,10 @@ impl Members {
         Self { path: "", members }
     }
 
-    /// Refuses members that are not known.
+    /// Rejects unknown members.
     ///
     /// # Errors
-    /// `unknown_parameter`, with the nearest name that is known.
+    /// `unknown_parameter` with the nearest known name.
     pub fn has_only(&self, known: &[&str]) -> Result<()> {
         let Some(name) = self
             .members
@@ -43,9 +43,11 @@ impl Members {
         Err(self.problem(Code::UnknownParameter, &name, message))
     }
 
+    /// Reads a required member.
+    ///
     /// # Errors
-    /// `missing_parameter`, when the member is absent; `invalid_parameter`, when it is not what it
-    /// must be.
+    /// `missing_parameter` if the member is absent; `invalid_parameter` if its value is not as
+    /// expected.
     pub fn required<T: DeserializeOwned>(&mut self, name: &str, expected: &str) -> Result<T> {
         match self.members.remove(name) {
             Some(value) => self.read(name, value, expected),
@@ -57,8 +59,10 @@ impl Members {
         }
     }
 
+    /// Reads an optional member.
+    ///
     /// # Errors
-    /// `invalid_parameter`, when the member is there and not what it must be.
+    /// `invalid_parameter` if the value is not as expected.
     pub fn optional<T: DeserializeOwned + Default>(
         &mut self,
         name: &str,
@@ -70,10 +74,7 @@ impl Members {
         }
     }
 
-    /// The members of the object `filters`.
-    ///
-    /// # Errors
-    /// `invalid_parameter`, when the member is there and no object.
+    /// Returns the members of the object `filters`.
     pub fn filters(&mut self) -> Result<Option<Self>> {
         let filters: Option<Map<String, Value>> = self.optional("filters", "an object")?;
         Ok(filters.map(|members| Self {

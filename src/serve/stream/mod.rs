@@ -1,7 +1,7 @@
-//! `WS /v1/stream`: sends filings to whom they concern as the follower logs them, and those of the
-//! last three days again to whoever asks. One task tails the log into a ring that all sockets
-//! share; a socket holds places in it and no queue of its own, so that a slow reader costs no
-//! memory. Reads the log only; asks no publisher.
+//! Serves `WS /v1/stream`: pushes filings to matching subscriptions as the follower logs them, and
+//! replays those of the last three days on request. One task tails the log into a ring that all
+//! sockets share. A socket holds positions in the ring but no queue, so a slow reader costs no
+//! memory. The stream only reads the log and never contacts a publisher.
 
 pub(crate) mod asyncapi;
 pub(crate) mod filter;
@@ -30,12 +30,12 @@ use pubdata_store::{EventTail, Home};
 use ring::Ring;
 use sockets::Sockets;
 
-/// What all sockets share.
+/// State that all sockets share.
 pub struct Stream {
     ring: RwLock<Ring>,
     /// Number of the ring's last event, and the ring's generation.
     head: watch::Sender<(u64, u64)>,
-    /// Whether the server is about to stop.
+    /// True when the server is about to stop.
     stop: watch::Sender<bool>,
     pub sockets: Arc<Sockets>,
     reader: tokio::sync::Mutex<Reader>,
@@ -43,7 +43,7 @@ pub struct Stream {
     links: Links,
 }
 
-/// The tail of the log and the release that its events were completed from.
+/// Position in the log, and the release that its events were completed from.
 struct Reader {
     home: Home,
     tail: EventTail,
@@ -51,10 +51,7 @@ struct Reader {
 }
 
 impl Stream {
-    /// A stream over the log of a home; nothing is read yet.
-    ///
-    /// # Errors
-    /// `Store`, when the home cannot be opened.
+    /// Creates a stream over the log of a home; nothing is read yet.
     pub fn new(service: Arc<Service>) -> Result<Self> {
         let home = service.shared.clone();
         Ok(Self {
@@ -72,12 +69,12 @@ impl Stream {
         })
     }
 
-    /// Tells all sockets to come again after the restart, and closes them.
+    /// Tells all sockets to reconnect after the restart, and closes them.
     pub fn stop(&self) {
         self.stop.send_replace(true);
     }
 
-    /// Numbers for `/metrics`.
+    /// Returns the numbers for `/metrics`.
     pub fn numbers(&self) -> StreamNumbers {
         let ring = self.ring();
         StreamNumbers {

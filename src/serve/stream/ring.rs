@@ -1,5 +1,5 @@
-//! The newest events in memory, by number, for all sockets together. The oldest go first, by age
-//! and by size.
+//! Holds the newest events in memory, by number, for all sockets. The oldest are removed first, by
+//! age and by size.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -8,27 +8,27 @@ use jiff::Timestamp;
 
 use crate::stream::item::Item;
 
-/// Whether events come from another log than those before.
+/// True if the events come from another log than the previous ones.
 #[derive(Debug, Clone, Copy)]
 pub struct IsOtherLog(pub bool);
 
-/// The events that can be sent, by number.
+/// Events that can be sent, by number.
 #[derive(Debug, Default)]
 pub struct Ring {
     items: VecDeque<Arc<Item>>,
     size_bytes: usize,
     head: u64,
-    /// Whether there is a log.
+    /// True if a log exists.
     is_open: bool,
-    /// Counts how often the items were made anew, from another release or another log.
+    /// Number of times the items were rebuilt, from another release or another log.
     generation: u64,
-    /// Counts how often another log took the place of the one before.
+    /// Number of times another log replaced the previous one.
     log: u64,
 }
 
 impl Ring {
-    /// The ring in place of this one, over a log that ends with event `head`: the same log, or
-    /// another.
+    /// Builds the replacement of this ring over a log that ends with event `head`: the same log, or
+    /// another one.
     #[must_use]
     pub fn anew(&self, items: Vec<Arc<Item>>, head: u64, IsOtherLog(is_other): IsOtherLog) -> Self {
         let mut ring = Self {
@@ -42,14 +42,14 @@ impl Ring {
         ring
     }
 
-    /// Adds events; `head` is the number of the log's last.
+    /// Appends events; `head` is the number of the log's last event.
     pub fn extend(&mut self, items: Vec<Arc<Item>>, head: u64) {
         self.size_bytes += items.iter().map(|item| item.size_bytes()).sum::<usize>();
         self.items.extend(items);
         self.head = head;
     }
 
-    /// Drops events from before a time, and the oldest beyond a size.
+    /// Removes events from before a time, and the oldest beyond a size.
     pub fn trim(&mut self, from: Timestamp, max_bytes: usize) {
         while let Some(first) = self.items.front()
             && (first.seen_at < from || self.size_bytes > max_bytes)
@@ -71,12 +71,13 @@ impl Ring {
         self.log
     }
 
-    /// Number of the last event; 0 when there was none.
+    /// Returns the number of the last event; 0 if the log is empty.
     pub fn head(&self) -> u64 {
         self.head
     }
 
-    /// Number of the oldest event that can be sent; that of the next one when there is none.
+    /// Returns the number of the oldest event that can be sent; of the next event if the ring is
+    /// empty.
     pub fn oldest(&self) -> u64 {
         self.items.front().map_or(self.head + 1, |item| item.seq)
     }
@@ -89,13 +90,13 @@ impl Ring {
         self.size_bytes
     }
 
-    /// Events from a number on.
+    /// Iterates over the events from a number on.
     pub fn from(&self, seq: u64) -> impl Iterator<Item = &Arc<Item>> {
         let start = self.items.partition_point(|item| item.seq < seq);
         self.items.range(start..)
     }
 
-    /// Number of the first event that was noticed at a time or later.
+    /// Returns the number of the first event seen at a time or later.
     pub fn first_since(&self, since: Timestamp) -> u64 {
         let at = self.items.partition_point(|item| item.seen_at < since);
         self.items.get(at).map_or(self.head + 1, |item| item.seq)

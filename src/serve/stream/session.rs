@@ -1,4 +1,4 @@
-//! One socket: who it is, what it asked for, and what it is sent.
+//! Runs one socket: authentication, subscriptions and messages.
 
 use std::pin::pin;
 use std::sync::Arc;
@@ -25,33 +25,33 @@ pub const SLOW_CONSUMER: u16 = 4408;
 pub const TOO_MANY: u16 = 4429;
 pub const RESTART: u16 = 1012;
 
-/// How long what another server of the store has sent may take to come here.
+/// How long an event that another server of the same store has sent may take to arrive here.
 const COPY_TIME: Duration = Duration::from_secs(5);
-/// A message with all the filter values that a subscription may have does not come near it.
+/// A message with the maximum number of filter values is far smaller.
 pub const MESSAGE_BYTES: usize = 64 << 10;
 /// How long a client may take to answer a close.
 const CLOSE_TIME: Duration = Duration::from_secs(2);
-/// In which clients should come again after a restart, each at a moment of its own.
+/// Interval within which clients reconnect after a restart, each at a random moment.
 pub const RECONNECT_SECONDS: u64 = 30;
 
-/// Who comes in.
+/// Client that opens a socket.
 pub struct Entrance {
-    /// Without scopes when no key was sent yet.
+    /// Has no scopes if no key was sent yet.
     pub client: Arc<Client>,
     pub slot: Slot,
     pub connection_id: String,
 }
 
-/// How a socket ends.
+/// Reason why a socket ends.
 #[derive(Debug)]
 enum End {
-    /// The client has gone.
+    /// The client closed the connection.
     Gone,
-    /// We close, after a last message.
+    /// The server closes the connection after a last message.
     Close { code: u16, last: Last },
 }
 
-/// The last message before the server closes a socket.
+/// Last message before the server closes a socket.
 #[derive(Debug)]
 enum Last {
     Error(Problem),
@@ -71,7 +71,7 @@ impl Last {
         }
     }
 
-    /// What the close frame says.
+    /// Returns the reason in the close frame.
     fn reason(&self) -> &str {
         match self {
             Self::Error(problem) => &problem.detail,
@@ -157,8 +157,8 @@ pub async fn run(stream: Arc<Stream>, mut socket: WebSocket, entrance: Entrance)
                     reason: reason.into(),
                 })))
                 .await?;
-            // Until the client has answered: its answer in our ear would make the system drop what
-            // it has not read.
+            // Waits for the client's close. Closing with unread input would make the system discard
+            // data that the client has not read yet.
             while let Some(Ok(_)) = socket.recv().await {}
             Ok::<(), axum::Error>(())
         };
@@ -176,10 +176,9 @@ struct Session {
     subscriptions: Subscriptions,
     last_sent: Instant,
     last_heard: Instant,
-    /// Pings that were not answered yet.
+    /// Number of unanswered pings.
     awaited_pongs: u32,
-    /// When it was last looked how many events lie between the client and the head, of which more
-    /// wait than may, and how many they were.
+    /// Time of the last pace check and the lag at that time, while too many events wait.
     behind: Option<(Instant, u64)>,
 }
 
@@ -230,7 +229,7 @@ impl Session {
         }
     }
 
-    /// Waits for the frame that carries the key, of clients that cannot set headers.
+    /// Waits for the frame with the key, from clients that cannot set headers.
     async fn authenticate(&mut self, socket: &mut WebSocket) -> Outcome<()> {
         let time = self.stream.service.settings.limits.stream_auth_time;
         let late = || {
@@ -238,7 +237,7 @@ impl Session {
                 UNAUTHORIZED,
                 Code::MissingApiKey,
                 format!(
-                    "no key came within {} s: send {{\"type\":\"auth\",\"token\":…}} first",
+                    "no key arrived within {} s: send {{\"type\":\"auth\",\"token\":…}} first",
                     time.as_secs()
                 ),
             )
@@ -248,7 +247,7 @@ impl Session {
             let message = tokio::time::timeout_at(deadline, socket.recv())
                 .await
                 .map_err(|_| late())?;
-            // A message with a key is one of the key's holder. The address has paid for the
+            // A message with a key is charged to the key's holder. The address has paid for the
             // upgrade, which allows one attempt.
             let has_key = matches!(&message, Some(Ok(Message::Text(text))) if matches!(ClientFrame::read(text), Ok(ClientFrame::Auth(_))));
             if !has_key {
@@ -263,7 +262,7 @@ impl Session {
                     return Err(End::error(
                         UNAUTHORIZED,
                         Code::MissingApiKey,
-                        "the first message must be `auth`, or the key be sent with the upgrade",
+                        "the first message must be `auth`, unless the key is sent with the upgrade",
                     ));
                 }
                 Err(Misread::WrongMember { problem, id }) => {
@@ -297,7 +296,7 @@ impl Session {
         }
     }
 
-    /// Takes a message of the client.
+    /// Handles a message of the client.
     async fn hear(
         &mut self,
         socket: &mut WebSocket,
@@ -323,7 +322,7 @@ impl Session {
                 .map_err(|problem| (problem, Some(asked.id))),
             Ok(ClientFrame::Ping(Ping { t })) => Ok(vec![frames::pong(&t.unwrap_or_default())]),
             Ok(ClientFrame::Auth(_)) => Err((
-                Problem::new(Code::InvalidParameter, "the connection has a key already"),
+                Problem::new(Code::InvalidParameter, "the connection already has a key"),
                 None,
             )),
             Err(Misread::WrongMember { problem, id }) => Err((*problem, id)),
@@ -334,15 +333,15 @@ impl Session {
         let answer = answer.unwrap_or_else(|(problem, id)| {
             vec![frames::error(&problem, &self.connection_id, id.as_deref())]
         });
-        // Who asks for more of the past, or for less, has read neither less nor more.
+        // A change of the subscriptions changes the lag without any reading, so the reference value
+        // moves with it.
         if let Some((_, lag)) = &mut self.behind {
             *lag = (*lag + self.subscriptions.lag(&self.stream)).saturating_sub(lag_before);
         }
         self.send(socket, answer).await
     }
 
-    /// A client that comes from another server of the same store may have been sent what is not
-    /// here yet.
+    /// Waits for events that the client may already have from another server of the same store.
     async fn await_copy(&self, since_seq: Option<u64>) {
         if let Some(seq) = since_seq.filter(|_| self.stream.service.is_replica()) {
             let mut head = self.stream.head.subscribe();
@@ -350,7 +349,7 @@ impl Session {
         }
     }
 
-    /// Takes a token for a message: for each but the answer to a ping, and the end.
+    /// Takes a token for a message, except for the answer to a ping and for the close.
     async fn meter(&mut self, message: Option<&Result<Message, axum::Error>>) -> Outcome<()> {
         match message {
             None | Some(Err(_) | Ok(Message::Close(_))) => return Ok(()),
@@ -383,7 +382,7 @@ impl Session {
         ))
     }
 
-    /// Looks whether the key is still valid and the client still there.
+    /// Checks that the key is still valid and the client still connected.
     async fn look_after(&mut self, socket: &mut WebSocket) -> Outcome<()> {
         if !self
             .stream
@@ -410,8 +409,8 @@ impl Session {
             .map_err(|_| End::Gone)
     }
 
-    /// Whether the client reads quickly enough: not so when too many events wait and did not become
-    /// fewer for too long. Who is catching up with a burst is not slow.
+    /// Checks that the client reads fast enough. It is too slow if too many events wait and their
+    /// number has not decreased for too long. A client that catches up with a burst is not slow.
     fn check_pace(&mut self) -> Outcome<()> {
         let limits = self.stream.service.settings.limits;
         if !self
@@ -436,13 +435,13 @@ impl Session {
         Ok(())
     }
 
-    /// How long a client may take to read what is on its way before it is cut off: less than the
-    /// connection allows, so that the reason can be said.
+    /// Returns how long a client may take to read a message before it is disconnected. This is less
+    /// than the connection's limit, so that the reason can still be sent.
     fn send_time(&self) -> Duration {
         self.stream.service.settings.limits.write_time.mul_f32(0.8)
     }
 
-    /// Sends messages. While the client does not read, what comes meanwhile is counted.
+    /// Sends messages. The pace check continues while the client does not read.
     async fn send(&mut self, socket: &mut WebSocket, messages: Vec<String>) -> Outcome<()> {
         let sending = async {
             for message in messages {
@@ -469,28 +468,28 @@ impl Session {
     }
 }
 
-/// Ends when the server is about to stop.
+/// Completes when the server is about to stop.
 async fn stopping(stop: &mut watch::Receiver<bool>) {
     let _ = stop.wait_for(|is_stopping| *is_stopping).await;
 }
 
-/// The text of a message; none when it is one that the protocol beneath takes care of.
+/// Returns the text of a message; `None` for messages that the WebSocket protocol handles itself.
 fn text_of(message: Option<Result<Message, axum::Error>>) -> Outcome<Option<String>> {
     match message {
         None | Some(Ok(Message::Close(_))) => Err(End::Gone),
         Some(Ok(Message::Text(text))) if text.len() > MESSAGE_BYTES => Err(End::error(
             BAD_MESSAGE,
             Code::InvalidParameter,
-            format!("a message has at most {MESSAGE_BYTES} bytes"),
+            format!("a message may have at most {MESSAGE_BYTES} bytes"),
         )),
         Some(Ok(Message::Text(text))) => Ok(Some(text.as_str().to_owned())),
         Some(Ok(Message::Binary(_))) => Err(End::error(
             BAD_MESSAGE,
             Code::InvalidJson,
-            "messages are JSON texts, not binary",
+            "messages are JSON text, not binary",
         )),
         Some(Ok(Message::Ping(_) | Message::Pong(_))) => Ok(None),
-        // Larger than may be, or no WebSocket at all: where it is the latter, the answer does not
+        // The message is too large or not a WebSocket frame; in the second case the answer does not
         // arrive.
         Some(Err(error)) => Err(End::error(
             BAD_MESSAGE,

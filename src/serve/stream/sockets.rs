@@ -1,5 +1,5 @@
-//! Counts the open sockets, of each client and in all, and refuses one beyond a limit. Those whose
-//! key is still awaited have a quarter. A place is given back when it is dropped.
+//! Counts the open sockets, in total and for each client, and rejects those beyond a limit. Sockets
+//! without a key get a quarter of the slots. A slot is released when it is dropped.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -9,7 +9,7 @@ use tokio::sync::watch;
 use crate::http::auth::Client;
 use crate::http::problem::{self, Code, Problem};
 
-/// Counts the sockets that are open, in all and for each key.
+/// Open sockets, in total and for each key.
 #[derive(Debug)]
 pub struct Sockets {
     most: usize,
@@ -20,11 +20,11 @@ pub struct Sockets {
 #[derive(Debug, Default)]
 struct Taken {
     of_clients: HashMap<String, usize>,
-    /// Of those, the ones whose clients have sent no key yet.
+    /// Number of sockets whose clients have sent no key yet.
     without_key: usize,
 }
 
-/// A socket's place; given back when dropped.
+/// Slot of a socket; released when dropped.
 #[derive(Debug)]
 pub struct Slot {
     sockets: Arc<Sockets>,
@@ -32,7 +32,7 @@ pub struct Slot {
     has_key: bool,
 }
 
-/// Which limit is reached.
+/// Limit that is reached.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Full {
     OfClient,
@@ -48,15 +48,15 @@ impl Sockets {
         }
     }
 
-    /// How many are open.
+    /// Returns the number of open sockets.
     pub fn open(&self) -> usize {
         *self.open.borrow()
     }
 
-    /// Takes a place for a client.
+    /// Takes a slot for a client.
     ///
     /// # Errors
-    /// Which limit is reached.
+    /// The limit that is reached.
     pub fn take(self: &Arc<Self>, client: &Client) -> Result<Slot, Full> {
         let has_key = !client.scopes.is_empty();
         let mut taken = self.taken.lock().unwrap_or_else(PoisonError::into_inner);
@@ -77,15 +77,15 @@ impl Sockets {
         })
     }
 
-    /// Ends when no socket is open.
+    /// Completes when no socket is open.
     pub async fn drained(&self) {
         let _ = self.open.subscribe().wait_for(|open| *open == 0).await;
     }
 
-    /// Takes a place for a socket of a client, as its plan allows.
+    /// Takes a slot for a client's socket, as its plan allows.
     ///
     /// # Errors
-    /// `rate_limited`, naming the limit and when to try again.
+    /// `rate_limited` with the limit and the time to retry.
     pub fn admit(self: &Arc<Self>, client: &Client) -> problem::Result<Slot> {
         self.take(client).map_err(|full| match full {
             Full::OfClient => {
@@ -102,7 +102,7 @@ impl Sockets {
                 retry_after: Some(10),
                 ..Problem::new(
                     Code::RateLimited,
-                    "the server has as many sockets as it can; try again later",
+                    "the server has reached its limit of open sockets; try again later",
                 )
             },
         })
@@ -161,7 +161,7 @@ mod tests {
         assert_eq!(take("c").unwrap_err(), Full::OfServer);
         drop(first);
         assert_eq!(sockets.open(), 2);
-        assert!(take("a").is_ok(), "and given back at once");
+        assert!(take("a").is_ok(), "the slot is released at once");
         assert_eq!(sockets.open(), 2);
     }
 

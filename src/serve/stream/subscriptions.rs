@@ -1,5 +1,5 @@
-//! The subscriptions of one socket and how far each has been served. Holds numbers of events only;
-//! the events are in the ring.
+//! Tracks the subscriptions of one socket and how far each has been served. It holds only event
+//! numbers; the events are in the ring.
 
 use crate::sec::forms::misspelled;
 use crate::sec::tables::SecTables;
@@ -11,18 +11,18 @@ use crate::stream::filter::Filter;
 use crate::stream::frames;
 use crate::stream::frames::{MAX_ID, ServerFrame, Subscribe};
 
-/// Subscriptions of one socket.
+/// Maximum number of subscriptions of one socket.
 pub const MAX_SUBSCRIPTIONS: usize = 10;
-/// Messages that are sent before the client is listened to again, and events that are looked at for
-/// them.
+/// Maximum number of messages that are sent, and of events that are scanned, before the server
+/// reads from the client again.
 const MESSAGES: usize = 64;
 const SCANNED: usize = 4_096;
 
-/// What a socket asked for, and how far each has been served.
+/// Subscriptions of a socket, with their progress.
 #[derive(Debug, Default)]
 pub struct Subscriptions {
     all: Vec<Subscription>,
-    /// Which ring the tickers were looked up with, and which log it was of.
+    /// Generation of the ring with which the tickers were resolved, and its log.
     generation: u64,
     log: u64,
 }
@@ -31,17 +31,15 @@ pub struct Subscriptions {
 struct Subscription {
     id: String,
     filter: Filter,
-    /// The next event to look at.
+    /// Number of the next event to consider.
     next_seq: u64,
-    /// The last event that was there when the subscription was made; 0 where none of this log was.
+    /// Number of the newest event when the subscription was made; 0 if it belongs to an earlier
+    /// log.
     replay_to: u64,
 }
 
 impl Subscriptions {
-    /// Adds a subscription; returns what to answer.
-    ///
-    /// # Errors
-    /// What is wrong with it.
+    /// Adds a subscription and returns the answer.
     pub fn add(&mut self, asked: Subscribe, stream: &Stream) -> Result<Vec<String>> {
         let refuse =
             |code: Code, field: &str, message: &str| Err(Problem::of_field(code, field, message));
@@ -56,7 +54,7 @@ impl Subscriptions {
             return refuse(
                 Code::InvalidParameter,
                 "id",
-                "there is a subscription with this `id`; unsubscribe it first",
+                "a subscription with this `id` already exists; unsubscribe it first",
             );
         }
         if self.all.len() == MAX_SUBSCRIPTIONS {
@@ -129,7 +127,7 @@ impl Subscriptions {
             next_seq.max(oldest),
             &unknown,
         )];
-        // A time says no number: of what is no longer there, only where it ends is known.
+        // A time does not determine an event number, so only the end of the gap is known.
         let is_from_before = since.is_some_and(|since| {
             ring.from(oldest)
                 .next()
@@ -167,10 +165,10 @@ impl Subscriptions {
         Ok(answer)
     }
 
-    /// Ends a subscription; returns what to answer.
+    /// Ends a subscription and returns the answer.
     ///
     /// # Errors
-    /// There is none with this id.
+    /// No subscription has this id.
     pub fn remove(&mut self, id: &str) -> Result<Vec<String>> {
         let count = self.all.len();
         self.all.retain(|known| known.id != id);
@@ -184,7 +182,8 @@ impl Subscriptions {
         Ok(vec![ServerFrame::Unsubscribed { id }.text()])
     }
 
-    /// The event up to which every subscription has been served; none without subscriptions.
+    /// Returns the number of the event up to which every subscription has been served; `None`
+    /// without subscriptions.
     pub fn served_to(&self) -> Option<u64> {
         self.all
             .iter()
@@ -192,9 +191,9 @@ impl Subscriptions {
             .min()
     }
 
-    /// The next messages in the order of their events, and whether there is more to look at. An
-    /// event that several subscriptions ask for is one message; one that asks for the past is
-    /// brought up to the others first.
+    /// Returns the next messages in the order of their events, and whether more events remain. An
+    /// event that matches several subscriptions is one message. A subscription that replays the
+    /// past catches up with the others first.
     pub fn next_messages(&mut self, stream: &Stream) -> (Vec<String>, bool) {
         let Some(served_to) = self.served_to() else {
             return (Vec::new(), false);
@@ -209,7 +208,7 @@ impl Subscriptions {
                 .and_then(|release| SecTables::registrants_of(release));
             for subscription in &mut self.all {
                 subscription.filter.resolve(registrants);
-                // A log that begins anew has smaller numbers.
+                // A log that was started again has smaller numbers.
                 subscription.next_seq = subscription.next_seq.min(ring.head() + 1);
                 if is_other_log {
                     subscription.replay_to = 0;
@@ -270,16 +269,16 @@ impl Subscriptions {
         (messages, next <= ring.head())
     }
 
-    /// Events, wanted or not, between the last that every subscription has been served and the
-    /// newest; none without subscriptions.
+    /// Returns the number of events, matching or not, between the last one served to every
+    /// subscription and the newest; 0 without subscriptions.
     pub fn lag(&self, stream: &Stream) -> u64 {
         self.served_to().map_or(0, |served_to| {
             stream.ring().head().saturating_sub(served_to)
         })
     }
 
-    /// Whether more than so many events wait that came after their subscription was made. What is
-    /// replayed does not count: it waits in the log.
+    /// Reports whether more than `queue` matching events wait that came after their subscription
+    /// was made. Replayed events do not count, because they wait in the log.
     pub fn is_behind(&self, stream: &Stream, queue: usize) -> bool {
         if self.lag(stream) <= queue as u64 {
             return false;

@@ -1,5 +1,5 @@
-//! Reads what the follower adds to the log into the ring. A new release or another log fills the
-//! ring anew.
+//! Reads the events that the follower logs into the ring. A new release or another log rebuilds the
+//! ring.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,7 +12,7 @@ use crate::stream::ring::IsOtherLog;
 use pubdata_core::error::{Error, Result};
 use pubdata_store::{EventTail, REPLAY};
 
-/// How often the log is looked at. Publishers are asked every few seconds at the most.
+/// Interval at which the log is read. The follower requests the feeds every few seconds at most.
 const LOOK: Duration = Duration::from_millis(250);
 
 /// Follows the log for as long as the server runs.
@@ -27,18 +27,15 @@ pub async fn tail(stream: Arc<Stream>) {
             Err(error) => error.to_string(),
         };
         if !failure.is_empty() && failure != last_failure {
-            tracing::error!("the event log cannot be followed: {failure}");
+            tracing::error!("cannot follow the event log: {failure}");
         }
         last_failure = failure;
     }
 }
 
 impl Stream {
-    /// Takes what the follower has added to the log. When the release has changed, every event is
-    /// completed from the new one.
-    ///
-    /// # Errors
-    /// `Store`, when the log cannot be read.
+    /// Reads new events of the log. If the release has changed, every event is completed again from
+    /// the new one.
     pub async fn look(self: &Arc<Self>) -> Result<()> {
         let mut reader = self.reader.lock().await;
         let release = self.service.catalog.current();
@@ -49,7 +46,7 @@ impl Stream {
         let fresh = EventTail::new(&reader.home);
         let kept = std::mem::replace(&mut reader.tail, fresh.clone());
         let mut tail = if is_other_release { fresh } else { kept };
-        // Should reading fail, everything is read again.
+        // If reading fails, the next attempt reads everything again.
         reader.release_id = None;
         let from = self
             .service
@@ -87,7 +84,7 @@ impl Stream {
             .ring
             .write()
             .unwrap_or_else(std::sync::PoisonError::into_inner);
-        // With another release all of the log is read again.
+        // After a change of release the whole log is read again.
         let is_from_before =
             !is_other_release && items.first().is_some_and(|first| first.seq <= ring.head());
         let is_other_log = head < ring.head() || is_from_before;

@@ -1,5 +1,5 @@
-//! Turns an HTTP request into a socket, after keys, limits and scope were checked. What is refused
-//! is answered with a problem.
+//! Upgrades an HTTP request to a socket after checking key, limits and scope. Rejections are
+//! problem documents.
 
 use std::sync::Arc;
 
@@ -18,17 +18,16 @@ use crate::stream::session;
 use crate::stream::session::Entrance;
 use pubdata_store::Scope;
 
-/// The most that is read of a message. Less is taken (`session`): what is read to its end can be
-/// answered.
+/// Maximum size of a message that is read. The session accepts less, but a message that is read
+/// completely can be answered with an error.
 const READ_LIMIT: usize = 256 << 10;
-/// What is read at once; messages of clients are small.
+/// Read buffer size; messages of clients are small.
 const READ_BYTES: usize = 4 << 10;
-/// What is gathered before it is sent, and the most that may wait behind a client that does not
-/// read.
+/// Size of the write buffer, and the maximum that may wait for a client that does not read.
 const WRITE_BYTES: usize = 16 << 10;
 const MAX_WRITE_BYTES: usize = 1 << 20;
 
-/// Turns a request into a socket, or says as a problem why not.
+/// Upgrades a request to a socket, or answers with a problem.
 pub async fn upgrade(stream: Arc<Stream>, request: Request) -> Response {
     let (mut parts, _) = request.into_parts();
     let request_id = parts

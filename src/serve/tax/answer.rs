@@ -1,5 +1,5 @@
-//! The answer about a rate, and what answers about sales have of it too. A rate that is not known
-//! is null, never zero.
+//! Builds the answer for a rate, and the parts that answers for sales share with it. An unknown
+//! rate is null, never zero.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -17,11 +17,11 @@ use pubdata_store::Manifest;
 
 #[derive(Serialize, JsonSchema)]
 pub struct TaxRate<'a> {
-    /// Sum of the components, as a fraction from 0 to 1: 0.0725 is 7.25 percent; null where a part
-    /// is not known.
+    /// Sum of the components, as a fraction from 0 to 1: 0.0725 is 7.25 percent; null if a
+    /// component is not known.
     combined_rate: Option<Decimal>,
-    /// Sum of the components that are known, as a fraction from 0 to 1: 0.0725 is 7.25 percent;
-    /// null where nothing is known of the state.
+    /// Sum of the known components, as a fraction from 0 to 1: 0.0725 is 7.25 percent; null if
+    /// nothing is known of the state.
     known_rate: Option<Decimal>,
     /// Rate of the state, as a fraction from 0 to 1: 0.0725 is 7.25 percent; null if it is not
     /// known.
@@ -37,7 +37,7 @@ pub struct TaxRate<'a> {
     special_rate: Option<Decimal>,
     /// Class of goods that the rates apply to.
     category: Category,
-    /// Day of the sale, on which the rates hold.
+    /// Day of the sale; the rates are those of this day.
     #[schemars(with = "Date")]
     date: jiff::civil::Date,
     /// Jurisdictions that tax at the place, with their rates.
@@ -47,51 +47,51 @@ pub struct TaxRate<'a> {
     /// How the place was matched to tax jurisdictions.
     #[serde(rename = "match")]
     place_match: TaxMatch<'a>,
-    /// The rate is that of the place the sale goes to, or that it comes from.
+    /// Place whose rate this is: the destination of the sale or its origin.
     sourcing: SourcingPlace,
     /// The state's rule on which place decides the rate of a sale within the state.
     sourcing_basis: TaxSourcing<'a>,
-    /// Whether the state's rule taxes the delivery of taxed goods; null where it is not known or
+    /// True if the state's rule taxes the delivery of taxed goods; null if this is not known or
     /// depends on the terms.
     freight_taxable: Option<bool>,
-    /// From when all of it holds.
+    /// First day on which all components hold.
     effective_date: Option<Date>,
     /// How completely the state's rates are known.
     coverage: TaxCoverage,
-    /// What the state taxes, by class of goods and level of government, on the day.
+    /// The state's rules on the day, by class of goods and level of government.
     rules: Vec<TaxRule<'a>>,
-    /// The records that the answer was made from: the state's, the boundary's, one for each rate,
-    /// and the rules that decided a rate.
+    /// Records behind the answer: the state's, the boundary's, one for each rate, and the rules
+    /// that decided a rate.
     provenance: Vec<Provenance<'a>>,
 }
 
 #[derive(Serialize, JsonSchema)]
 struct TaxComponent<'a> {
-    /// Class of the jurisdiction; `local` stands for all local taxes of a state whose local rates
-    /// are not covered.
+    /// Class of the jurisdiction; `local` is the sum of all local taxes of a state whose local
+    /// rates are not covered.
     #[serde(rename = "type")]
     class: TaxClass,
-    /// Code of the jurisdiction as published; `local` or `special` where it stands for taxes that
-    /// are not known one by one.
+    /// Code of the jurisdiction as published; `local` or `special` for taxes that are not known
+    /// individually.
     code: &'a str,
     /// FIPS code with the state's digits; null if the published code is not a FIPS code.
     fips: Option<&'a str>,
     /// Name of the jurisdiction.
     name: &'a str,
-    /// A fraction from 0 to 1: 0.06875 is 6.875 percent; null where it is not known.
+    /// A fraction from 0 to 1: 0.06875 is 6.875 percent; null if it is not known.
     rate: Option<Decimal>,
     /// Why the rate is not known: the reason of a rule, `no_rule_published`,
     /// `local_rates_not_covered`, `city_not_listed`, `local_rate_not_divided`,
     /// `district_boundaries_not_published` or `no_rate_published`.
     null_reason: Option<&'a str>,
-    /// Statute or regulation, with an address of it, by which the category bears no tax; null where
-    /// a rule does not exempt it.
+    /// Statute or regulation, with its address, that exempts the category; null if no rule exempts
+    /// it.
     exempt_by: Option<String>,
     /// Record of the rule that decided the rate; null for general goods.
     rule: Option<&'a str>,
     /// First day of the rate; null if it is not known.
     effective_from: Option<Date>,
-    /// Last day; null while it is open.
+    /// Last day of the rate; null if it has no end.
     effective_to: Option<Date>,
     /// Type code as published; null if the rate is not from a rate file.
     raw_type: Option<&'a str>,
@@ -99,7 +99,7 @@ struct TaxComponent<'a> {
 
 #[derive(Serialize, JsonSchema)]
 struct TaxRateLocation<'a> {
-    /// The address as it is compared; not validated.
+    /// The address, normalised for comparison; not validated.
     normalized: String,
     /// Five-digit ZIP code; null if the request has none.
     zip: Option<&'a str>,
@@ -107,19 +107,19 @@ struct TaxRateLocation<'a> {
     zip4: Option<&'a str>,
     /// Two-letter postal code of the state.
     state: &'static str,
-    /// County that taxes there; null where none does, or that is not certain.
+    /// County that taxes at the place; null if none does or the county is not certain.
     county_fips: Option<&'a str>,
-    /// City that taxes there; null where none does, or that is not certain.
+    /// City that taxes at the place; null if none does or the city is not certain.
     place_fips: Option<&'a str>,
 }
 
 #[derive(Serialize, JsonSchema)]
 pub struct TaxMatch<'a> {
-    /// What the place was matched by, from the most exact to the least: an address range, a ZIP+4
-    /// code, a five-digit ZIP code, a ZIP code whose parts agree, the lowest rate in a ZIP code, a
-    /// place name, a county or the state alone.
+    /// How the place was matched, from the most to the least exact: an address range, a ZIP+4 code,
+    /// a five-digit ZIP code, a ZIP code whose parts agree, the lowest rate in a ZIP code, a place
+    /// name, a county, or only the state.
     level: Level,
-    /// Whether parts of the place have other rates.
+    /// True if parts of the place have other rates.
     is_ambiguous: bool,
     /// Other rates that the place may have; empty if it is not ambiguous.
     alternatives: Vec<TaxMatchAlternative<'a>>,
@@ -136,7 +136,7 @@ struct TaxMatchAlternative<'a> {
     components: Vec<TaxComponent<'a>>,
 }
 
-/// Whose place a rate is of.
+/// Place that decides a rate: the seller's or the buyer's.
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum SourcingPlace {
@@ -144,7 +144,7 @@ pub enum SourcingPlace {
     Origin,
 }
 
-/// The state's rule on whose place decides the rate of a sale within the state.
+/// The state's rule on which place decides the rate of a sale within the state.
 #[derive(Serialize, JsonSchema)]
 pub struct TaxSourcing<'a> {
     #[schemars(extend("$field" = "tax.state/sourcing"))]
@@ -159,13 +159,13 @@ pub struct TaxSourcing<'a> {
 
 #[derive(Serialize, JsonSchema)]
 pub struct TaxCoverage {
-    /// What is known of the state on the day: all rates and their boundaries; rates by the names of
-    /// places, or with districts missing, or of a file that has expired, as a notice says; the
-    /// state's own; nothing.
+    /// Coverage of the state on the day. `full`: all rates and their boundaries. `partial`: rates
+    /// by the names of places, without some districts, or from an expired file, as a notice
+    /// reports. `state_only`: the state's own rate. `none`: nothing.
     #[schemars(extend("enum" = ["full", "partial", "state_only", "none"]))]
     level: &'static str,
-    /// Last day of the quarter that the newest rate file of the state is for; null where no such
-    /// file has its rates.
+    /// Last day of the quarter that the state's newest rate file covers; null if no such file
+    /// contains its rates.
     rates_as_of: Option<Date>,
 }
 
@@ -187,7 +187,8 @@ impl<'a> Component<'a> {
         }
     }
 
-    /// The record of the rate; none when the state's own says it.
+    /// Returns the provenance of the rate's row, or `None` if the rate comes from the state's own
+    /// record.
     pub fn provenance(&self, manifest: &'a Manifest) -> Option<Provenance<'a>> {
         self.row
             .map(|(rates, row)| rates.provenance.of(manifest, row))
@@ -204,7 +205,7 @@ impl Candidate<'_> {
 }
 
 impl<'a> Found<'a> {
-    /// The answer about a rate.
+    /// Builds the answer for a rate.
     pub fn shown<'r>(&'r self, manifest: &'r Manifest, terms: &Terms<'_>) -> TaxRate<'r> {
         let category = terms.category;
         let first = self.candidates.first();
@@ -247,14 +248,14 @@ impl<'a> Found<'a> {
         }
     }
 
-    /// The state's rules on some classes of goods.
+    /// Returns the state's rules on some classes of goods.
     pub fn shown_rules(&self, classes: &[&'static str]) -> Vec<TaxRule<'a>> {
         self.search
             .map(|search| search.rules_of_goods().shown(classes))
             .unwrap_or_default()
     }
 
-    /// Whose place was looked up.
+    /// Returns which place was looked up.
     pub fn sourcing(&self) -> SourcingPlace {
         if self.is_at_origin {
             SourcingPlace::Origin
@@ -263,7 +264,7 @@ impl<'a> Found<'a> {
         }
     }
 
-    /// What the state's rule on the place is.
+    /// Returns the state's sourcing rule with its source.
     pub fn sourcing_basis(&self) -> TaxSourcing<'a> {
         let rules = self.search.map(|search| (search.rules, search.rule));
         TaxSourcing {
@@ -298,7 +299,7 @@ impl<'a> Found<'a> {
         }
     }
 
-    /// How the place was matched, with the other rates that it may have.
+    /// Reports how the place was matched, with the other rates that it may have.
     pub fn place_match(&self, category: Category) -> TaxMatch<'_> {
         let others = self
             .candidates
@@ -327,8 +328,8 @@ impl<'a> Found<'a> {
         }
     }
 
-    /// The records that the answer was made from: the state's, the boundary's, one for each rate,
-    /// and the rules that decided a rate.
+    /// Returns the records behind the answer: the state's, the boundary's, one for each rate, and
+    /// the rules that decided a rate.
     pub fn provenance<'r>(&self, manifest: &'r Manifest, rules: &[Rule<'r>]) -> Vec<Provenance<'r>>
     where
         'a: 'r,

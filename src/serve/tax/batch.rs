@@ -1,5 +1,5 @@
-//! Answers `POST /v1/tax/batch`: the rate of each of many addresses. A problem with one stands in
-//! its result and does not fail the others.
+//! Answers `POST /v1/tax/batch`: the rate of each of many addresses. A problem with one address is
+//! reported in its result and does not fail the others.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -42,19 +42,14 @@ request! {
         /// Day of the sales; today (UTC) when absent.
         #[schemars(extend("format" = "date"))]
         date: Option<String>,
-        /// Each counts as a request. What is wrong with one of them stands in its result; the
-        /// others are answered.
+        /// Each address counts as one request. A problem with one of them is reported in its
+        /// result; the others are answered.
         #[schemars(with = "Vec<Place<'_, TaxBatchAddress>>", length(min = 1, max = MAX_ITEMS))]
         addresses: Vec<&'a RawValue>,
     }
 }
 
-/// Answers `POST /v1/tax/batch`: the rate of each address, and of one that has none the problem.
-///
-/// # Errors
-/// `invalid_json`, when the body is no JSON object; `unknown_parameter`, `missing_parameter` or
-/// `invalid_parameter`, naming the field; `batch_too_large`; `rate_limited`, when the client's
-/// bucket has not enough. A problem with one address stands in its result.
+/// Answers `POST /v1/tax/batch`: the rate of each address, or the problem with it.
 pub fn batch(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
     let TaxBatchRequest { addresses, date } = TaxBatchRequest::read(call.body)?;
     let day = date_of(date.as_deref(), call.today(), TaxBatchRequest::date)?;
@@ -114,8 +109,8 @@ impl<'a> TaxBatchRequest<'a> {
 #[derive(Serialize, JsonSchema)]
 struct TaxBatch<'a>(Vec<BatchItem<'a, Echo, TaxRate<'a>>>);
 
-/// The address as the request has it, with your `id`, or what stands in its place, null included;
-/// JSON with arrays or more objects in it as a text.
+/// The address from the request with your `id`, or the value sent instead of an address, null
+/// included. JSON with arrays or nested objects is returned as text.
 #[derive(Serialize, JsonSchema)]
 #[schemars(inline, extend(
     "type" = ["object", "string", "number", "boolean", "null"],
@@ -124,7 +119,7 @@ struct TaxBatch<'a>(Vec<BatchItem<'a, Echo, TaxRate<'a>>>);
 struct Echo(Value);
 
 impl Echo {
-    /// What was sent: an address has no arrays and no more objects in it.
+    /// Returns what was sent; an address has no arrays or nested objects.
     fn of(address: &RawValue) -> Self {
         let is_flat = |value: &Value| !value.is_array() && !value.is_object();
         let value = serde_json::from_str::<Value>(address.get()).unwrap_or_default();

@@ -1,4 +1,4 @@
-//! Reads the address of a place from the body of a request.
+//! Reads the address of a place from a request body.
 
 use std::marker::PhantomData;
 
@@ -13,19 +13,19 @@ use crate::http::endpoint::Call;
 use crate::http::problem::Result;
 use crate::place::zips::Zips;
 
-/// The most characters of an address, and of each of its fields.
+/// Maximum number of characters of an address and of each of its fields.
 pub const MAX_TEXT: usize = 200;
 
 request! {
-    /// On one line, or in parts; at least a ZIP code, or city and state.
+    /// On one line, or in parts; requires a ZIP code, or a city and a state.
     pub struct TaxAddress {
-        /// The address on one line, in place of the others.
+        /// The address on one line, instead of the other members.
         #[schemars(length(max = MAX_TEXT))]
         address: Option<String>,
         /// House number and street of the place.
         #[schemars(length(max = MAX_TEXT))]
         street: Option<String>,
-        /// Name of the place's city; with `state` it stands in for a ZIP code.
+        /// Name of the place's city; with `state` it replaces a ZIP code.
         #[schemars(length(max = MAX_TEXT))]
         city: Option<String>,
         /// State of the place, by postal code or name.
@@ -34,18 +34,18 @@ request! {
         /// Five-digit ZIP code, with or without the ZIP+4 extension.
         #[schemars(regex(pattern = "^[0-9]{5}(-?[0-9]{4})?$"))]
         zip: Option<String>,
-        /// FIPS code of the county, where the ZIP code or city has a part in several.
+        /// FIPS code of the county, if the ZIP code or city lies in several.
         #[schemars(regex(pattern = "^[0-9]{5}$"))]
         county_fips: Option<String>,
-        /// Whether the place is outside of every city, whatever city its mail has.
+        /// True if the place is outside every city, whatever its postal city.
         unincorporated: Option<bool>,
     }
 }
 
 request! {
     pub struct TaxBatchAddress {
-        /// Your identifier of the address; it stands in `input` of the answer.
-        // As it was sent.
+        /// Your identifier of the address, repeated in `input` of the answer.
+        // Checked only: the answer repeats the value as sent.
         #[expect(dead_code, reason = "only checked")]
         #[schemars(length(max = MAX_OWN_ID))]
         id: Option<String>,
@@ -55,14 +55,14 @@ request! {
         /// House number and street of the place.
         #[schemars(length(max = MAX_TEXT))]
         street: Option<String>,
-        /// Name of the place's city; with `state` it stands in for a ZIP code.
+        /// Name of the place's city; with `state` it replaces a ZIP code.
         #[schemars(length(max = MAX_TEXT))]
         city: Option<String>,
         /// Postal code or name of the state.
         #[schemars(length(max = MAX_TEXT))]
         state: Option<String>,
         /// Five-digit ZIP code, with or without the ZIP+4 extension.
-        // Another text is a problem of this address alone.
+        // Unconstrained here: another text is a problem of this address alone.
         zip: Option<String>,
         /// FIPS code of the county, if the ZIP code or city lies in several.
         #[schemars(regex(pattern = "^[0-9]{5}$"))]
@@ -76,8 +76,7 @@ request! {
 pub trait Parts: JsonSchema + Sized {
     const FIELDS: &'static [&'static str];
 
-    /// # Errors
-    /// `invalid_parameter`, when a field is not what it must be.
+    /// Reads the fields of the address.
     fn read(fields: &Fields<'_>) -> Result<Self>;
 
     fn asked(&self) -> Asked<'_>;
@@ -122,7 +121,7 @@ parts! {
     TaxBatchAddress id;
 }
 
-/// A place as a body has it.
+/// A place in a request body.
 #[derive(JsonSchema)]
 #[schemars(untagged, inline, description = "", bound = "P: Parts")]
 pub enum Place<'a, P> {
@@ -131,25 +130,21 @@ pub enum Place<'a, P> {
     Line(#[schemars(with = "String", length(max = MAX_TEXT))] Line),
 }
 
-/// The fields of a `P`, which are read once all of the body is known to be an address.
+/// The fields of a `P`, read only after the whole body has been recognised as an address.
 pub struct InParts<'a, P> {
     pub fields: Fields<'a>,
     of: PhantomData<P>,
 }
 
-/// A text, and what stands before the names of its parts in messages.
+/// A text, and the prefix of its field names in messages.
 pub struct Line {
     text: String,
     place: String,
 }
 
 impl<'a, P: Parts> Place<'a, P> {
-    /// Reads a ZIP code, an address on one line, or an object of the fields of an address; `place`
-    /// stands before their names in messages, such as `to.`.
-    ///
-    /// # Errors
-    /// `invalid_parameter`, when it is none of these; `unknown_parameter`, when the object has
-    /// other fields.
+    /// Reads a ZIP code, an address on one line, or an object with address fields. `place` is the
+    /// prefix of field names in messages, such as `to.`.
     pub fn read(value: &'a RawValue, place: String) -> Result<Self> {
         if value.get().starts_with('"') {
             let text = text_of(value, place.trim_end_matches('.'), MAX_TEXT)?;
@@ -161,10 +156,7 @@ impl<'a, P: Parts> Place<'a, P> {
         }))
     }
 
-    /// Reads the place of a field; none when it is absent or null.
-    ///
-    /// # Errors
-    /// As for [`Place::read`].
+    /// Reads the place in a field; returns `None` if the field is absent or null.
     pub fn of_field(fields: &Fields<'a>, name: &str) -> Result<Option<Self>> {
         fields
             .get(name)
@@ -173,9 +165,6 @@ impl<'a, P: Parts> Place<'a, P> {
     }
 
     /// Finds the state of the place.
-    ///
-    /// # Errors
-    /// As for [`Location::of`].
     pub fn locate(&self, call: &Call<'_>) -> Result<Location> {
         let zips = call.release.table::<Zips>();
         match self {

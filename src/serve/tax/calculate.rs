@@ -1,5 +1,5 @@
 //! Answers `POST /v1/tax/calculate`: the tax of a sale by line, jurisdiction and class of goods.
-//! What is not modelled is said in notices.
+//! Notices report what the calculation does not model.
 
 use crate::http::components::Data;
 use crate::http::endpoint::{Access, Call, Endpoint, Handler, Validity};
@@ -32,10 +32,6 @@ pub const ENDPOINT: Endpoint = Endpoint {
 };
 
 /// Answers `POST /v1/tax/calculate`.
-///
-/// # Errors
-/// As for [`TaxCalculationRequest::read`]; `coverage_unavailable`, when the release has no tax
-/// data, or none of the state.
 pub fn calculate(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
     let request = TaxCalculationRequest::read(call)?;
     let invoice = Invoice::of(&request);
@@ -60,7 +56,7 @@ pub fn calculate(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
     let found = look_up(call, seller.unwrap_or(destination), &terms, "date")?;
     let Some(candidate) = found.candidates.first() else {
         let message = format!(
-            "sales tax of {} is not covered; /v1/coverage lists what is",
+            "sales tax of {} is not covered; /v1/coverage lists the covered states",
             found.location.state
         );
         return Err(Problem::of_field(Code::CoverageUnavailable, "to", message));
@@ -77,7 +73,7 @@ pub fn calculate(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
     Ok(meta)
 }
 
-/// Whether the whole tax of a sale within the state is that of the seller's place.
+/// Returns true if the seller's place decides the whole tax of a sale within the state.
 fn is_origin_sourced(call: &Call<'_>, state: &str) -> bool {
     let rules = TaxTables::of(call.release).rules.as_ref();
     rules.and_then(|rules| rules.columns.sourcing.get(rules.columns.state.find(state)?))
@@ -101,20 +97,20 @@ impl Calculated<'_, '_> {
         }
         if invoice.shipping != 0 && self.sale.delivery.basis == Basis::Unknown {
             let message = format!(
-                "Whether {state} taxes this delivery is not known here: `sums` has the tax with it and without. `shipping_taxable` decides."
+                "It is not known whether {state} taxes this delivery: `sums` has the tax with and without it. Set `shipping_taxable` to decide."
             );
             meta.notice("FREIGHT_RULE_UNKNOWN", message);
         }
         if !self.sale.is_known() {
             meta.notice(
                 "TAX_PARTLY_UNKNOWN",
-                "Parts of the tax are not known, as `unknown` says: `tax_amount` is null, and `known_tax_amount` is the sum of the others.",
+                "`unknown` lists parts of the tax that are not known: `tax_amount` is null, and `known_tax_amount` is the sum of the known parts.",
             );
         }
         if invoice.is_exempt {
             meta.notice(
                 "EXEMPTION_NOT_VERIFIED",
-                "The exemption is taken as claimed; the seller needs the certificate.",
+                "The exemption is accepted as claimed; the seller needs the certificate.",
             );
         }
         if let Some(cap) = call
@@ -139,7 +135,7 @@ impl Calculated<'_, '_> {
             .filter(|_| self.sale.items.iter().any(|item| item.local.is_some()))
         {
             let message = format!(
-                "Local taxes of {state} are on the first {} dollars of an item: each piece of a line is taken as an item. What is sold in bulk, or as parts of one working unit, is one item and one line.",
+                "Local taxes of {state} apply to the first {} dollars of an item: each piece of a line counts as an item. Send goods sold in bulk, or as parts of one working unit, as one line with one piece.",
                 cap / 100
             );
             meta.notice("CAP_APPLIED", message);
@@ -148,13 +144,13 @@ impl Calculated<'_, '_> {
             "HOLIDAYS_NOT_MODELLED",
             "Sales tax holidays are not applied.",
         );
-        meta.notice("NOT_TAX_ADVICE", "Computed from published rates; it is no tax advice, and does not say whether the seller must collect the tax.");
+        meta.notice("NOT_TAX_ADVICE", "Computed from published rates; it is not tax advice, and does not determine whether the seller must collect the tax.");
         if self.is_delivery_mixed() {
-            meta.notice("DELIVERY_NOT_DIVIDED", "Some of the goods bear no tax; the charge for the delivery of all is taxed whole. Some states let the seller tax only the part that is of taxed goods.");
+            meta.notice("DELIVERY_NOT_DIVIDED", "Some of the goods are not taxed, but the whole delivery charge is. Some states let the seller tax only the part of the charge that belongs to taxed goods.");
         }
     }
 
-    /// Whether a charge is taxed by the state's rule that is also for goods that are not.
+    /// Returns true if the state taxes a delivery charge that also covers untaxed goods.
     fn is_delivery_mixed(&self) -> bool {
         let delivery = self.sale.items.len() - 1;
         let is_untaxed = |(index, line): (usize, &crate::tax::invoice::Line)| {

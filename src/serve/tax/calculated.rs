@@ -1,5 +1,5 @@
-//! The answer about the tax of a sale: what each line and the delivery bear, by jurisdiction, and
-//! what of it is not known.
+//! Builds the answer for the tax of a sale: the tax of each line and of the delivery by
+//! jurisdiction, and the parts that are not known.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -19,24 +19,25 @@ use pubdata_store::Manifest;
 
 #[derive(Serialize, JsonSchema)]
 pub struct TaxCalculation<'a> {
-    /// Dollars that are taxed, without the tax; null where it is not known whether the delivery is.
+    /// Dollars that are taxed, without the tax; null if it is not known whether the delivery is
+    /// taxed.
     taxable_amount: Option<Fixed>,
-    /// Tax in US dollars; null where a part is not known.
+    /// Tax in US dollars; null if a part is not known.
     tax_amount: Option<Fixed>,
-    /// The tax as far as it is known, in US dollars.
+    /// Known part of the tax in US dollars.
     known_tax_amount: Fixed,
-    /// What is charged, shipping and tax included; null where a part of the tax is not known.
+    /// Amount charged, with shipping and tax; null if a part of the tax is not known.
     order_total: Option<Fixed>,
-    /// The combined rate as a fraction from 0 to 1 (0.0725 is 7.25 percent), weighed by what is
-    /// taxed where goods differ; null when nothing is, or a part is not known.
+    /// Combined rate as a fraction from 0 to 1 (0.0725 is 7.25 percent), weighted by the taxed
+    /// amounts if goods differ; null if nothing is taxed or a part is not known.
     rate: Option<Decimal>,
-    /// Day of the sale, on which the rates hold.
+    /// Day of the sale; the rates are those of this day.
     #[schemars(with = "Date")]
     date: jiff::civil::Date,
-    /// Where it is not known whether the delivery is taxed, the known tax without and with it; else
-    /// empty.
+    /// If it is not known whether the delivery is taxed, the known tax without and with it;
+    /// otherwise empty.
     sums: Vec<TaxCalculationSum>,
-    /// What is not known: the line or the delivery, the jurisdiction, and why.
+    /// Unknown parts of the tax: the line or the delivery, the jurisdiction, and the reason.
     unknown: Vec<TaxCalculationUnknown<'a>>,
     /// Tax of the whole sale by class of goods and jurisdiction.
     breakdown: Vec<TaxPart<'a>>,
@@ -47,7 +48,7 @@ pub struct TaxCalculation<'a> {
     /// How the place was matched to tax jurisdictions.
     #[serde(rename = "match")]
     place_match: TaxMatch<'a>,
-    /// Whose place the rates are of.
+    /// Place whose rates apply: the destination of the sale or its origin.
     sourcing: SourcingPlace,
     /// The state's rule on which place decides the rate of a sale within the state.
     sourcing_basis: TaxSourcing<'a>,
@@ -55,8 +56,8 @@ pub struct TaxCalculation<'a> {
     coverage: TaxCoverage,
     /// The state's rules on the classes of the sale.
     rules: Vec<TaxRule<'a>>,
-    /// Records that the answer was made from: the state's, the boundary's, one for each rate, and
-    /// the rules that decided a rate.
+    /// Records behind the answer: the state's, the boundary's, one for each rate, and the rules
+    /// that decided a rate.
     provenance: Vec<Provenance<'a>>,
 }
 
@@ -81,13 +82,13 @@ struct TaxCalculationUnknown<'a> {
     id: Option<&'a str>,
     /// Class of the goods, or `shipping`.
     category: &'static str,
-    /// Dollars whose tax depends on it.
+    /// Dollars whose tax depends on this rate.
     amount: Fixed,
     /// Class of the jurisdiction whose rate is not known.
     #[serde(rename = "type")]
     class: TaxClass,
-    /// Code of the jurisdiction as published; `local` or `special` for taxes that are not known one
-    /// by one.
+    /// Code of the jurisdiction as published; `local` or `special` for taxes that are not known
+    /// individually.
     code: &'a str,
     /// Why the rate is not known, as `null_reason` of a component.
     reason: &'a str,
@@ -96,12 +97,12 @@ struct TaxCalculationUnknown<'a> {
 /// The tax of one jurisdiction on goods of one category.
 #[derive(Serialize, JsonSchema)]
 struct TaxPart<'a> {
-    /// Class of the jurisdiction; `local` stands for all local taxes of a state whose local rates
-    /// are not covered.
+    /// Class of the jurisdiction; `local` is the sum of all local taxes of a state whose local
+    /// rates are not covered.
     #[serde(rename = "type")]
     class: TaxClass,
-    /// Code of the jurisdiction as published; `local` or `special` for taxes that are not known one
-    /// by one.
+    /// Code of the jurisdiction as published; `local` or `special` for taxes that are not known
+    /// individually.
     code: &'a str,
     /// Name of the jurisdiction.
     name: &'a str,
@@ -121,7 +122,7 @@ struct TaxPart<'a> {
 struct TaxCalculationLineItem<'a> {
     /// Your identifier of the line; null if it has none.
     id: Option<&'a str>,
-    /// Null where the line is exempt as asked.
+    /// Category of the goods; null if the request exempts the line.
     category: Option<Category>,
     #[serde(flatten)]
     tax: ItemTax<'a>,
@@ -131,9 +132,9 @@ struct TaxCalculationLineItem<'a> {
 struct TaxCalculationShipping<'a> {
     /// Delivery charge in US dollars, as the request has it.
     amount: Fixed,
-    /// Null where it is not known.
+    /// True if the delivery is taxed; null if this is not known.
     taxable: Option<bool>,
-    /// Who says so; where nobody does, `sums` has both.
+    /// Source of `taxable`; if it is unknown, `sums` has both results.
     taxable_basis: Basis,
     #[serde(flatten)]
     tax: ItemTax<'a>,
@@ -155,7 +156,7 @@ struct ItemTax<'a> {
     breakdown: Vec<TaxPart<'a>>,
 }
 
-/// A sale whose tax is computed.
+/// A sale with its computed tax.
 pub struct Calculated<'s, 'a> {
     pub sale: Outcome<'a>,
     pub found: &'s Found<'a>,
@@ -164,7 +165,7 @@ pub struct Calculated<'s, 'a> {
 }
 
 impl Calculated<'_, '_> {
-    /// The answer about the sale.
+    /// Builds the answer for the sale.
     pub fn shown<'r>(&'r self, manifest: &'r Manifest, terms: &Terms<'_>) -> TaxCalculation<'r> {
         let (found, invoice, sale) = (self.found, self.invoice, &self.sale);
         let tax = sale.known_tax();
@@ -224,7 +225,7 @@ impl Calculated<'_, '_> {
         }
     }
 
-    /// What is charged where the tax is so much.
+    /// Returns the amount charged for a given tax.
     fn total(&self, tax: i64) -> i64 {
         let charged: i64 = self
             .invoice
@@ -240,7 +241,7 @@ impl Calculated<'_, '_> {
         }
     }
 
-    /// Both sums where it is not known whether the delivery is taxed.
+    /// Returns both sums if it is not known whether the delivery is taxed.
     fn sums(&self) -> Vec<TaxCalculationSum> {
         let sums = self.sale.sums.into_iter().flatten().zip([false, true]);
         sums.map(|(tax, shipping_taxable)| TaxCalculationSum {
@@ -251,7 +252,7 @@ impl Calculated<'_, '_> {
         .collect()
     }
 
-    /// Which parts of which items are not known, and what of the sale depends on them.
+    /// Lists the unknown parts of each item and the amounts that depend on them.
     fn unknown(&self) -> Vec<TaxCalculationUnknown<'_>> {
         let mut unknown = Vec::new();
         for index in (0..self.sale.items.len()).filter(|index| !self.sale.is_item_known(*index)) {
@@ -289,7 +290,7 @@ impl Calculated<'_, '_> {
         unknown
     }
 
-    /// The combined rate of the classes, weighed by what is taxed of each, in millionths.
+    /// Combined rate in millionths, weighted by the taxed amount of each item.
     fn effective_rate(&self, taxable: i64) -> Option<i64> {
         let sum: i128 = (0..self.sale.items.len())
             .map(|item| self.weighed(item))
@@ -310,7 +311,7 @@ impl Calculated<'_, '_> {
         ))
     }
 
-    /// What of an item is taxed: nothing where every rate is known to be zero.
+    /// Taxed amount of an item; zero if every rate is known to be zero.
     fn taxable(&self, item: usize) -> i64 {
         let is_exempt = self
             .sale
@@ -323,7 +324,7 @@ impl Calculated<'_, '_> {
         }
     }
 
-    /// The unrounded tax of an item, in millionths of a cent.
+    /// Unrounded tax of an item, in millionths of a cent.
     fn weighed(&self, item: usize) -> i128 {
         let rates = self
             .sale
@@ -336,7 +337,7 @@ impl Calculated<'_, '_> {
             .sum()
     }
 
-    /// What of an item a component's tax is on.
+    /// Amount of an item on which a component levies its tax.
     fn base(&self, item: usize, part: usize) -> i64 {
         let is_local = self.candidate.components[part].class != TaxClass::State;
         self.sale.items[item]
@@ -345,7 +346,7 @@ impl Calculated<'_, '_> {
             .unwrap_or(self.sale.taxed[item].taxable)
     }
 
-    /// Each jurisdiction's tax by class of goods, as far as the sale has the class.
+    /// Tax of each jurisdiction for each class of goods in the sale.
     fn breakdown(&self) -> Vec<TaxPart<'_>> {
         let mut parts = Vec::new();
         for (class, bearing) in self.sale.classes.iter().enumerate() {

@@ -1,5 +1,5 @@
-//! The tax of a sale, in whole cents and whole millionths: no binary fractions and no rounding but
-//! where the law has it.
+//! Computes the tax of a sale in whole cents and whole millionths, without binary fractions. Rounds
+//! only where the law prescribes it.
 //!
 //! # Source
 //! Streamlined Sales and Use Tax Agreement, section 324: the tax is computed on the combined rate
@@ -10,13 +10,13 @@
 
 use std::collections::BTreeSet;
 
-/// The most different combined rates of an invoice whose prices include the tax.
+/// Maximum number of different combined rates on an invoice whose prices include the tax.
 pub const MOST_RATES: usize = 3;
 
 /// Millionths in one.
 const ONE: i128 = 1_000_000;
 
-/// What the tax is rounded on.
+/// Unit to which rounding applies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Rounding {
     Line,
@@ -26,25 +26,25 @@ pub enum Rounding {
 /// A line of an invoice.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Item {
-    /// Cents that the tax is on; with the tax in it where prices include it. Negative for a refund.
+    /// Taxed amount in cents, including the tax if prices include it. Negative for a refund.
     pub amount: i64,
-    /// Which of the sale's classes of goods it is; none when it is not taxed.
+    /// Index of the line's class of goods in the sale; `None` if it is not taxed.
     pub class: Option<usize>,
-    /// Of the amount what local taxes are on, where that is less.
+    /// The part of the amount on which local taxes are levied, if it is less.
     pub local: Option<i64>,
 }
 
 impl Item {
-    /// What the state's tax, or a local one, is on.
+    /// Amount on which the state's tax, or a local one, is levied.
     pub fn base(&self, is_local: bool) -> i64 {
         self.local.filter(|_| is_local).unwrap_or(self.amount)
     }
 }
 
-/// An invoice.
 #[derive(Debug, Clone, Copy)]
 pub struct Sale<'a> {
-    /// Rates of each class of goods in millionths, one for each jurisdiction in the same order.
+    /// Rates of each class of goods in millionths: one for each jurisdiction, always in the same
+    /// order.
     pub classes: &'a [Vec<i64>],
     /// Which of the jurisdictions are local.
     pub is_local: &'a [bool],
@@ -56,19 +56,19 @@ pub struct Sale<'a> {
 /// The tax of an item, in cents.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Taxed {
-    /// Of the amount what the tax is on.
+    /// Taxed part of the amount.
     pub taxable: i64,
     pub tax: i64,
-    /// The tax of each jurisdiction; they add up to `tax`. Empty for an item that is not taxed.
+    /// Tax of each jurisdiction; the sum is `tax`. Empty for an item that is not taxed.
     pub parts: Vec<i64>,
 }
 
 /// Computes the tax of each item.
 ///
 /// # Units
-/// Amounts are expected below 10^15 cents, rates up to one, and where an invoice's prices include
-/// the tax at most [`MOST_RATES`] different combined rates: products of more could leave the
-/// numbers of the machine.
+/// Amounts must be below 10^15 cents and rates at most one. If an invoice's prices include the tax,
+/// it may have at most [`MOST_RATES`] different combined rates: products of more could overflow
+/// `i128`.
 pub fn calculate(sale: &Sale<'_>) -> Vec<Taxed> {
     let parts = match sale.rounding {
         Rounding::Line => sale.items.iter().map(|item| of_line(sale, item)).collect(),
@@ -99,10 +99,10 @@ fn of_line(sale: &Sale<'_>, item: &Item) -> Vec<i64> {
     allocate(rounded(exact.iter().sum(), whole), &exact, whole)
 }
 
-/// Rounds once: the sum goes to the jurisdictions by class of goods, and what each of those gets
-/// goes to its items.
+/// Rounds the invoice once. Allocates the total to jurisdictions by class of goods, then each of
+/// these amounts to its items.
 fn of_invoice(sale: &Sale<'_>) -> Vec<Vec<i64>> {
-    // One denominator for all classes; without tax in the prices they all have the same.
+    // A common denominator for all classes; they differ only if prices include the tax.
     let denominators: BTreeSet<i128> = (0..sale.classes.len())
         .map(|class| denominator(sale, class))
         .collect();
@@ -154,7 +154,8 @@ fn of_invoice(sale: &Sale<'_>) -> Vec<Vec<i64>> {
     parts
 }
 
-/// The unrounded tax of each jurisdiction, in units of a cent divided by the class's denominator.
+/// Returns the unrounded tax of each jurisdiction, in units of a cent divided by the class's
+/// denominator.
 fn exact_parts(sale: &Sale<'_>, item: &Item, class: usize) -> Vec<i128> {
     let rates = sale.classes[class].iter().zip(sale.is_local);
     rates
@@ -162,7 +163,7 @@ fn exact_parts(sale: &Sale<'_>, item: &Item, class: usize) -> Vec<i128> {
         .collect()
 }
 
-/// Of a price that includes the tax, the tax is rate / (1 + rate).
+/// The tax in a price that includes it is rate / (1 + rate).
 fn denominator(sale: &Sale<'_>, class: usize) -> i128 {
     let combined: i128 = sale.classes[class]
         .iter()
@@ -178,13 +179,13 @@ fn denominator(sale: &Sale<'_>, class: usize) -> i128 {
 /// Rounds `numerator / denominator`, halves away from zero.
 pub fn rounded(numerator: i128, denominator: i128) -> i64 {
     let magnitude = (2 * numerator.abs() + denominator) / (2 * denominator);
-    // The amounts that are accepted are far below what does not fit.
+    // Accepted amounts are far below the overflow limit.
     i64::try_from(magnitude * numerator.signum()).unwrap_or(i64::MAX)
 }
 
-/// Spreads a rounded total over its unrounded parts (of 1/`whole` each): every part is rounded
-/// down, and what is left goes to the largest remainders. The total must be less than one away from
-/// the sum of the parts. Parts with the opposite sign give the opposite result.
+/// Allocates a rounded total to its unrounded parts (in units of 1/`whole`): rounds each part down
+/// and gives the rest to the largest remainders. The total must be less than one away from the sum
+/// of the parts. Negated parts give the negated result.
 fn allocate(total: i64, parts: &[i128], whole: i128) -> Vec<i64> {
     let sum: i128 = parts.iter().sum();
     let leading = if sum == 0 {

@@ -1,4 +1,4 @@
-//! What a set of jurisdictions charges on a day: its rates, one by one and together.
+//! Looks up the rates that a set of jurisdictions charges on a day, individually and combined.
 
 use crate::tax::goods::{Category, Goods, NO_RULE, StateRules};
 use crate::tax::search::{Hit, Search};
@@ -7,17 +7,16 @@ use crate::tax::table::rates::{Class as TaxClass, Rates};
 use crate::tax::table::taxability::{Level, Rule, Says};
 use pubdata_core::canonical::state;
 
-/// One set of jurisdictions that a place may lie in.
+/// One set of jurisdictions in which a place may lie.
 #[derive(Debug, Default)]
 pub struct Candidate<'a> {
     pub components: Vec<Component<'a>>,
-    /// The boundary record that says so; none where jurisdictions are found by name or tax the
-    /// whole state.
+    /// Boundary record of the set; `None` if the jurisdictions were found by name or the state
+    /// alone taxes.
     pub hit: Option<Hit<'a>>,
-    /// Jurisdictions for which no rate is published for the day.
+    /// Jurisdictions without a published rate for the day.
     pub missing: Vec<String>,
-    /// How far it is from the city that a place without a ZIP code is named by: 0 is the city
-    /// itself.
+    /// Distance from the city that names a place without a ZIP code; 0 is the city itself.
     pub rank: u8,
 }
 
@@ -30,24 +29,24 @@ pub struct Component<'a> {
     pub name: String,
     pub type_raw: Option<&'a str>,
     pub general: Known<'a>,
-    /// Millionths; none where the publisher states none.
+    /// Millionths; `None` if the publisher states none.
     pub food_drug: Option<i64>,
-    /// What the state taxes.
+    /// Rules on what the state taxes.
     pub rules: StateRules<'a>,
     /// Days since 1970-01-01.
     pub from: Option<i32>,
     pub to: Option<i32>,
-    /// The row that says so; none when it is the state's own.
+    /// Row of the rate; `None` if it comes from the state's own record.
     pub row: Option<(&'a Rates, usize)>,
 }
 
-/// Why a jurisdiction that taxes has no rate: its record says none.
+/// Reason for a taxing jurisdiction whose record states no rate.
 const NOT_ESTABLISHED: &str = "not_established";
 
-/// A rate in millionths, or why it is not known.
+/// A rate in millionths, or the reason why it is not known.
 pub type Known<'a> = Result<i64, &'a str>;
 
-/// The rate of a component on something, and the rule that decided it.
+/// The rate of a component for some goods, and the rule that decided it.
 #[derive(Debug, Clone, Copy)]
 pub struct Rated<'a> {
     pub rate: Known<'a>,
@@ -55,10 +54,11 @@ pub struct Rated<'a> {
 }
 
 impl<'a> Component<'a> {
-    /// The rate on some goods. A class of goods without a rule has no rate: never the general one.
+    /// Returns the rate for some goods. A class of goods without a rule has no rate; the general
+    /// rate never replaces it.
     ///
-    /// A publisher's file may have a rate for food. Where it differs from its general rate it is
-    /// the publisher's word; where it is the same, the file may not tell food apart.
+    /// A publisher's file may contain a rate for food. If that rate differs from the general rate,
+    /// it counts. If both are equal, the file may not distinguish food.
     pub fn rate(&self, goods: Goods) -> Rated<'a> {
         let level = if self.class == TaxClass::State {
             Level::State
@@ -66,7 +66,8 @@ impl<'a> Component<'a> {
             Level::Local
         };
         if goods.category == Category::General {
-            // What is said of general goods at this level is on how much of an item the rate is.
+            // A rule on general goods at this level limits the amount of an item to which the rate
+            // applies.
             let rule = self
                 .rules
                 .rule(goods.category.class(), level)
@@ -86,7 +87,7 @@ impl<'a> Component<'a> {
             Some(Says::Rate(rate)) if matches!(self.class, TaxClass::State | TaxClass::Local) => {
                 Ok(rate)
             }
-            // The rule has the rate of all local taxes together; a file may have each one's.
+            // The rule states the sum of all local taxes; a file may state each one.
             Some(Says::Rate(_)) => self
                 .food_drug
                 .filter(|_| goods.category.is_food())
@@ -97,7 +98,7 @@ impl<'a> Component<'a> {
         Rated { rate, rule }
     }
 
-    /// By what the component bears no tax on some goods.
+    /// Returns the citation by which the component does not tax some goods.
     pub fn exempt_by(&self, goods: Goods) -> Option<String> {
         let rule = self
             .rate(goods)
@@ -111,7 +112,7 @@ impl<'a> Component<'a> {
 }
 
 impl<'a> Candidate<'a> {
-    /// The jurisdictions of a set with their rates.
+    /// Looks up the rates of a set of jurisdictions.
     pub fn of(search: &Search<'a>, set: &Jurisdictions, hit: Option<Hit<'a>>) -> Self {
         let mut candidate = Self {
             hit,
@@ -136,7 +137,7 @@ impl<'a> Candidate<'a> {
         candidate
     }
 
-    /// The rates together; not known where one of them is not.
+    /// Returns the combined rate; unknown if any component is.
     pub fn combined(&self, goods: Goods) -> Known<'a> {
         self.components
             .iter()
@@ -144,7 +145,7 @@ impl<'a> Candidate<'a> {
             .sum()
     }
 
-    /// The rates that are known, together, in millionths.
+    /// Sum of the known rates, in millionths.
     pub fn known(&self, goods: Goods) -> i64 {
         self.components
             .iter()
@@ -152,7 +153,7 @@ impl<'a> Candidate<'a> {
             .sum()
     }
 
-    /// The rates of a class of jurisdictions together; not known where one of them is not.
+    /// Returns the combined rate of a class of jurisdictions; unknown if any of its rates is.
     pub fn of_class(&self, class: TaxClass, goods: Goods) -> Known<'a> {
         self.components
             .iter()
@@ -161,8 +162,8 @@ impl<'a> Candidate<'a> {
             .sum()
     }
 
-    /// Whether it is known which jurisdictions of a class tax here: local taxes that are not known
-    /// may be of any class but the state's.
+    /// Returns true if the taxing jurisdictions of a class are known. Unknown local taxes may
+    /// belong to any class except the state.
     pub fn knows(&self, class: TaxClass) -> bool {
         let is_unknown = |component: &Component<'_>| {
             component.class == TaxClass::Local && component.general.is_err()
@@ -175,7 +176,7 @@ impl<'a> Candidate<'a> {
             || !self.components.iter().any(is_unknown)
     }
 
-    /// Adds taxes of which the general rate is not known here.
+    /// Adds taxes whose general rate is not known.
     pub fn add_unknown(
         &mut self,
         search: &Search<'a>,
@@ -204,7 +205,7 @@ impl<'a> Candidate<'a> {
         });
     }
 
-    /// From when all of it holds, in days since 1970-01-01.
+    /// First day on which all components hold, in days since 1970-01-01.
     pub fn effective_day(&self) -> Option<i32> {
         self.components
             .iter()
@@ -213,8 +214,8 @@ impl<'a> Candidate<'a> {
             .max()
     }
 
-    /// Where the state's row is zero and counties carry the state's published minimum (Nevada), the
-    /// minimum is the state's and the county has what is above it.
+    /// Moves the state's published minimum rate (Nevada) from the county to the state. There the
+    /// state's row is zero and the counties' rates include the minimum.
     fn move_minimum(&mut self, search: &Search<'_>) {
         let Some(minimum) = search.rule_rate().filter(|minimum| *minimum > 0) else {
             return;
@@ -271,8 +272,8 @@ fn state_fips(search: &Search<'_>) -> &'static str {
     state::fips(search.state_code).unwrap_or(search.state_code)
 }
 
-/// The rate row of a local jurisdiction. Districts may have another type code in the rates than in
-/// the boundaries; the same one is preferred.
+/// Returns the rate row of a local jurisdiction. Districts may have another type code in the rates
+/// than in the boundaries; an equal code is preferred.
 fn local_component<'a>(
     search: &Search<'a>,
     set: &Jurisdictions,

@@ -1,13 +1,10 @@
-//! The day that a question about sales tax is about.
+//! Reads the date of a sales tax query.
 
 use jiff::civil::Date;
 
 use crate::http::problem::{Code, Problem, Result};
 
-/// Reads a date; the present day when none is given.
-///
-/// # Errors
-/// `invalid_parameter`, when it is no date.
+/// Parses a date; returns the current day if none is given.
 pub fn date_of(text: Option<&str>, today: Date, field: &str) -> Result<Date> {
     let Some(text) = text else { return Ok(today) };
     let date = text.parse().ok().filter(|_| text.len() == 10);

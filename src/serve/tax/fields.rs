@@ -1,15 +1,15 @@
-//! Strict reading of the objects of a JSON body, with numbers to the digit: no number passes
-//! through binary floating point.
+//! Reads objects of a JSON body strictly. Numbers keep every digit: none passes through binary
+//! floating point.
 
 use serde_json::value::RawValue;
 
 use crate::http::problem::{Code, Problem, Result};
 use crate::http::{nearest, object};
 
-/// An object whose fields are all known.
+/// A JSON object without unknown fields.
 #[derive(Debug)]
 pub struct Fields<'a> {
-    /// Where it stands in the body, as it stands before the names of its fields: `line_items[2].`.
+    /// Prefix of the names of its fields in messages: `line_items[2].`.
     place: String,
     fields: object::Fields<'a>,
 }
@@ -18,14 +18,14 @@ impl<'a> Fields<'a> {
     /// Reads the body.
     ///
     /// # Errors
-    /// `invalid_json`, when it is no JSON object; `unknown_parameter`, naming a field that is not
-    /// known and the nearest that is.
+    /// `invalid_json` if the body is not a JSON object; `unknown_parameter` for an unknown field,
+    /// with the nearest known name.
     pub fn of_body(bytes: &'a [u8], known: &[&str]) -> Result<Self> {
         let wrong = |error: serde_json::Error| {
             Problem::of_field(
                 Code::InvalidJson,
                 "body",
-                format!("the body is not JSON that can be read: {error}"),
+                format!("the body is not valid JSON: {error}"),
             )
         };
         let fields = object::read(bytes).map_err(wrong)?;
@@ -38,16 +38,17 @@ impl<'a> Fields<'a> {
         )
     }
 
-    /// Reads an object; `place` stands before the names of its fields in messages.
+    /// Reads an object; `place` is the prefix of its field names in messages.
     ///
     /// # Errors
-    /// `invalid_parameter`, when it is none; `unknown_parameter`, when it has other fields.
+    /// `invalid_parameter` if the value is not an object; `unknown_parameter` if it has other
+    /// fields.
     pub fn read(value: &'a RawValue, place: String, known: &[&str]) -> Result<Self> {
         let here = place.trim_end_matches('.');
         let fields = object::read(value.get().as_bytes()).map_err(|error| {
             Problem::of_field(Code::InvalidJson, here, format!("`{here}`: {error}"))
         })?;
-        // Only an address has a ZIP code.
+        // Only addresses have a ZIP code.
         let other = if known.contains(&"zip") {
             r#" such as {"zip": "55401"}, or an address on one line"#
         } else {
@@ -82,12 +83,12 @@ impl<'a> Fields<'a> {
         }
     }
 
-    /// What stands before the names of this object's fields.
+    /// Prefix of the names of this object's fields.
     pub fn place(&self) -> &str {
         &self.place
     }
 
-    /// A problem with a field.
+    /// Returns a problem with a field.
     pub fn wrong(&self, name: &str, message: &str) -> Problem {
         let field = format!("{}{name}", self.place);
         Problem::of_field(
@@ -97,7 +98,7 @@ impl<'a> Fields<'a> {
         )
     }
 
-    /// A problem with a field that must be there.
+    /// Returns a problem with a missing field.
     pub fn missing(&self, name: &str) -> Problem {
         let field = format!("{}{name}", self.place);
         Problem::of_field(
@@ -107,7 +108,7 @@ impl<'a> Fields<'a> {
         )
     }
 
-    /// A problem with two fields one of which must be there; it is reported of the first.
+    /// Returns a problem with two fields of which one is required; the first is reported.
     pub fn missing_either(&self, name: &str, other: &str) -> Problem {
         let field = format!("{}{name}", self.place);
         Problem::of_field(
@@ -117,7 +118,7 @@ impl<'a> Fields<'a> {
         )
     }
 
-    /// A field; none when it is absent or null.
+    /// Returns a field; `None` if it is absent or null.
     pub fn get(&self, name: &str) -> Option<&'a RawValue> {
         self.fields
             .get(name)
@@ -129,20 +130,14 @@ impl<'a> Fields<'a> {
         self.get(name).is_some()
     }
 
-    /// A text of one line and at most so many characters.
-    ///
-    /// # Errors
-    /// `invalid_parameter`, when it is anything else.
+    /// Returns a text of one line with at most `max` characters.
     pub fn text(&self, name: &str, max: usize) -> Result<Option<String>> {
         self.get(name)
             .map(|value| text_of(value, &format!("{}{name}", self.place), max))
             .transpose()
     }
 
-    /// One of these words.
-    ///
-    /// # Errors
-    /// `invalid_parameter`, when it is anything else.
+    /// Returns one of the given words.
     pub fn word(&self, name: &str, words: &[&'static str]) -> Result<Option<&'static str>> {
         let Some(text) = self.text(name, 64)? else {
             return Ok(None);
@@ -156,10 +151,7 @@ impl<'a> Fields<'a> {
         }
     }
 
-    /// `true` or `false`.
-    ///
-    /// # Errors
-    /// `invalid_parameter`, when it is anything else.
+    /// Returns a boolean.
     pub fn flag(&self, name: &str) -> Result<Option<bool>> {
         let Some(value) = self.get(name) else {
             return Ok(None);
@@ -169,10 +161,8 @@ impl<'a> Fields<'a> {
             .map_err(|_| self.wrong(name, "expected true or false"))
     }
 
-    /// A number of units of 10^-`scale` whose magnitude is at most `max` whole ones.
-    ///
-    /// # Errors
-    /// `invalid_parameter`, when it is no number, has more decimals, or is too large.
+    /// Returns a number in units of 10^-`scale`. Its magnitude must be at most `max` whole units,
+    /// and it must not have more decimals.
     pub fn decimal(&self, name: &str, scale: u8, max: i64) -> Result<Option<i64>> {
         let Some(value) = self.get(name) else {
             return Ok(None);
@@ -189,11 +179,11 @@ impl<'a> Fields<'a> {
         })
     }
 
-    /// The values of a list.
+    /// Returns the values of a list.
     ///
     /// # Errors
-    /// `invalid_parameter`, when it is no list or is empty; what `too_many` makes of its length,
-    /// when it has more than `max`.
+    /// `invalid_parameter` if the value is not a list or is empty; the result of `too_many` if it
+    /// has more than `max` values.
     pub fn list(
         &self,
         name: &str,
@@ -212,10 +202,7 @@ impl<'a> Fields<'a> {
         }
     }
 
-    /// One object of a list.
-    ///
-    /// # Errors
-    /// As for [`Fields::read`].
+    /// Returns one object of a list.
     pub fn item(
         &self,
         name: &str,
@@ -227,10 +214,7 @@ impl<'a> Fields<'a> {
     }
 }
 
-/// Reads a text of one line and at most so many characters.
-///
-/// # Errors
-/// `invalid_parameter`, when it is anything else.
+/// Reads a text of one line with at most `max` characters.
 pub fn text_of(value: &RawValue, field: &str, max: usize) -> Result<String> {
     let text: Option<String> = serde_json::from_str(value.get()).ok();
     let is_fit = |text: &String| text.chars().count() <= max && !text.chars().any(char::is_control);
@@ -240,8 +224,8 @@ pub fn text_of(value: &RawValue, field: &str, max: usize) -> Result<String> {
         .ok_or_else(|| Problem::of_field(Code::InvalidParameter, field, message()))
 }
 
-/// Reads a JSON number in units of 10^-`scale`; none when it has more decimals or far too many
-/// digits.
+/// Parses a JSON number in units of 10^-`scale`; returns `None` if it has more decimals or far too
+/// many digits.
 fn units_of(text: &str, scale: u8) -> Option<i128> {
     let (mantissa, exponent) = match text.split_once(['e', 'E']) {
         Some((mantissa, exponent)) => (

@@ -1,8 +1,8 @@
-//! Rates and amounts as answers show them, to the digit.
+//! Formats rates and amounts for answers, exact to the digit.
 
 use crate::answer::{Decimal, Fixed};
 
-/// A rate as a fraction.
+/// Returns a rate as a fraction.
 pub fn rate(millionths: i64) -> Decimal {
     Decimal {
         units: millionths.into(),
@@ -10,7 +10,7 @@ pub fn rate(millionths: i64) -> Decimal {
     }
 }
 
-/// An amount of money.
+/// Returns an amount of money.
 pub fn dollars(cents: i64) -> Fixed {
     Fixed {
         units: cents,

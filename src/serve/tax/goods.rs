@@ -1,4 +1,4 @@
-//! What is bought, as far as states tax it differently, and the rules of a state on it.
+//! Classifies goods as far as states tax them differently, and finds a state's rules on them.
 
 use std::collections::BTreeSet;
 
@@ -9,13 +9,13 @@ use crate::answer::{Date, Decimal, Fixed};
 use crate::tax::figures::{dollars, rate};
 use crate::tax::table::taxability::{Level, Price, Rule, Taxability};
 
-/// What is bought.
+/// Category of goods.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 #[schemars(rename = "TaxCategory")]
 pub enum Category {
     General,
-    // Food and medicine in one word, as rate files have them: it is answered as food.
+    // Rate files combine food and medicine in one class; the answer is that for food.
     FoodDrug,
     Grocery,
     PreparedFood,
@@ -24,7 +24,7 @@ pub enum Category {
     Clothing,
 }
 
-/// The words of requests.
+/// Names of the categories in requests.
 pub const CATEGORIES: &[&str] = &[
     "general",
     "food_drug",
@@ -35,7 +35,7 @@ pub const CATEGORIES: &[&str] = &[
     "clothing",
 ];
 
-/// The classes of rules, in the order of answers.
+/// Classes of the rules, in the order of answers.
 pub const CLASSES: [&str; 7] = [
     "general",
     "grocery",
@@ -46,11 +46,11 @@ pub const CLASSES: [&str; 7] = [
     "shipping",
 ];
 
-/// The class of what delivers goods.
+/// Class of the delivery of goods.
 pub const SHIPPING: &str = "shipping";
 
 impl Category {
-    /// Reads the word; general goods when there is none.
+    /// Parses the name of a category; returns general goods if there is none.
     pub fn of(word: Option<&str>) -> Self {
         match word {
             Some("food_drug") => Self::FoodDrug,
@@ -70,7 +70,7 @@ impl Category {
         }
     }
 
-    /// The class of rules that it is of.
+    /// Class of the rules that apply.
     pub fn class(self) -> &'static str {
         match self {
             Self::General => "general",
@@ -82,13 +82,13 @@ impl Category {
         }
     }
 
-    /// Whether the rates for food in publishers' files are of it.
+    /// Returns true if the food rates in publishers' files apply.
     pub fn is_food(self) -> bool {
         matches!(self, Self::FoodDrug | Self::Grocery)
     }
 }
 
-/// What is bought, at which price where that is known.
+/// Goods, with their price if it is known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Goods {
     pub category: Category,
@@ -113,13 +113,13 @@ pub struct StateRules<'a> {
 }
 
 impl<'a> StateRules<'a> {
-    /// The rule on a class at a level; none where no rule of the day is published here.
+    /// Returns the rule on a class at a level; `None` if no rule is published for the day.
     pub fn rule(&self, class: &str, level: Level) -> Option<Rule<'a>> {
         self.table?.rule(self.state, class, level, self.day)
     }
 
-    /// Whether delivery charges for taxed goods are taxed; none where that is not known, or depends
-    /// on more than the goods.
+    /// Returns whether delivery charges for taxed goods are taxed; `None` if this is not known or
+    /// depends on more than the goods.
     pub fn is_delivery_taxed(&self) -> Option<bool> {
         match self.rule(SHIPPING, Level::State)?.taxable()? {
             "yes" => Some(true),
@@ -128,7 +128,7 @@ impl<'a> StateRules<'a> {
         }
     }
 
-    /// What to know of a word that stands for food and medicine.
+    /// Returns the notice for `food_drug`, which combines food and medicine.
     pub fn food_drug_notice(&self) -> Option<String> {
         let words = |class: &str| {
             let rule = self.rule(class, Level::State)?;
@@ -152,17 +152,17 @@ impl<'a> StateRules<'a> {
         });
         let said = all.map(|(name, words)| match words {
             Some((tax, citation)) => format!("{name} bears {tax} ({citation})"),
-            None => format!("of {name} it is not known here"),
+            None => format!("the tax on {name} is not known"),
         });
         (!is_alike).then(|| {
             let said = said.join("; ");
             format!(
-                "Food and medicine are taxed differently: {said}. The answer is that for food; `grocery`, `prescription_drug` and `otc_drug` tell them apart."
+                "Food and medicine are taxed differently: {said}. The answer is for food; use `grocery`, `prescription_drug` or `otc_drug` for one of them."
             )
         })
     }
 
-    /// The rules on some classes, one by one; a class without one is null with the reason.
+    /// Lists the rules on some classes; a class without a rule has nulls and the reason.
     pub fn shown(&self, classes: &[&'static str]) -> Vec<TaxRule<'a>> {
         let of_class =
             |class: &&'static str| Level::ALL.map(|level| (*class, level, self.rule(class, level)));
@@ -176,7 +176,7 @@ impl<'a> StateRules<'a> {
     }
 }
 
-/// A rule of `tax.taxability`; a class without one has nulls and the reason.
+/// A rule of `tax.taxability`; a class without a rule has nulls and the reason.
 #[derive(Serialize, JsonSchema)]
 pub struct TaxRule<'a> {
     #[schemars(extend("$field" = "tax.taxability/class"))]
@@ -187,18 +187,19 @@ pub struct TaxRule<'a> {
     taxable: Option<&'a str>,
     #[schemars(extend("$field" = "tax.taxability/rate"))]
     rate: Option<Decimal>,
-    /// Why there is no rate of its own: `general_rate`, what it depends on, `not_established`, or
-    /// `no_rule_published`.
+    /// Reason for a null `rate`: `general_rate`, the condition on which it depends,
+    /// `not_established`, or `no_rule_published`.
     null_reason: Option<&'a str>,
     #[schemars(extend("$field" = "tax.taxability/threshold"))]
     threshold: Option<Fixed>,
     #[schemars(extend("$field" = "tax.taxability/threshold_kind"))]
     threshold_kind: Option<&'a str>,
-    /// Statute, regulation or page of the department that has the rule.
+    /// Statute, regulation or department page that contains the rule.
     citation: Option<&'a str>,
     #[schemars(extend("$field" = "tax.taxability/url"))]
     url: Option<&'a str>,
-    /// What was read: `statute`, `regulation`, `department_page`, `matrix`, or `unread_statute`.
+    /// Kind of source that was read: `statute`, `regulation`, `department_page`, `matrix`, or
+    /// `unread_statute`.
     evidence: Option<&'a str>,
     #[schemars(extend("$field" = "tax.taxability/note"))]
     note: Option<&'a str>,
@@ -234,7 +235,8 @@ impl<'a> TaxRule<'a> {
     }
 }
 
-/// What to know of rules that decided a figure and whose text was not read; none where all were.
+/// Returns the notice on rules that decided a figure without their text being read; `None` if all
+/// were read.
 pub fn unread_notice<'a>(rules: impl IntoIterator<Item = Rule<'a>>) -> Option<String> {
     let unread: BTreeSet<String> = rules
         .into_iter()
@@ -247,10 +249,10 @@ pub fn unread_notice<'a>(rules: impl IntoIterator<Item = Rule<'a>>) -> Option<St
     })
 }
 
-/// Why there is no rate where no rule of the day is published here.
+/// Reason for a missing rate when no rule is published for the day.
 pub const NO_RULE: &str = "no_rule_published";
 
-/// Millionths as a percentage: 1225 is `0.1225`.
+/// Formats millionths as a percentage: 1225 is `0.1225`.
 pub fn percent(rate: i64) -> String {
     let text = format!("{}.{:04}", rate / 10_000, rate % 10_000);
     text.trim_end_matches('0').trim_end_matches('.').to_owned()

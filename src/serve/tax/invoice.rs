@@ -1,20 +1,20 @@
-//! A sale as asked: what is sold, delivered and exempt, in cents.
+//! Holds a sale from a request: goods sold, delivery and exemptions, in cents.
 
 use super::request::{EXEMPT, ONE, SaleItem, TaxCalculationRequest};
 use crate::tax::calculation::Rounding;
 use crate::tax::goods::Category;
 use crate::tax::table::taxability::Price;
 
-/// A line as asked.
+/// A line of the request.
 #[derive(Debug)]
 pub struct Line {
     pub id: Option<String>,
-    /// Cents as charged, discount taken off; with the tax in it where prices include it. Negative
-    /// for a refund.
+    /// Cents charged after the discount, including the tax if prices include it. Negative for a
+    /// refund.
     pub amount: i64,
     /// Millionths of a piece.
     pub quantity: i64,
-    /// What it is; none where the caller says that it is not taxed.
+    /// Category of the goods; `None` if the caller declares the line exempt.
     pub category: Option<Category>,
 }
 
@@ -31,8 +31,8 @@ impl Line {
         }
     }
 
-    /// What a piece costs; none where the tax is in the price, because what decides is the price
-    /// without it.
+    /// Price of a piece; `None` if prices include the tax, because the rules need the price without
+    /// it.
     pub fn price(&self, prices_include_tax: bool) -> Option<Price> {
         (!prices_include_tax && self.quantity > 0).then(|| Price {
             cents: self.amount.abs(),
@@ -41,15 +41,15 @@ impl Line {
     }
 }
 
-/// A sale as asked.
+/// A sale from a request.
 #[derive(Debug)]
 pub struct Invoice {
     pub lines: Vec<Line>,
-    /// Whether lines were given, and not an amount.
+    /// True if the request has lines instead of an amount.
     pub has_lines: bool,
     /// Cents.
     pub shipping: i64,
-    /// What the caller says of shipping, if anything.
+    /// Taxability of shipping as the caller declares it, if given.
     pub shipping_taxable: Option<bool>,
     pub rounding: Rounding,
     pub prices_include_tax: bool,
@@ -57,7 +57,7 @@ pub struct Invoice {
 }
 
 impl Invoice {
-    /// The sale of a request.
+    /// Reads the sale of a request.
     pub fn of(request: &TaxCalculationRequest) -> Self {
         let is_exempt = request
             .exemption

@@ -1,19 +1,19 @@
-//! How much one request may ask for.
+//! Limits the size of one request.
 
 use crate::http::body::MAX_BATCH_ITEMS;
 use crate::http::problem::{Code, Problem};
 
-/// The most items of a batch, and lines of a sale.
+/// Maximum number of items in a batch and of lines in a sale.
 pub const MAX_ITEMS: usize = MAX_BATCH_ITEMS;
 
-/// The most characters of what a caller calls an item.
+/// Maximum number of characters of a caller's identifier.
 pub const MAX_OWN_ID: usize = 120;
 
-/// The problem of a list that is longer than a batch may be.
+/// Returns the problem for a list that exceeds [`MAX_ITEMS`].
 pub fn batch_too_large(field: &str, count: usize) -> Problem {
     Problem::of_field(
         Code::BatchTooLarge,
         field,
-        format!("`{field}` has {count} items, at most {MAX_ITEMS} are answered at once"),
+        format!("`{field}` has {count} items; a request may have at most {MAX_ITEMS}"),
     )
 }

@@ -1,4 +1,4 @@
-//! What is known of each state's sales tax as a whole, for coverage.
+//! Summarises the coverage of each state's sales tax.
 
 use std::borrow::Cow;
 
@@ -8,7 +8,7 @@ use crate::tax::table::{Rules, TaxTables};
 use pubdata_core::canonical::state;
 
 impl TaxTables {
-    /// The states, each with its people.
+    /// Returns the states, each with its population.
     pub fn covered_lists<'a>(&'a self, population: &'a Population) -> Vec<CoveredList<'a>> {
         let rows = self
             .rules
@@ -43,8 +43,8 @@ impl TaxTables {
         rows.map(covered).collect()
     }
 
-    /// FIPS codes of the states whose rates are all known and found by boundaries or counties, or
-    /// are one: not by names of places alone.
+    /// FIPS codes of the states with complete rates that are located by boundaries or counties, or
+    /// that have a single rate. Excludes states whose rates are only located by place names.
     pub fn whole_states(&self) -> impl Iterator<Item = &'static str> {
         let rows = self
             .rules

@@ -1,4 +1,4 @@
-//! Where a sale goes: an address as asked, normalised, with the state that it lies in.
+//! Reads the address of a sale, normalises it and finds its state.
 
 use std::collections::BTreeSet;
 
@@ -11,18 +11,18 @@ use pubdata_core::canonical::line::{parse_line, parse_place};
 use pubdata_core::canonical::state::{self, usps};
 use pubdata_core::canonical::street::parse_street;
 
-/// An address as a caller writes it.
+/// An address as the caller sends it.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Asked<'a> {
-    /// The whole on one line, in place of the others.
+    /// The address on one line, instead of the other fields.
     pub address: Option<&'a str>,
     pub street: Option<&'a str>,
     pub city: Option<&'a str>,
     pub state: Option<&'a str>,
     pub zip: Option<&'a str>,
-    /// FIPS code of its county, where the caller knows it.
+    /// FIPS code of the county, if the caller knows it.
     pub county_fips: Option<&'a str>,
-    /// Whether it is outside of every city, whatever city its mail has.
+    /// True if the place is outside every city, whatever its postal city.
     pub is_unincorporated: bool,
 }
 
@@ -33,26 +33,26 @@ pub struct Location {
     pub state: &'static str,
     /// Row of its ZIP code.
     pub zip_row: Option<usize>,
-    /// FIPS code of its county as given.
+    /// FIPS code of the county as given.
     pub county_fips: Option<String>,
-    /// Whether it is outside of every city.
+    /// True if the place is outside every city.
     pub is_unincorporated: bool,
     pub notices: Vec<Notice>,
 }
 
 impl Location {
-    /// Reads an address. `place` stands before the names of fields in messages, such as `to.`.
+    /// Reads an address. `place` is the prefix of field names in messages, such as `to.`.
     ///
     /// # Errors
-    /// `missing_parameter`, when it has neither a ZIP code nor city and state; `invalid_parameter`,
-    /// when something is malformed or there is no such state; `not_found`, when there is no such
-    /// ZIP code and no state is given.
+    /// `missing_parameter` if it has neither a ZIP code nor a city and state; `invalid_parameter`
+    /// if a value is malformed or the state does not exist; `not_found` if the ZIP code does not
+    /// exist and no state is given.
     pub fn of(zips: Option<&Zips>, asked: Asked<'_>, place: &str) -> Result<Self> {
         let field = |name: &str| format!("{place}{name}");
         let mut address = address_of(asked, &field)?;
         if address.zip.is_empty() && asked.city.is_some() && address.state.is_empty() {
             let message = format!(
-                "`{}` needs `{}`, or a ZIP code in its place",
+                "`{}` needs `{}`, or a ZIP code instead",
                 field("city"),
                 field("state")
             );
@@ -85,8 +85,8 @@ impl Location {
             })
         };
         let state = match (usps(&address.state), of_zip) {
-            // The source names another region for some military codes than their first digits are
-            // of.
+            // For some military codes, the source names another region than their first digits
+            // imply.
             (Some(given), Some(_))
                 if zips
                     .zip(zip_row)
@@ -98,7 +98,7 @@ impl Location {
                 notice(
                     "ZIP_STATE_MISMATCH",
                     format!(
-                        "ZIP code {} is in {of_zip}, the address says {given}: the answer is for {given}.",
+                        "ZIP code {} is in {of_zip}, but the address names {given}: the answer is for {given}.",
                         address.zip
                     ),
                 );
@@ -123,7 +123,7 @@ impl Location {
             notice(
                 "CITY_ZIP_MISMATCH",
                 format!(
-                    "ZIP code {} is of {}, the address says {}: the ZIP code counts.",
+                    "ZIP code {} belongs to {}, but the address names {}: the ZIP code decides.",
                     address.zip,
                     zips.cities.at(row),
                     address.city
@@ -167,7 +167,7 @@ impl Location {
     }
 }
 
-/// The states, other than that of its mail, in which a ZIP code has counties.
+/// Returns the other states in which a ZIP code has counties, besides its postal state.
 fn other_states(zips: &Zips, code: &str, state: &str) -> Vec<&'static str> {
     let Some(counties) = &zips.counties else {
         return Vec::new();
@@ -179,7 +179,7 @@ fn other_states(zips: &Zips, code: &str, state: &str) -> Vec<&'static str> {
     states.into_iter().filter(|other| *other != state).collect()
 }
 
-/// The county that is given: five digits, of the state.
+/// Checks the given county: five digits, within the state.
 fn county_of(asked: Option<&str>, state: &str, field: &str) -> Result<Option<String>> {
     let Some(fips) = asked else { return Ok(None) };
     if fips.len() != 5 || !fips.bytes().all(|byte| byte.is_ascii_digit()) {
@@ -194,7 +194,7 @@ fn county_of(asked: Option<&str>, state: &str, field: &str) -> Result<Option<Str
         None => Err(Problem::of_field(
             Code::NotFound,
             field,
-            format!("`{field}`: {fips} is no county of {state}"),
+            format!("`{field}`: {fips} is not a county of {state}"),
         )),
     }
 }
@@ -222,7 +222,7 @@ fn address_of(asked: Asked<'_>, field: &dyn Fn(&str) -> String) -> Result<Addres
                 zip4,
                 ..parse_street("")
             },
-            // Without a digit there is no house: city and state.
+            // A line without a digit has no house number: it is a city and a state.
             None if !line.bytes().any(|byte| byte.is_ascii_digit()) => parse_place(line),
             None => parse_line(line),
         });
@@ -248,7 +248,7 @@ fn address_of(asked: Asked<'_>, field: &dyn Fn(&str) -> String) -> Result<Addres
     Ok(address)
 }
 
-/// Reads five digits, or nine with a hyphen or without.
+/// Splits a ZIP code of five digits, or of nine with or without a hyphen.
 pub fn zip_of(text: &str) -> Option<(String, String)> {
     let digits = match text.split_once('-') {
         Some((five, four)) if five.len() == 5 && four.len() == 4 => format!("{five}{four}"),
@@ -259,7 +259,7 @@ pub fn zip_of(text: &str) -> Option<(String, String)> {
     is_code.then(|| (digits[..5].to_owned(), digits[5..].to_owned()))
 }
 
-/// What is wrong with a text that is no ZIP code.
+/// Returns the message for a malformed ZIP code.
 pub fn wrong_zip(text: &str) -> String {
     format!(
         "expected a ZIP code of five digits, or nine such as 55103-1234, got `{}`",

@@ -1,5 +1,5 @@
-//! From a place and a day to its rates: how the state taxes decides where to look, and what could
-//! not be found out is said.
+//! Looks up the rates of a place on a day. The state's method decides where to search; notices
+//! report what could not be determined.
 
 use crate::tax::table::TaxTables;
 use jiff::civil::Date;
@@ -19,53 +19,54 @@ use crate::tax::table::taxability::Rule;
 use pubdata_core::provenance::Snapshot;
 use pubdata_store::Manifest;
 
-/// Which of several rates of a place is answered first. The lowest is what the Streamlined
-/// agreement (section 305) has for sellers who know only the ZIP code.
+/// Order in which several rates of a place are answered. Section 305 of the Streamlined agreement
+/// prescribes the lowest for sellers who know only the ZIP code.
 const CHOICE: Choice = Choice::Lowest;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Choice {
     Lowest,
-    /// A later draft of the agreement has it for digital goods: a build may choose it.
+    /// A later draft of the agreement prescribes it for digital goods; a build may choose it.
     Highest,
 }
 
-/// What else decides the rate.
+/// Further conditions that decide the rate.
 #[derive(Debug, Clone, Copy)]
 pub struct Terms<'a> {
     pub date: Date,
-    /// Whether the caller gave the date.
+    /// True if the caller gave the date.
     pub is_date_given: bool,
-    /// State that a sale comes from.
+    /// Origin state of the sale.
     pub origin: Option<&'a str>,
-    /// By which rate several are put in order.
+    /// Category whose rates order the candidates.
     pub category: Category,
-    /// Whether the place that is looked up is the seller's.
+    /// True if the place looked up is the seller's.
     pub is_at_origin: bool,
 }
 
 /// The rates of a place.
 #[derive(Debug)]
 pub struct Found<'a> {
-    /// None when nothing is known of the state.
+    /// `None` if nothing is known of the state.
     pub search: Option<Search<'a>>,
     pub location: Location,
     pub level: Level,
-    /// The one that is answered first; empty when nothing is known of the state.
+    /// Candidates in answer order; empty if nothing is known of the state.
     pub candidates: Vec<Candidate<'a>>,
     pub coverage: &'static str,
-    /// The last day that the state's rate file is for, in days since 1970-01-01; none where no file
-    /// has its rates.
+    /// Last day that the state's rate file covers, in days since 1970-01-01; `None` if no file
+    /// contains its rates.
     pub rates_until: Option<i32>,
-    /// Whether the place is the seller's.
+    /// True if the place is the seller's.
     pub is_at_origin: bool,
-    /// What the areas of the place's counties have alike, where no list has the city's name.
+    /// Jurisdictions common to all areas of the place's counties, if no list contains the city's
+    /// name.
     common: Option<Candidate<'a>>,
     pub notices: Vec<Notice>,
 }
 
 impl Found<'_> {
-    /// Whether delivery charges are taxed; none where that is not known.
+    /// Returns whether delivery charges are taxed; `None` if this is not known.
     pub fn freight_taxable(&self) -> Option<bool> {
         self.search
             .and_then(|search| search.rules_of_goods().is_delivery_taxed())
@@ -73,7 +74,7 @@ impl Found<'_> {
 }
 
 impl<'a> Found<'a> {
-    /// The rules that decide the rates of the place.
+    /// Returns the rules that decide the rates of the place.
     pub fn rules(&self, category: Category) -> Vec<Rule<'a>> {
         self.candidates
             .first()
@@ -83,7 +84,7 @@ impl<'a> Found<'a> {
             .collect()
     }
 
-    /// Says which of some rules that decided a figure were not read.
+    /// Adds a notice that lists the deciding rules whose text was not read.
     pub fn add_unread_notice(&mut self, category: Category) {
         if let Some(message) = unread_notice(self.rules(category)) {
             self.notice(RULE_NOT_READ, message);
@@ -91,14 +92,14 @@ impl<'a> Found<'a> {
     }
 }
 
-/// The notice on rules of which only the citation is known.
+/// Code of the notice on rules of which only the citation is known.
 pub const RULE_NOT_READ: &str = "RULE_NOT_READ";
 
 /// Looks up the rates of a place. `field` names the date in messages.
 ///
 /// # Errors
-/// `not_found`, when the place is in no record; `coverage_unavailable`, when the release has no tax
-/// data, or no record holds on the date.
+/// `not_found` if no record covers the place; `coverage_unavailable` if the release has no tax data
+/// or no record holds on the date.
 pub fn look_up<'a>(
     call: &Call<'a>,
     location: Location,
@@ -132,7 +133,7 @@ pub fn look_up<'a>(
         found.notice(
             "STATE_NOT_COVERED",
             format!(
-                "Nothing is published here on sales tax in {}: no rate is not a rate of zero.",
+                "This release has no sales tax data for {}. A missing rate is not a rate of zero.",
                 found.location.state
             ),
         );
@@ -149,7 +150,7 @@ pub fn look_up<'a>(
                 .map(|note| format!(" {note}."))
                 .unwrap_or_default();
             let message = format!(
-                "No rate of sales tax in {} is published here, which is not a rate of zero.{note}",
+                "This release has no sales tax rate for {}. A missing rate is not a rate of zero.{note}",
                 search.state_name()
             );
             found.notice("STATE_NOT_COVERED", message);
@@ -171,7 +172,7 @@ pub fn look_up<'a>(
                     .map(|note| format!(" {note}"))
                     .unwrap_or_default();
                 let message = format!(
-                    "Local taxes of {} are not covered: the rate is the state's alone, and the whole may be higher.{note}",
+                    "Local taxes of {} are not covered: the rate is the state's alone, and the total may be higher.{note}",
                     search.state_name()
                 );
                 found.notice("LOCAL_RATES_NOT_COVERED", message);
@@ -189,8 +190,8 @@ pub fn look_up<'a>(
     Ok(found)
 }
 
-/// What is known of a state on the day of the question: less than all, where places are known by
-/// name only, districts that tax cannot be told, or the rate file is long past its quarter.
+/// Coverage of a state on the day of the query: partial if places are known only by name, taxing
+/// districts cannot be located, or the rate file is long past its quarter.
 pub fn coverage_of_day(search: &Search<'_>, manifest: &Manifest) -> &'static str {
     let is_by_name = search.method() == "places" || search.is_without_boundaries();
     match coverage(search) {
@@ -199,13 +200,13 @@ pub fn coverage_of_day(search: &Search<'_>, manifest: &Manifest) -> &'static str
     }
 }
 
-/// Whether rates of the day may be missing or others by now.
+/// Returns true if rates of the day may be missing or outdated.
 pub fn is_incomplete(search: &Search<'_>, manifest: &Manifest) -> bool {
     search.lacks_districts()
         || rates_until(search, manifest).is_some_and(|until| search.day - until > 3 * QUARTER_DAYS)
 }
 
-/// The last day of the quarter that the newest rate file of a state is for.
+/// Last day of the quarter that a state's newest rate file covers.
 fn rates_until(search: &Search<'_>, manifest: &Manifest) -> Option<i32> {
     let (year, quarter) = search
         .state
@@ -218,13 +219,13 @@ fn rates_until(search: &Search<'_>, manifest: &Manifest) -> Option<i32> {
     ))
 }
 
-/// What the version of a file says that is replaced in place, quarter by quarter: not of which one
-/// it is.
+/// Version of a file that the publisher replaces every quarter under one name; it does not tell
+/// which quarter.
 const CURRENT_QUARTER: &str = "current quarter";
 
-/// Year and quarter that the newest file of a state's rates is for: as the versions of its files
-/// say; else as all rows begin, where the file is put out by the quarter; else of the day on which
-/// it was published.
+/// Year and quarter that the state's newest rate file covers. Derived from the versions of its
+/// files. Otherwise, for a file replaced every quarter, from the common first day of all rows.
+/// Otherwise from the day of publication.
 fn newest_quarter(rates: &Rates, manifest: &Manifest) -> Option<(i16, i8)> {
     let first = rates.provenance.source(manifest, 0)?;
     let of_day = |date: Date| (date.year(), (date.month() + 2) / 3);
@@ -255,8 +256,7 @@ fn newest_quarter(rates: &Rates, manifest: &Manifest) -> Option<(i16, i8)> {
         .or_else(|| first.day().map(of_day))
 }
 
-/// What is known of a state. That local rates could be known is not enough: the release must have
-/// them.
+/// Coverage of a state. Local rates must be in the release; being obtainable is not enough.
 pub fn coverage(search: &Search<'_>) -> &'static str {
     let declared = search.rules.columns.coverage.at(search.rule);
     match declared {
@@ -268,14 +268,14 @@ pub fn coverage(search: &Search<'_>) -> &'static str {
     }
 }
 
-/// Rank of what lies around a city: behind whatever is in it.
+/// Rank of the area around a city, after everything in the city.
 const AROUND: u8 = 8;
 
-/// Days of a quarter, the cadence of rate files.
+/// Days of a quarter, the interval of rate files.
 const QUARTER_DAYS: i32 = 92;
 
 impl Found<'_> {
-    /// Says so when the day is after those that the state's rate file is for.
+    /// Adds a notice if the day is after the period that the state's rate file covers.
     fn add_age_notice(&mut self, search: &Search<'_>, terms: &Terms<'_>) {
         let is_of_file = self
             .candidates
@@ -289,12 +289,12 @@ impl Found<'_> {
             return;
         };
         let age = if search.day - until > 3 * QUARTER_DAYS {
-            ". It has expired: the rates may be others by now"
+            ". The file has expired, and the rates may have changed"
         } else {
             ""
         };
         let message = format!(
-            "The newest rate file of {} here is for the quarter to {}: what changed after it is not in the rates for {}{age}.",
+            "The newest rate file of {} covers the quarter to {}: the rates for {} do not include later changes{age}.",
             search.state_name(),
             days::date(until),
             terms.date
@@ -322,7 +322,7 @@ impl<'a> Found<'a> {
             matches!(self.level, Level::Place | Level::County) && search.method() == "places";
         if is_named_only && search.state.boundaries.is_some() {
             let message = format!(
-                "{} publishes its rates by the names of cities and counties, without boundaries: they are those of the ZIP code or of the address, and parts of either may lie in others.",
+                "{} publishes its rates by the names of cities and counties, without boundaries: the rates are those of the ZIP code or address, parts of which may lie in other jurisdictions.",
                 search.state_name()
             );
             self.notice("BOUNDARIES_NOT_PUBLISHED", message);
@@ -357,7 +357,7 @@ impl<'a> Found<'a> {
             common.add_unknown(search, TaxClass::Local, "local", "city_not_listed");
             self.common = Some(common);
             let message = format!(
-                "The list of rates of {} that this release was built from has no city named {}: the local rate is not known. `match.alternatives` has the areas in which the place may lie; `unincorporated` says that it is outside of every city.",
+                "The rate list of {} in this release has no city named {}: the local rate is not known. `match.alternatives` lists the areas in which the place may lie; set `unincorporated` if it is outside every city.",
                 search.state_name(),
                 search.city_name(&self.location)
             );
@@ -368,12 +368,12 @@ impl<'a> Found<'a> {
 
     fn by_name(&mut self, search: &Search<'a>) -> Result<Matches<'a>> {
         let districts = if search.lacks_districts() {
-            ", and of its districts, some of which tax on this day, none is counted"
+            "; taxes of districts are not included, although some apply on this day"
         } else {
             ""
         };
         let message = format!(
-            "The boundaries of {} are not in this release: county and city are those of the ZIP code or of the name{districts}.",
+            "This release has no boundaries for {}: county and city are those of the ZIP code or of the name{districts}.",
             search.state_name()
         );
         self.notice("BOUNDARIES_NOT_PUBLISHED", message);
@@ -395,7 +395,7 @@ impl<'a> Found<'a> {
             return Err(Problem::new(
                 Code::NotFound,
                 format!(
-                    "every record of {} for the place is of a city: nothing of it is unincorporated",
+                    "every record of {} for the place belongs to a city: no part of the place is unincorporated",
                     search.state_name()
                 ),
             ));
@@ -424,8 +424,7 @@ impl<'a> Found<'a> {
         Err(uncovered_day(terms, field, message))
     }
 
-    /// Whether the rate of the place is not known, or which of several it has, where only counties
-    /// tax.
+    /// Returns true if only counties tax, and the rate is not known or the place has several.
     fn lacks_county(&self, search: &Search<'_>) -> bool {
         let is_unknown =
             |candidate: &Candidate<'_>| candidate.combined(Category::General.into()).is_err();
@@ -433,7 +432,7 @@ impl<'a> Found<'a> {
             || (search.method() == "counties" && self.candidates.iter().any(is_unknown))
     }
 
-    /// Whether the place may lie in counties of different rates, where only counties tax.
+    /// Returns true if only counties tax, and the place may lie in counties with different rates.
     fn is_of_several_counties(&self, search: &Search<'_>) -> bool {
         let rates = || {
             self.candidates
@@ -443,8 +442,8 @@ impl<'a> Found<'a> {
         search.method() == "counties" && rates().any(|rate| Some(rate) != rates().next())
     }
 
-    /// Puts in front what all counties of a ZIP code have alike: which of their rates the place has
-    /// is not known.
+    /// Puts the jurisdictions common to all counties of a ZIP code first, because the county of the
+    /// place is not known.
     fn set_apart(&mut self, search: &Search<'a>) {
         let rates = || {
             self.candidates
@@ -453,7 +452,7 @@ impl<'a> Found<'a> {
         };
         let (low, high) = (rates().min().unwrap_or(0), rates().max().unwrap_or(0));
         let message = format!(
-            "{} counties have a part of the ZIP code, at rates from {} to {} percent: the local rate is not known, and what each has is in `match.alternatives`. `county_fips` narrows.",
+            "{} counties contain a part of the ZIP code, at rates from {} to {} percent: the local rate is not known, and `match.alternatives` lists the rate of each. Set `county_fips` to select one.",
             self.candidates.len(),
             percent(low),
             percent(high)
@@ -464,7 +463,7 @@ impl<'a> Found<'a> {
         self.candidates.insert(0, common);
     }
 
-    /// Puts the candidates in order and says what they lack.
+    /// Orders the candidates and adds notices on what is missing.
     fn finish(&mut self, search: &Search<'a>, terms: &Terms<'_>, field: &str) -> Result<()> {
         let is_without_state = |candidate: &Candidate<'_>| {
             candidate
@@ -497,25 +496,25 @@ impl<'a> Found<'a> {
         } else if let [first, .., last] = self.candidates.as_slice() {
             let (which, narrows) = match (first.rank < last.rank, first.rank) {
                 _ if last.rank == AROUND => (
-                    "that of the city of the address or of the ZIP code, whose mail is brought outside of it too",
-                    " `unincorporated` says that the place is outside of every city.",
+                    "that of the postal city, which also delivers outside its limits",
+                    " Set `unincorporated` if the place is outside every city.",
                 ),
                 (true, 0) => (
-                    "that of the city itself, in the county that most of its ZIP codes are listed in",
-                    " A ZIP code or street address narrows.",
+                    "that of the city itself, in the county that lists most of its ZIP codes",
+                    " Add a ZIP code or street address for a more exact rate.",
                 ),
                 (true, 1) => (
                     "that of the city itself",
-                    " A ZIP code or street address narrows.",
+                    " Add a ZIP code or street address for a more exact rate.",
                 ),
                 (true, _) => (
-                    "that of the county that most of the city's ZIP codes are listed in",
-                    " A ZIP code or street address narrows.",
+                    "that of the county that lists most of the city's ZIP codes",
+                    " Add a ZIP code or street address for a more exact rate.",
                 ),
                 (false, _) => ("the lowest", ""),
             };
             let message = format!(
-                "{} sets of jurisdictions have a part of the place; the rate is {which}, the others are in `match.alternatives`.{narrows}",
+                "{} sets of jurisdictions contain a part of the place; the rate is {which}, and `match.alternatives` lists the others.{narrows}",
                 self.candidates.len()
             );
             self.notice("SEVERAL_RATES", message);
@@ -532,7 +531,7 @@ impl<'a> Found<'a> {
         if !missing.is_empty() {
             self.notice(
                 "JURISDICTION_WITHOUT_RATE",
-                format!("The boundary names {missing}, for which no rate is published on {}: none is counted.", terms.date),
+                format!("The boundary record names {missing} without a published rate on {}: the rate does not include them.", terms.date),
             );
         }
         if let Some(message) = of_food {
@@ -542,7 +541,7 @@ impl<'a> Found<'a> {
             self.notice(
                 "RATE_PARTLY_UNKNOWN",
                 format!(
-                    "A part of the rate on {} is not known ({reason}): `combined_rate` is null, and `known_rate` is the sum of the others.",
+                    "A part of the rate on {} is not known ({reason}): `combined_rate` is null, and `known_rate` is the sum of the known parts.",
                     terms.category.name()
                 ),
             );
@@ -553,7 +552,7 @@ impl<'a> Found<'a> {
         );
         if is_origin_sourced && !search.is_interstate && !terms.is_at_origin {
             let message = format!(
-                "{} taxes sales within the state, in whole or part, where the seller is: the rate here is that of the buyer's place. A calculation whose `from` is a place takes that where the whole tax follows it.",
+                "{} taxes sales within the state, in whole or part, at the seller's place: this rate is for the buyer's place. A calculation uses the place in `from` if the seller's place decides the whole tax.",
                 search.state_name()
             );
             self.notice("ORIGIN_SOURCED_STATE", message);
@@ -562,14 +561,14 @@ impl<'a> Found<'a> {
     }
 }
 
-/// Refuses a day before the one from which the state's rule is known.
+/// Rejects a day before the first one for which the state's rule is known.
 fn check_day(search: &Search<'_>, terms: &Terms<'_>, field: &str) -> Result<()> {
     match search.rule_day() {
         Some(first) if days::since_epoch(terms.date) < first => Err(uncovered_day(
             terms,
             field,
             format!(
-                "how {} taxes sales is known from {} on, not for {}",
+                "the sales tax rules of {} are known from {} on, not for {}",
                 search.state_name(),
                 days::date(first),
                 terms.date
@@ -579,12 +578,12 @@ fn check_day(search: &Search<'_>, terms: &Terms<'_>, field: &str) -> Result<()> 
     }
 }
 
-/// The problem of a day for which nothing is published.
+/// Returns the problem for a day without published data.
 fn uncovered_day(terms: &Terms<'_>, field: &str, message: String) -> Problem {
     let hint = if terms.is_date_given {
         ""
     } else {
-        "; another day can be asked for"
+        "; another day may have data"
     };
     Problem::of_field(Code::CoverageUnavailable, field, format!("{message}{hint}"))
 }

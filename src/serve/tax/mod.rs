@@ -30,7 +30,7 @@ use futures_util::FutureExt;
 use pubdata_core::error::Result;
 use table::TaxTables;
 
-/// What the route table takes.
+/// Sales tax endpoints and their table.
 pub static FAMILY: Family = Family {
     tag: Tag {
         name: "Sales tax",

@@ -1,4 +1,5 @@
-//! The lowest and highest rate that somewhere in a ZIP code has: a ZIP code alone has no one rate.
+//! Finds the lowest and highest rate in a ZIP code, because a ZIP code alone does not have one
+//! rate.
 
 use crate::days;
 use crate::place::zips::Zips;
@@ -23,35 +24,35 @@ const GENERAL: Goods = Goods {
     price: None,
 };
 
-/// Rates of a ZIP code in millionths.
+/// Lowest and highest rate of a ZIP code, in millionths.
 #[derive(Debug)]
 pub struct Range<'a> {
     pub min: i64,
     pub max: i64,
     pub as_of: Date,
-    /// How far the state's local rates are known.
+    /// How completely the state's local rates are known.
     pub coverage: &'static str,
     search: Search<'a>,
     candidates: Vec<Candidate<'a>>,
 }
 
-/// Why the range of a ZIP code's rates is not known.
+/// Reason why the range of a ZIP code's rates is not known.
 #[derive(Debug, Clone, Copy, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 #[schemars(rename = "ZipSalesTaxNullReason")]
 pub enum Unknown {
-    // Local rates of the state are not in the release for today.
+    // The release lacks the state's local rates for the current day.
     LocalRatesNotCovered,
-    // No rate of the state's list is that of the code's city.
+    // The state's list has no rate for the code's city.
     CityNotListed,
-    // A rate that a place in the code has is not in the release.
+    // The release lacks a rate of a place in the code.
     RateNotPublished,
 }
 
-/// The rates of a row's ZIP code today.
+/// Returns the current rates of a row's ZIP code.
 ///
 /// # Errors
-/// The reason why they are not all known.
+/// The reason why not all rates are known.
 pub fn range_of_zip<'a>(call: &Call<'a>, row: usize) -> Result<Range<'a>, Unknown> {
     let zips = call
         .release
@@ -126,8 +127,8 @@ pub fn range_of_zip<'a>(call: &Call<'a>, row: usize) -> Result<Range<'a>, Unknow
 }
 
 impl<'a> Range<'a> {
-    /// The records that the range was made from: the state's, and for the lowest and highest rate
-    /// the boundary's and each rate's.
+    /// Returns the records behind the range: the state's, and the boundary's and rates' records for
+    /// the lowest and the highest rate.
     pub fn provenance(&self, manifest: &'a Manifest) -> Vec<Provenance<'a>> {
         let mut records = vec![self.search.rules.provenance.of(manifest, self.search.rule)];
         let [first, last] = [self.min, self.max].map(|rate| {

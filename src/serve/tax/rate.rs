@@ -37,36 +37,32 @@ query! {
         address: Option<&'a str> = Kind::Text { min: 5, max: 200 },
         /// House number and street.
         street: Option<&'a str> = Kind::Text { min: 1, max: 120 },
-        /// City; with `state` in place of a ZIP code.
+        /// City; with `state` it replaces a ZIP code.
         city: Option<&'a str> = Kind::Text { min: 1, max: 80 },
-        /// The state, by postal code or name; another text is refused.
+        /// State, by postal code or name; other values are rejected.
         state: Option<&'a str> = Kind::State,
         /// ZIP code of five or nine digits.
         zip: Option<&'a str> = Kind::Form(TextForm {
             pattern: "^[0-9]{5}(-?[0-9]{4})?$",
             description: "a ZIP code of five digits, or nine such as `55103-1234`",
         }),
-        /// FIPS code of the county, where the ZIP code or city has a part in several.
+        /// FIPS code of the county, if the ZIP code or city lies in several.
         county_fips: Option<&'a str> = Kind::Form(TextForm { pattern: "^[0-9]{5}$", description: "the FIPS code of a county, five digits such as `06037`" }),
-        /// `true`: the place is outside of every city, whatever city its mail has.
+        /// `true`: the place is outside every city, whatever its postal city.
         unincorporated: Option<bool> = Kind::Flag,
         /// Day of the sale; today (UTC) when absent.
         date: Option<Date> = Kind::Date,
-        /// State that the sale comes from, by postal code or name; from within the state when
-        /// absent. Another text is refused.
+        /// State from which the sale comes, by postal code or name; the destination state when
+        /// absent. Other values are rejected.
         origin_state: Option<&'a str> = Kind::State,
-        /// What is bought; general goods when absent. `food_drug` has the rate of groceries.
+        /// Category of the goods; general goods when absent. `food_drug` returns the rate of
+        /// groceries.
         category: Option<&'a str> = Kind::Word(CATEGORIES),
         ..RELEASE, ..AS_OF,
     }
 }
 
 /// Answers `GET /v1/tax/rate`.
-///
-/// # Errors
-/// `missing_parameter`, when the place has neither a ZIP code nor city and state;
-/// `invalid_parameter`, when something is malformed or no record holds on the date; `not_found`,
-/// when the place is not known; `coverage_unavailable`, when the release has no tax data.
 pub fn rate(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
     let Parameters {
         address,
@@ -103,10 +99,7 @@ pub fn rate(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
     Ok(describe(&found))
 }
 
-/// The state that a sale comes from.
-///
-/// # Errors
-/// `invalid_parameter`, when there is no such state.
+/// Parses the origin state of a sale.
 pub fn origin_of(text: Option<&str>, field: &str) -> Result<Option<&'static str>> {
     let unknown = |text: &str| {
         Problem::of_field(
@@ -119,7 +112,7 @@ pub fn origin_of(text: Option<&str>, field: &str) -> Result<Option<&'static str>
         .transpose()
 }
 
-/// What `meta` says of rates that were found.
+/// Returns the metadata of an answer with rates.
 pub fn describe(found: &Found<'_>) -> Meta {
     let scope = match found.coverage {
         "full" => format!("sales tax of {}: state and local", found.location.state),

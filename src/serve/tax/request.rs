@@ -1,4 +1,4 @@
-//! What `POST /v1/tax/calculate` takes: a sale, and the places that it comes from and goes to.
+//! Reads the body of `POST /v1/tax/calculate`: a sale, its origin and its destination.
 
 use super::body_address::{InParts, MAX_TEXT, Place, TaxAddress};
 use super::calculation::rounded;
@@ -10,19 +10,19 @@ use crate::http::body::request;
 use crate::http::endpoint::Call;
 use crate::http::problem::Result;
 
-/// The most lines of a sale.
+/// Maximum number of lines of a sale.
 const MAX_LINES: usize = 500;
-/// The largest price, discount or amount, and the largest quantity.
+/// Largest price, discount or amount, and largest quantity.
 const MAX_AMOUNT: i64 = 1_000_000_000;
 const MAX_QUANTITY: i64 = 1_000_000;
-/// The largest line, in cents.
+/// Largest line, in cents.
 const MAX_LINE: i64 = 10_000_000_000_000;
 /// Decimals of quantities and unit prices; amounts of money have two.
 const FINE: u8 = 6;
 /// One piece.
 pub const ONE: i64 = 1_000_000;
 
-/// What a line may be: the categories of goods, and what the caller knows to be exempt.
+/// Categories of a line: those of goods, and the caller's `exempt`.
 const LINE_CATEGORIES: [&str; 8] = [
     "general",
     "food_drug",
@@ -64,7 +64,7 @@ request! {
         shipping: Option<i64>,
         /// True if tax is due on `shipping`; replaces the state's rule.
         shipping_taxable: Option<bool>,
-        /// Where the tax is rounded to whole cents: on each line or once on the invoice.
+        /// Unit at which the tax is rounded to whole cents: each line, or once the invoice.
         #[schemars(extend("enum" = ROUNDINGS, "default" = ROUNDINGS[0]))]
         rounding: Option<&'static str>,
         /// True if prices and shipping already include the tax.
@@ -105,12 +105,7 @@ request! {
 }
 
 impl TaxCalculationRequest {
-    /// Reads the body, and finds the states of its places.
-    ///
-    /// # Errors
-    /// `invalid_json`, when the body is no JSON object; `unknown_parameter`, `missing_parameter` or
-    /// `invalid_parameter`, naming the field, also when a discount is more than its line;
-    /// `not_found`, when a place is not known.
+    /// Reads the body and finds the states of its places.
     pub fn read(call: &Call<'_>) -> Result<Self> {
         let body = Fields::of_body(call.body, Self::FIELDS)?;
         let to = Place::<TaxAddress>::of_field(&body, Self::to)?
@@ -165,7 +160,7 @@ impl SaleItem {
         if quantity.is_some_and(|quantity| quantity < 0) {
             return Err(fields.wrong(
                 Self::quantity,
-                "a quantity is not negative; a refund has a negative unit price",
+                "the quantity is negative; for a refund, send a negative unit price",
             ));
         }
         let unit_price = fields
@@ -181,7 +176,7 @@ impl SaleItem {
         if !is_within {
             return Err(fields.wrong(
                 Self::discount,
-                "a discount takes off at most the line, and has its sign",
+                "the discount must have the sign of the line and be at most its amount",
             ));
         }
         Ok(Self {
@@ -194,21 +189,21 @@ impl SaleItem {
         })
     }
 
-    /// Cents of all pieces.
+    /// Amount of all pieces, in cents.
     pub fn extended(&self) -> i64 {
         extended(self.quantity, self.unit_price)
     }
 }
 
 fn extended(quantity: Option<i64>, unit_price: i64) -> i64 {
-    // Both have six decimals, cents have two.
+    // Both have six decimals; cents have two.
     rounded(
         i128::from(quantity.unwrap_or(ONE)) * i128::from(unit_price),
         10i128.pow(2 * u32::from(FINE) - 2),
     )
 }
 
-/// Where a sale comes from.
+/// Origin of a sale.
 #[derive(Debug)]
 pub enum Origin {
     State(&'static str),

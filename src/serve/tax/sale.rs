@@ -1,5 +1,5 @@
-//! The tax of a sale at a place: what each line and the delivery bear, and which of it is not
-//! known.
+//! Computes the tax of a sale at a place: the tax of each line and of the delivery, and which of it
+//! is not known.
 
 use std::collections::BTreeSet;
 
@@ -14,7 +14,7 @@ use crate::tax::invoice::{Invoice, Line};
 use crate::tax::table::rates::Class as TaxClass;
 use crate::tax::table::taxability::{Level, Rule};
 
-/// Goods of one category that bear the same rates, one for each component.
+/// Goods of one category with equal rates, one for each component.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Bearing<'a> {
     pub category: Category,
@@ -22,7 +22,7 @@ pub struct Bearing<'a> {
 }
 
 impl<'a> Bearing<'a> {
-    /// The rates together; not known where one of them is not.
+    /// Combined rate; unknown if any rate is.
     pub fn combined(&self) -> Known<'a> {
         self.rates.iter().copied().sum()
     }
@@ -42,7 +42,7 @@ impl<'a> Bearing<'a> {
     }
 }
 
-/// Who says whether delivery is taxed.
+/// Source of the decision whether delivery is taxed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 #[schemars(rename = "TaxCalculationShippingTaxableBasis")]
@@ -52,10 +52,10 @@ pub enum Basis {
     Unknown,
 }
 
-/// The delivery of a sale.
+/// Taxability of a sale's delivery.
 #[derive(Debug)]
 pub struct Delivery {
-    /// None where it is not known.
+    /// `None` if this is not known.
     pub is_taxed: Option<bool>,
     pub basis: Basis,
 }
@@ -67,11 +67,11 @@ pub struct Outcome<'a> {
     pub items: Vec<Item>,
     pub taxed: Vec<Taxed>,
     pub delivery: Delivery,
-    /// What the known tax is if the delivery is not taxed, and if it is; none where it is known
-    /// which.
+    /// Known tax without and with a taxed delivery; `None` if it is known whether the delivery is
+    /// taxed.
     pub sums: Option<[i64; 2]>,
     pub rules: Vec<Rule<'a>>,
-    /// Up to how many cents of an item local taxes are.
+    /// Cents of an item up to which local taxes are levied.
     pub cap: Option<i64>,
 }
 
@@ -79,8 +79,8 @@ impl<'a> Outcome<'a> {
     /// Computes the tax.
     ///
     /// # Errors
-    /// `invalid_parameter`, when the prices of an invoice include more different rates than can be
-    /// taken apart at once.
+    /// `invalid_parameter` if the prices of an invoice include more than [`MOST_RATES`] different
+    /// rates.
     pub fn of(candidate: &Candidate<'a>, invoice: &Invoice) -> Result<Self> {
         let mut sale = Builder {
             candidate,
@@ -122,7 +122,7 @@ impl<'a> Outcome<'a> {
             && invoice.rounding == Rounding::Invoice
             && different.len() > MOST_RATES
         {
-            let message = "prices that include the tax at more than three different rates are taken apart line by line: `rounding` must be `line`";
+            let message = "prices include the tax at more than three different rates: `rounding` must be `line`";
             return Err(Problem::of_field(
                 Code::InvalidParameter,
                 "rounding",
@@ -158,39 +158,40 @@ impl<'a> Outcome<'a> {
         })
     }
 
-    /// The tax as far as it is known, in cents.
+    /// Known part of the tax, in cents.
     pub fn known_tax(&self) -> i64 {
         self.taxed.iter().map(|taxed| taxed.tax).sum()
     }
 
-    /// What an item bears; none where it is not taxed.
+    /// Returns the rates of an item; `None` if it is not taxed.
     pub fn bearing(&self, item: usize) -> Option<&Bearing<'a>> {
         self.items[item].class.map(|class| &self.classes[class])
     }
 
-    /// Whether the tax of an item is known.
+    /// Returns true if the tax of an item is known.
     pub fn is_item_known(&self, item: usize) -> bool {
         self.items[item].amount == 0 || self.bearing(item).is_none_or(Bearing::is_known)
     }
 
-    /// Whether all of the tax is known.
+    /// Returns true if the whole tax is known.
     pub fn is_known(&self) -> bool {
         (0..self.items.len()).all(|item| self.is_item_known(item))
     }
 
-    /// Whether an item bears a tax.
+    /// Returns true if an item is taxed.
     pub fn is_taxed(&self, item: usize) -> bool {
         self.items[item].amount != 0 && self.bearing(item).is_some_and(Bearing::is_taxed)
     }
 }
 
-/// A sale as it is put together.
+/// A sale under construction.
 struct Builder<'s, 'a> {
     candidate: &'s Candidate<'a>,
     invoice: &'s Invoice,
     classes: Vec<Bearing<'a>>,
     rules: Vec<Rule<'a>>,
-    /// Up to how many cents of an item local taxes are, and what the pieces that bear them cost.
+    /// Cents of an item up to which local taxes are levied, and the prices of the pieces to which
+    /// this limit applies.
     cap: Option<i64>,
     pieces: Vec<i64>,
 }
@@ -231,7 +232,7 @@ impl<'a> Builder<'_, 'a> {
         }
     }
 
-    /// A line as an item: what of it the tax is on, and what it bears.
+    /// Converts a line to an item with its taxed amount and rates.
     fn line(&mut self, line: &Line) -> Item {
         let Some(category) = line.category else {
             return Item {
@@ -242,8 +243,8 @@ impl<'a> Builder<'_, 'a> {
         };
         let price = line.price(self.invoice.prices_include_tax);
         let mut bearing = self.bearing(Goods { category, price });
-        // The state's rule says what of an item is taxed; a local tax is on the same only where its
-        // rule says so.
+        // The state's rule decides which part of an item is taxed. A local tax has the same base
+        // only if its own rule says the same.
         let rule_of = |level: Level| {
             self.candidate
                 .components
@@ -257,7 +258,7 @@ impl<'a> Builder<'_, 'a> {
         let cap = rule_of(Level::Local).and_then(|rule| rule.cap());
         let is_other = rule_of(Level::Local).and_then(|rule| rule.threshold())
             != state.and_then(|rule| rule.threshold());
-        // An amount without lines may be of one item or of many.
+        // An amount without lines may cover one item or many.
         let item = price.filter(|_| self.invoice.has_lines);
         let is_above = cap.is_some_and(|cap| item.is_none() && line.amount.abs() > cap);
         if is_above || (base != line.amount.abs() && is_other) {
@@ -265,7 +266,7 @@ impl<'a> Builder<'_, 'a> {
         }
         if let Some(cap) = cap {
             self.cap = Some(cap);
-            // What is not told by items may be of pieces of any price up to it.
+            // Without items, the amount may consist of pieces of any price up to it.
             self.pieces
                 .extend(item.map_or([0, line.amount.abs()], |price| [price.of_piece(); 2]));
         }
@@ -282,7 +283,7 @@ impl<'a> Builder<'_, 'a> {
         }
     }
 
-    /// Puts a rate in place of the local ones that are known and not zero.
+    /// Replaces the local rates that are known and not zero.
     fn set_local(&self, bearing: &mut Bearing<'a>, rate: Known<'a>) {
         let local = self
             .candidate
@@ -295,8 +296,8 @@ impl<'a> Builder<'_, 'a> {
             .for_each(|(_, own)| *own = rate);
     }
 
-    /// What the delivery bears, where the state taxes it: what the taxed goods bear, where they
-    /// bear all the same.
+    /// Rates of a delivery that the state taxes: those of the taxed goods if these have equal
+    /// rates, otherwise the general ones.
     fn delivered(&mut self, lines: &[Item]) -> Bearing<'a> {
         let taxed = lines
             .iter()
@@ -308,8 +309,7 @@ impl<'a> Builder<'_, 'a> {
             [class] => self.classes[*class].clone(),
             _ => self.bearing(Category::General.into()),
         };
-        // The charge is a part of the price of what it delivers, of which local taxes stop at the
-        // cap.
+        // The charge is part of the price of the goods, on which local taxes stop at the cap.
         if let Some(cap) = self.cap {
             let is_reached = |piece: &i64| *piece >= cap;
             if !self.pieces.is_empty() && self.pieces.iter().all(is_reached) {
@@ -352,7 +352,7 @@ impl<'a> Builder<'_, 'a> {
             Some(false) => return untaxed(Basis::Request),
             None => {}
         }
-        // What states tax is the delivery of goods that are taxed.
+        // States tax the delivery of taxed goods only.
         let sold = || {
             lines
                 .iter()

@@ -1,6 +1,6 @@
-//! Finds the boundary records of a place, in the order in which they count: address, ZIP+4 code,
-//! ZIP code, named place; and, for states whose boundaries are not published here, the county and
-//! city by name.
+//! Finds the boundary records of a place, in order of precedence: address, ZIP+4 code, ZIP code,
+//! named place. For states whose boundaries are not published here, it finds the county and city by
+//! name.
 
 use std::collections::BTreeMap;
 
@@ -39,20 +39,19 @@ impl<'a> Hit<'a> {
         self.boundaries.jurisdictions(self.row)
     }
 
-    /// Whether two records of a state are of the same jurisdictions. A ZIP code may have thousands,
-    /// of few sets.
+    /// Returns true if two records of a state have the same jurisdictions. A ZIP code may have
+    /// thousands of records but few sets.
     fn is_alike(&self, other: &Self) -> bool {
         self.boundaries.set(self.row) == other.boundaries.set(other.row)
             || self.jurisdictions() == other.jurisdictions()
     }
 
-    /// The provenance of the record.
     pub fn provenance(&self, manifest: &'a Manifest) -> Provenance<'a> {
         self.boundaries.provenance(manifest, self.row)
     }
 }
 
-/// How near to the place the answer is.
+/// How precisely the place was matched.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 #[schemars(rename = "TaxMatchLevel")]
@@ -67,15 +66,16 @@ pub enum Level {
     State,
 }
 
-/// Sets of jurisdictions that a place may lie in, each with the record that says so.
+/// Sets of jurisdictions in which a place may lie, each with its boundary record.
 #[derive(Debug)]
 pub struct Matches<'a> {
     pub level: Level,
     pub sets: Vec<(Jurisdictions, Option<Hit<'a>>)>,
-    /// What lies around a city that a place is known by only as its mail is: outside of every city.
+    /// Areas around a city that is known only as the postal city: the place may be outside every
+    /// city.
     pub around: Vec<(Jurisdictions, Option<Hit<'a>>)>,
-    /// Whether no list of places has the city's name: the place may lie in any of the sets, or in
-    /// an area that no list names.
+    /// True if no list of places contains the city's name. The place may lie in any of the sets, or
+    /// in an area that no list names.
     pub is_city_unlisted: bool,
 }
 
@@ -90,7 +90,7 @@ impl<'a> Matches<'a> {
     }
 }
 
-/// One question about a state on a day.
+/// A lookup in one state on one day.
 #[derive(Debug, Clone, Copy)]
 pub struct Search<'a> {
     pub zips: Option<&'a Zips>,
@@ -103,13 +103,13 @@ pub struct Search<'a> {
     /// Days since 1970-01-01.
     pub day: i32,
     pub is_interstate: bool,
-    /// Whether the state's file lists addresses with a local tax and no others: elsewhere in their
-    /// ZIP codes only the state taxes.
+    /// True if the state's file lists only addresses with a local tax: elsewhere in their ZIP codes
+    /// only the state taxes.
     lists_only_taxed_addresses: bool,
 }
 
 impl<'a> Search<'a> {
-    /// A question; none when nothing is known of the state.
+    /// Prepares a lookup; returns `None` if nothing is known of the state.
     pub fn new(
         call: &Call<'a>,
         state_code: &'static str,
@@ -148,7 +148,7 @@ impl<'a> Search<'a> {
         self.rules.effective_day(self.rule)
     }
 
-    /// What the state taxes on the day.
+    /// Returns the state's rules on goods for the day.
     pub fn rules_of_goods(&self) -> StateRules<'a> {
         StateRules {
             table: self.taxability,
@@ -161,8 +161,8 @@ impl<'a> Search<'a> {
         self.rules.columns.state_name.at(self.rule)
     }
 
-    /// Looks the place up in the boundary records; none when no record of the day has it. A place
-    /// outside of every city is in none that has a city's tax.
+    /// Finds the place in the boundary records; returns `None` if no record of the day covers it. A
+    /// place outside every city never matches a record with a city's tax.
     pub fn by_boundaries(&self, location: &Location) -> Option<Matches<'a>> {
         let Some(mut matches) = self.in_boundaries(location) else {
             return self.outside(location);
@@ -171,7 +171,7 @@ impl<'a> Search<'a> {
             matches.sets.retain(|(set, _)| set.place.is_none());
         }
         if let Some(given) = &location.county_fips {
-            // A state may have other codes of counties than FIPS.
+            // A state may use county codes other than FIPS.
             let is_there = |set: &Jurisdictions| {
                 set.county
                     .as_ref()
@@ -183,8 +183,8 @@ impl<'a> Search<'a> {
         (!matches.sets.is_empty()).then_some(matches)
     }
 
-    /// A place outside of every city, in a county that no list of cities and counties names: only
-    /// the state taxes it, and districts that nothing here tells.
+    /// Matches a place outside every city, in a county that no list of cities and counties names.
+    /// Only the state taxes it, apart from districts that are not known here.
     fn outside(&self, location: &Location) -> Option<Matches<'a>> {
         let (counties, state_fips) = (self.counties(location), state::fips(self.state_code)?);
         let is_here = counties.iter().any(|county| county.starts_with(state_fips))
@@ -194,7 +194,7 @@ impl<'a> Search<'a> {
             .then(|| Matches::of(Level::County, vec![(Jurisdictions::state_only(), None)]))
     }
 
-    /// As [`Search::by_boundaries`], in cities or not.
+    /// Like [`Search::by_boundaries`], regardless of `is_unincorporated`.
     pub fn in_boundaries(&self, location: &Location) -> Option<Matches<'a>> {
         let Some(zip) = location.zip() else {
             return self.by_city(location);
@@ -207,8 +207,8 @@ impl<'a> Search<'a> {
         of_zip.or_else(|| self.by_place(location))
     }
 
-    /// Every record of any day that has the place in it: what tells a place that is not there from
-    /// a day that is not.
+    /// Returns every record of any day that covers the place. It separates an unknown place from a
+    /// day without records.
     pub fn of_any_day(&self, location: &Location) -> Vec<Hit<'a>> {
         let zips: Vec<u32> = location
             .zip()
@@ -224,7 +224,7 @@ impl<'a> Search<'a> {
         hits
     }
 
-    /// All sets of jurisdictions in a ZIP code on the day.
+    /// Returns all sets of jurisdictions in a ZIP code on the day.
     pub fn sets_of_zip(&self, zip: u32) -> Vec<(Jurisdictions, Option<Hit<'a>>)> {
         let of_code = self.holding(
             self.all(|boundaries| boundaries.of_zip5(zip).chain(boundaries.of_any_zip9(zip))),
@@ -232,8 +232,8 @@ impl<'a> Search<'a> {
         self.with_addresses(zip, of_code)
     }
 
-    /// Adds what address ranges say of a ZIP code. Where only taxed addresses are listed they do
-    /// not speak for the rest of it.
+    /// Adds the address ranges of a ZIP code. If only taxed addresses are listed, the rest of the
+    /// code has the state's tax alone.
     fn with_addresses(
         &self,
         zip: u32,
@@ -286,8 +286,8 @@ impl<'a> Search<'a> {
         hits.into_iter().filter(is_on).collect()
     }
 
-    /// Records that hold an address: one of a part of the building before one of the whole, the
-    /// narrower range first.
+    /// Finds records that cover an address: parts of a building before the whole, then the narrower
+    /// range first.
     fn by_address(&self, zip: u32, location: &Location) -> Option<Matches<'a>> {
         let boundaries = self.state.boundaries.iter();
         let fits = boundaries.flat_map(|boundaries| {
@@ -319,8 +319,8 @@ impl<'a> Search<'a> {
         Some(Matches::of(Level::Address, distinct(hits)))
     }
 
-    /// Records of the narrowest range of ZIP+4 codes: a wide one is only the default of those
-    /// inside it.
+    /// Finds records of the narrowest range of ZIP+4 codes; a wide range is the default for the
+    /// ranges inside it.
     fn by_zip9(&self, location: &Location) -> Option<Matches<'a>> {
         let zip9 = location.zip9()?;
         let ranges = self.state.boundaries.iter().flat_map(|boundaries| {
@@ -349,7 +349,7 @@ impl<'a> Search<'a> {
         (!sets.is_empty()).then(|| Matches::of(level, sets))
     }
 
-    /// What the parts of a ZIP code say of the whole.
+    /// Combines the parts of a ZIP code into a result for the whole.
     fn by_parts_of_zip(&self, zip: u32) -> Option<Matches<'a>> {
         let sets = self.with_addresses(
             zip,
@@ -363,7 +363,7 @@ impl<'a> Search<'a> {
         (!sets.is_empty()).then(|| Matches::of(level, sets))
     }
 
-    /// A named place; where the name has no record, all areas of its county.
+    /// Finds a named place; if no record has the name, all areas of its county.
     fn by_place(&self, location: &Location) -> Option<Matches<'a>> {
         let (counties, names) = (self.counties(location), self.places(location));
         let of_name = |name: &String| {
@@ -371,7 +371,7 @@ impl<'a> Search<'a> {
         };
         let rest = || self.holding(self.in_counties(&counties));
         if let Some(sets) = names.iter().map(of_name).find(|sets| !sets.is_empty()) {
-            // A city of an address is that of its mail, which is brought outside of the city too.
+            // An address names its postal city, which also delivers outside the city.
             let other = || {
                 self.holding(
                     self.places_of(&counties, |name| name == city_key(&location.address.city)),
@@ -400,7 +400,7 @@ impl<'a> Search<'a> {
                 .into_iter()
                 .chain(self.holding(self.places_of(&counties, |_| true))),
         );
-        // A county that is listed as one area has one rate, whatever the place is called.
+        // A county listed as one area has one rate, whatever the name of the place.
         let is_one_area = sets.len() == 1 && counties.iter().all(|county| self.has_rest(county));
         (!sets.is_empty()).then(|| Matches {
             is_city_unlisted: !is_one_area,
@@ -419,15 +419,15 @@ impl<'a> Search<'a> {
         })
     }
 
-    /// Whether a list says what taxes in a county outside of its named places.
+    /// Returns true if a list states the taxes of a county outside its named places.
     fn has_rest(&self, county: &String) -> bool {
         !self
             .holding(self.in_counties(std::slice::from_ref(county)))
             .is_empty()
     }
 
-    /// What all of some sets have alike; only the state's tax where a part of their counties may be
-    /// in none of them.
+    /// Returns the jurisdictions common to all sets; only the state's tax if a part of their
+    /// counties may be in none of them.
     pub fn common(
         &self,
         location: &Location,
@@ -458,7 +458,7 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// The name of the city that a place is looked up by, as its address or ZIP code has it.
+    /// Name of the city used in the lookup, from the address or the ZIP code.
     pub fn city_name<'l>(&'l self, location: &'l Location) -> &'l str {
         let of_zip = self.zips.zip(location.zip_row).filter(|(zips, row)| {
             !zips
@@ -477,7 +477,7 @@ impl<'a> Search<'a> {
             .collect()
     }
 
-    /// A city without a ZIP code: a named place, or whatever its ZIP codes are.
+    /// Finds a city without a ZIP code: a named place, or the areas of its ZIP codes.
     fn by_city(&self, location: &Location) -> Option<Matches<'a>> {
         self.by_place(location).or_else(|| {
             let sets = self
@@ -489,8 +489,8 @@ impl<'a> Search<'a> {
         })
     }
 
-    /// The names of the place, as cities are compared: that of the address where its ZIP code has
-    /// it, else those of the ZIP code.
+    /// City names of the place, normalised for comparison: the address's city if the ZIP code lists
+    /// it, otherwise the cities of the ZIP code.
     fn places(&self, location: &Location) -> Vec<String> {
         if location.is_unincorporated {
             return Vec::new();
@@ -501,7 +501,7 @@ impl<'a> Search<'a> {
             .map(|(zips, row)| zips.city_names(row))
             .unwrap_or_default();
         let city = &city_key(&location.address.city);
-        // A city that is not the ZIP code's does not count.
+        // Ignore a city that does not belong to the ZIP code.
         if city.is_empty() || (!of_zip.is_empty() && !of_zip.contains(city)) {
             of_zip
         } else {
@@ -509,7 +509,7 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// FIPS codes of the counties that the place's ZIP code touches, or any of the city's.
+    /// FIPS codes of the counties that the place's ZIP code touches, or any ZIP code of the city.
     fn counties(&self, location: &Location) -> Vec<String> {
         let Some(zips) = self.zips else {
             return Vec::new();
@@ -547,22 +547,22 @@ impl<'a> Search<'a> {
             .collect()
     }
 
-    /// Whether the state's local rates are published one by one.
+    /// Returns true if the state's local rates are published individually.
     pub fn has_local_rates(&self) -> bool {
         matches!(self.method(), "boundaries" | "places" | "counties")
     }
 
-    /// How a rate of the state is found.
+    /// Method by which a rate of the state is found.
     pub fn method(&self) -> &'a str {
         self.rules.columns.method.at(self.rule)
     }
 
-    /// Whether local rates are known, and no boundaries of them.
+    /// Returns true if local rates are known but not their boundaries.
     pub fn is_without_boundaries(&self) -> bool {
         self.state.boundaries.is_none() && self.has_local_rates()
     }
 
-    /// Whether districts tax on the day, and nothing here says where.
+    /// Returns true if districts tax on the day but cannot be located.
     pub fn lacks_districts(&self) -> bool {
         let taxes = |rates: &Rates| {
             rates.of_class(TaxClass::Special).any(|row| {
@@ -572,9 +572,9 @@ impl<'a> Search<'a> {
         self.is_without_boundaries() && self.state.rates.iter().any(taxes)
     }
 
-    /// How far a set of jurisdictions is from the city that a place is named by: without the tax of
-    /// the city of that name, outside of the county that most of the city's ZIP codes are listed
-    /// in. Where a ZIP code is given it tells the place, and all are alike.
+    /// Ranks a set of jurisdictions by its distance from the named city. A set without the tax of a
+    /// city of that name ranks lower, then one outside the county that lists most of the city's ZIP
+    /// codes. All sets rank equally if a ZIP code is given, because it determines the place.
     pub fn rank(&self, location: &Location) -> impl Fn(&Jurisdictions) -> u8 + use<'a> {
         let is_named = location.address.zip.is_empty();
         let codes: Vec<&str> = self
@@ -599,7 +599,7 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// Code of the county that most ZIP codes of the city are listed in.
+    /// Code of the county that lists most ZIP codes of the city.
     fn listed_county(&self, location: &Location) -> Option<String> {
         let zips = self.zips?;
         let mut counted: BTreeMap<&str, usize> = BTreeMap::new();
@@ -612,7 +612,7 @@ impl<'a> Search<'a> {
         fips.get(2..).map(str::to_owned)
     }
 
-    /// Whether any city of the state has a tax on the day.
+    /// Returns true if any city of the state has a tax on the day.
     fn taxes_in_cities(&self) -> bool {
         let taxes = |rates: &Rates| {
             rates.of_class(TaxClass::City).any(|row| {
@@ -629,9 +629,9 @@ impl<'a> Search<'a> {
             .any(|rates| rates.on(class, code, self.day).next().is_some())
     }
 
-    /// County and city by name: for a state with rates whose boundaries are not here.
+    /// Finds county and city by name, for a state with rates but without boundaries.
     pub fn by_name(&self, location: &Location) -> Option<Matches<'a>> {
-        // A ZIP code may be of another state than the one that is asked for.
+        // A ZIP code may belong to another state than the requested one.
         let state_fips = state::fips(self.state_code)?;
         let counties: Vec<String> = self
             .counties(location)
@@ -650,7 +650,7 @@ impl<'a> Search<'a> {
         if counties.is_empty() {
             return None;
         }
-        // Where whole counties tax, one that has rows of other days only is not known on this one.
+        // If only counties tax, a county whose rows are for other days is unknown on this day.
         let is_listed = |code: &str| {
             self.method() == "counties"
                 && self
@@ -697,7 +697,7 @@ impl<'a> Search<'a> {
     }
 }
 
-/// Codes of a ZIP code's counties: all that its area touches, or that of its place.
+/// FIPS codes of a ZIP code's counties: all that its area touches, or the county of its place.
 fn counties_of(zips: &Zips, row: usize) -> Vec<String> {
     let touched: Vec<String> = zips.counties.as_ref().map_or_else(Vec::new, |counties| {
         counties
@@ -716,7 +716,7 @@ fn counties_of(zips: &Zips, row: usize) -> Vec<String> {
     }
 }
 
-/// One record for each set of jurisdictions: the one that began last.
+/// Keeps one record for each set of jurisdictions: the one that began last.
 fn distinct<'a>(hits: impl IntoIterator<Item = Hit<'a>>) -> Vec<(Jurisdictions, Option<Hit<'a>>)> {
     let mut found: Vec<Hit<'a>> = Vec::new();
     for hit in hits {

@@ -1,4 +1,4 @@
-//! Answers `POST /v1/zip/batch`: what is known of many ZIP codes at once.
+//! Answers `POST /v1/zip/batch`: the data of many ZIP codes.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -15,7 +15,7 @@ use crate::http::problem::{Code, Problem, Result};
 use crate::json::Json;
 use pubdata_store::Scope;
 
-/// The most items of a batch.
+/// Maximum number of items of a batch.
 const MAX_ITEMS: usize = crate::http::body::MAX_BATCH_ITEMS;
 
 pub const ENDPOINT: Endpoint = Endpoint {
@@ -33,10 +33,10 @@ pub const ENDPOINT: Endpoint = Endpoint {
 
 request! {
     struct ZipBatchRequest {
-        /// ZIP codes; the same one may be there twice. Each counts as a request.
+        /// ZIP codes; duplicates are allowed. Each counts as one request.
         #[schemars(length(min = 1, max = MAX_ITEMS))]
         zips: Vec<String>,
-        /// Fields that each result has beside `input`, `zip` and `provenance`; all if absent.
+        /// Fields of each result besides `input`, `zip` and `provenance`; all if absent.
         #[schemars(length(min = 1), extend("type" = "array", "uniqueItems" = true, "items" = {"title": "ZipField", "type": "string", "enum": FIELDS}))]
         fields: Option<Vec<String>>,
     }
@@ -62,7 +62,7 @@ impl ZipBatchRequest {
             count => Err(Problem::of_field(
                 Code::BatchTooLarge,
                 Self::zips,
-                format!("`zips` has {count} items, at most {MAX_ITEMS} are answered at once"),
+                format!("`zips` has {count} items; a request may have at most {MAX_ITEMS}"),
             )),
         }
     }
@@ -71,13 +71,12 @@ impl ZipBatchRequest {
 #[derive(Serialize, JsonSchema)]
 struct ZipBatch<'a>(Vec<BatchItem<'a, Asked<'a>, Zip<'a>>>);
 
-/// ZIP code as the request has it.
+/// ZIP code as sent in the request.
 #[derive(Serialize, JsonSchema)]
 #[schemars(inline)]
 struct Asked<'a>(&'a str);
 
-/// Answers `POST /v1/zip/batch`: each code in the order asked, and of one that is not known the
-/// problem.
+/// Answers `POST /v1/zip/batch`: the data of each code in request order, or the problem with it.
 pub fn batch(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
     let zips = published(call)?;
     let ZipBatchRequest {

@@ -1,4 +1,4 @@
-//! Finds the ZIP code that a request names.
+//! Finds the ZIP code of a request.
 
 use super::record::{Chosen, Record};
 use crate::http::endpoint::Call;
@@ -10,21 +10,18 @@ use crate::tax::location::{wrong_zip, zip_of};
 pub const ZIPS: &str = "zip.zip";
 pub const COUNTIES: &str = "zip.county";
 
-/// The ZIP codes of the release.
-///
-/// # Errors
-/// `coverage_unavailable`, when it has none.
+/// Returns the ZIP codes of the release.
 pub fn published<'a>(call: &Call<'a>) -> Result<&'a Zips> {
     call.release
         .table::<Zips>()
         .ok_or_else(|| not_published(ZIPS))
 }
 
-/// Finds a ZIP code as asked.
+/// Finds a ZIP code.
 ///
 /// # Errors
-/// `invalid_parameter`, when it is not five digits, or nine; `not_found`, when there is no such
-/// code.
+/// `invalid_parameter` if the text is not five digits or nine with a hyphen; `not_found` if the
+/// code does not exist.
 pub fn find<'a>(call: &'a Call<'a>, zips: &'a Zips, input: &'a str) -> Result<Record<'a>> {
     let (code, _) = zip_of(input)
         .filter(|_| input.len() != 9)

@@ -1,4 +1,4 @@
-//! Answers `GET /v1/zip/{zip}`: what is known of a ZIP code.
+//! Answers `GET /v1/zip/{zip}`: the data of a ZIP code.
 
 use super::code::{describe, find, published};
 use super::record::{Chosen, FIELDS, Zip};
@@ -25,7 +25,7 @@ pub const ENDPOINT: Endpoint = Endpoint {
 
 query! {
     pub struct Parameters<'a> {
-        /// Comma list of the fields to answer; all when absent.
+        /// Comma list of the fields to return; all when absent.
         fields: Vec<&'a str> = Kind::Word(&FIELDS),
         ..RELEASE, ..AS_OF,
     }

@@ -1,4 +1,4 @@
-//! ZIP codes: what is known of one, of many at once, and which lie around one.
+//! ZIP codes: one, many in a request, and those around one.
 
 mod batch;
 mod code;
@@ -14,7 +14,7 @@ use crate::release::loaded::Tables;
 use crate::release::part_reader::PartReader;
 use pubdata_core::error::Result;
 
-/// What the route table takes.
+/// ZIP code endpoints and their table.
 pub static FAMILY: Family = Family {
     tag: Tag {
         name: "ZIP codes",
@@ -26,7 +26,7 @@ pub static FAMILY: Family = Family {
         name: "zip",
         pattern: "^[0-9]{5}(-[0-9]{4})?$",
         example: "10001",
-        description: "ZIP code of five digits, or nine, of which the last four are not looked at.",
+        description: "ZIP code of five digits, or nine, of which the last four are ignored.",
     }],
 };
 

@@ -1,5 +1,5 @@
-//! Answers `GET /v1/zip/{zip}/nearby`: the codes around one, nearest first. Distances are between
-//! points, whatever area is around them.
+//! Answers `GET /v1/zip/{zip}/nearby`: the codes around one, nearest first. Distances are measured
+//! between points, regardless of areas.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -26,7 +26,7 @@ query! {
         radius_mi: f64 = Kind::Number { min: 0.1, max: 100.0 }.or("10.0"),
         /// Only codes of this kind.
         r#type: Option<&'a str> = Kind::OneOf("zip.zip", "type"),
-        /// `true`: the code itself is among the answers.
+        /// `true`: include the code itself.
         include_self: Option<bool> = Kind::Flag,
         limit: usize = LIMIT, cursor: Option<&'a str> = CURSOR,
         ..format(""), ..RELEASE, ..AS_OF,
@@ -46,14 +46,10 @@ pub const ENDPOINT: Endpoint = Endpoint {
     handler: Handler::Memory(nearby),
 };
 
-/// A code within the radius: hundredths of a mile, as shown and sorted by, and its row.
+/// A code within the radius: hundredths of a mile, as shown and sorted, and its row.
 type Near = (u32, usize);
 
 /// Answers `GET /v1/zip/{zip}/nearby`.
-///
-/// # Errors
-/// `invalid_parameter`, when the code is malformed; `not_found`, when there is no such code or it
-/// has no coordinates; `invalid_cursor`; `coverage_unavailable`, when the release has no ZIP codes.
 pub fn nearby(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
     let (zips, query) = (published(call)?, Parameters::of(call)?);
     let center = find(call, zips, call.path_value("zip"))?.row;
@@ -63,7 +59,7 @@ pub fn nearby(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
             Code::NotFound,
             "zip",
             format!(
-                "ZIP code {} has no coordinates, so nothing can be near it",
+                "ZIP code {} has no coordinates, so distances cannot be computed",
                 zips.codes.at(center)
             ),
         )
@@ -89,7 +85,7 @@ pub fn nearby(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
         .filter(|row| is_wanted(*row));
     let mut near: Vec<Near> = rows.map(|row| (hundredths(row), row)).collect();
     let total = near.len();
-    // Rows are in the order of their codes.
+    // Rows are sorted by code.
     near.sort_unstable();
     if let Some(key) = &paging.after {
         let last = key
@@ -126,7 +122,7 @@ pub fn nearby(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
         coverage,
         ..Meta::default()
     };
-    meta.notice("CENTROID_DISTANCE", "Distances are straight lines between the codes' points: a code whose point is within the radius counts.");
+    meta.notice("CENTROID_DISTANCE", "Distances are straight lines between the codes' points: a code is within the radius if its point is.");
     Ok(meta)
 }
 

@@ -1,4 +1,4 @@
-//! A ZIP code with the fields that the caller chose, and the records that they were made from.
+//! Shows a ZIP code with the fields that the caller chose, and the records behind them.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -15,14 +15,14 @@ use crate::release::provenance::Provenance;
 use crate::tax::figures::rate;
 use crate::tax::range::{Range, Unknown, range_of_zip};
 
-/// Fields that a caller may choose; `zip`, `input` and `provenance` are always there.
+/// Fields that a caller may choose; `zip`, `input` and `provenance` are always included.
 #[rustfmt::skip]
 pub const FIELDS: [&str; 22] = [
     "type", "type_raw", "city", "other_cities", "state", "military_region", "state_name", "state_fips", "county", "counties", "lat", "lon", "coordinate_accuracy", "zcta", "land_area_sqmi",
     "water_area_sqmi", "timezone", "timezone_basis", "timezone_null_reason", "demographics", "sales_tax", "sales_tax_null_reason",
 ];
 
-/// Which fields are answered.
+/// The fields to answer.
 #[derive(Debug)]
 pub struct Chosen(Option<Vec<String>>);
 
@@ -44,11 +44,11 @@ pub struct Record<'a> {
     pub call: &'a Call<'a>,
     pub zips: &'a Zips,
     pub row: usize,
-    /// The code as asked.
+    /// The code as sent in the request.
     pub input: &'a str,
 }
 
-/// With `fields`, of the others only those that were asked for.
+/// With `fields`, only the requested optional fields are present.
 #[derive(Serialize, JsonSchema)]
 pub struct Zip<'a> {
     /// ZIP code exactly as the request gave it.
@@ -82,7 +82,7 @@ pub struct Zip<'a> {
     /// County of the place; null for military mail.
     #[serde(skip_serializing_if = "Option::is_none")]
     county: Option<Option<ZipCounty<'a>>>,
-    /// Counties that the ZIP code lies in.
+    /// Counties in which the ZIP code lies.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Vec<ZipCountyPart<'a>>")]
     counties: Option<Vec<ZipCountyPart<'a>>>,
@@ -95,7 +95,7 @@ pub struct Zip<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("$field" = "zip.zip/coordinate_accuracy"))]
     coordinate_accuracy: Option<Option<&'a str>>,
-    /// ZIP Code Tabulation Area that stands for the ZIP code.
+    /// ZIP Code Tabulation Area that represents the ZIP code.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "ZipZcta<'a>")]
     zcta: Option<ZipZcta<'a>>,
@@ -115,18 +115,18 @@ pub struct Zip<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("$field" = "zip.zip/timezone_null_reason", "nullable" = true))]
     timezone_null_reason: Option<Option<&'a str>>,
-    /// Figures of the ZCTA that stands for the ZIP code; null if the release has none.
+    /// Figures of the ZCTA that represents the ZIP code; null if the release has none.
     #[serde(skip_serializing_if = "Option::is_none")]
     demographics: Option<Option<ZipDemographics<'a>>>,
-    /// Range of combined sales tax rates in the ZIP code today; null with a reason if they are not
-    /// all known.
+    /// Current range of combined sales tax rates in the ZIP code; null with a reason if not all
+    /// rates are known.
     #[serde(skip_serializing_if = "Option::is_none")]
     sales_tax: Option<Option<ZipSalesTax>>,
-    /// Why `sales_tax` is null: the release has no local rates of the state for today; the state's
-    /// list has no rate of the city; or a rate of the place is not in the release.
+    /// Reason for a null `sales_tax`: the release lacks the state's local rates for the current
+    /// day; the state's list has no rate of the city; or the release lacks a rate of the place.
     #[serde(skip_serializing_if = "Option::is_none")]
     sales_tax_null_reason: Option<Option<Unknown>>,
-    /// The records that the answer was made from.
+    /// Records behind the answer.
     provenance: Vec<Provenance<'a>>,
 }
 
@@ -150,7 +150,7 @@ struct ZipCountyPart<'a> {
     basis: &'a str,
 }
 
-/// ZIP Code Tabulation Area that stands for the ZIP code.
+/// ZIP Code Tabulation Area that represents the ZIP code.
 #[derive(Serialize, JsonSchema)]
 struct ZipZcta<'a> {
     #[schemars(extend("$field" = "zip.zip/zcta"))]
@@ -160,18 +160,18 @@ struct ZipZcta<'a> {
     zcta_match: &'a str,
 }
 
-/// Metrics of the ZCTA that stands for the ZIP code, by key, and their vintage.
+/// Metrics of the ZCTA that represents the ZIP code, by key, and their vintage.
 #[derive(Serialize, JsonSchema)]
 struct ZipDemographics<'a> {
-    // In the text that its table keeps of it: making it anew for each code would take most of the
-    // answer's time.
+    // Uses the text that its table stores: building it for each code would dominate the answer's
+    // time.
     #[serde(flatten)]
     metrics: Members<&'a str, Text<'a, Metric<'a>>>,
     /// Survey vintage of the figures.
     vintage: &'a Vintage,
 }
 
-/// Lowest and highest combined rate in the ZIP code today; null where local rates are not covered.
+/// Lowest and highest current combined rate in the ZIP code; null if local rates are not covered.
 #[derive(Serialize, JsonSchema)]
 struct ZipSalesTax {
     /// Lowest combined rate, as a fraction from 0 to 1: 0.0725 is 7.25 percent.
@@ -181,13 +181,13 @@ struct ZipSalesTax {
     /// Day for which the rates hold.
     #[schemars(with = "Date")]
     as_of: jiff::civil::Date,
-    /// Whether boundaries say where rates apply, or only the names of places.
+    /// How rates are located: `full` by boundaries, `partial` only by the names of places.
     #[schemars(extend("enum" = ["full", "partial"]))]
     coverage: &'static str,
 }
 
 impl<'a> Record<'a> {
-    /// The record as answers show it.
+    /// Builds the record shown in answers.
     pub fn shown(&self, chosen: &Chosen) -> Zip<'a> {
         let (zips, row) = (self.zips, self.row);
         let has = |field: &str| chosen.has(field);
@@ -239,7 +239,7 @@ impl<'a> Record<'a> {
         }
     }
 
-    /// Adds the notices of the fields that are shown.
+    /// Adds the notices of the included fields.
     pub fn note(&self, meta: &mut Meta, chosen: &Chosen) {
         let (code, state) = (self.zips.codes.at(self.row), self.zips.states.at(self.row));
         if let Some(region) = self
@@ -249,7 +249,7 @@ impl<'a> Record<'a> {
             .filter(|region| *region != state && chosen.has("state"))
         {
             let message = format!(
-                "The source names the region {state} for {code}; the Postal Service has the military codes that begin so in {region}. `state` is as the source has it, `military_region` by the first digits."
+                "The source names the region {state} for {code}, but the Postal Service assigns military codes with these first digits to {region}. `state` follows the source, `military_region` the first digits."
             );
             meta.notice("MILITARY_REGION_CONFLICT", message);
         }
@@ -276,7 +276,7 @@ impl<'a> Record<'a> {
             if area.code != code {
                 meta.notice(
                     "ZIP_WITHOUT_ZCTA",
-                    "A ZIP code without a ZCTA of its own, such as one of a post-office box, has the `demographics` of the ZCTA that contains it. Other ZIP codes share these figures: do not add them.",
+                    "A ZIP code without its own ZCTA, such as one for post office boxes, has the `demographics` of the ZCTA that contains it. Other ZIP codes share these figures: do not add them.",
                 );
             }
             add_not_fetched_notice(meta, area.table, &self.all_metrics());
@@ -286,7 +286,7 @@ impl<'a> Record<'a> {
         }
     }
 
-    /// The tabulation area that stands for the code, where the release has it.
+    /// Returns the tabulation area that represents the code, if the release contains it.
     fn area(&self) -> Option<Area<'a>> {
         let code = self.zips.zctas.get(self.row)?;
         Area::find(
@@ -338,7 +338,7 @@ impl<'a> Record<'a> {
         }
     }
 
-    /// The records that the answer was made from, as far as their fields are in it.
+    /// Returns the records behind the included fields.
     fn provenance(
         &self,
         chosen: &Chosen,

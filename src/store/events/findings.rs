@@ -1,5 +1,4 @@
-//! The file of feed entries that could not be read, each written once however often a feed shows
-//! it. It cannot grow without bound.
+//! Writes the file of feed entries that could not be read, each once. Its size is bounded.
 
 use std::collections::HashSet;
 use std::path::PathBuf;
@@ -9,20 +8,18 @@ use pubdata_core::error::{IoExt, Result};
 use pubdata_core::ids::Digest;
 use pubdata_core::issue::Issue;
 
-/// Findings beyond this size go to a second file, which is replaced.
+/// Maximum size of the file; then it is renamed and replaces the previous second file.
 const FILE_BYTES: u64 = 8 << 20;
 
-/// Entries of feeds that could not be read, each once: a feed shows the same entry again and again.
+/// The file of unreadable feed entries. A feed shows the same entry repeatedly, so each is written
+/// once.
 pub struct Findings {
     path: PathBuf,
     known: HashSet<Digest>,
 }
 
 impl Findings {
-    /// Opens the file of a home.
-    ///
-    /// # Errors
-    /// `Store`, when it cannot be read.
+    /// Opens the file in a home.
     pub fn open(home: &Home) -> Result<Self> {
         let path = home.stream_dir().join("findings.jsonl");
         let mut known = HashSet::new();
@@ -40,10 +37,7 @@ impl Findings {
         Ok(Self { path, known })
     }
 
-    /// Writes the findings that are new and returns how many those are.
-    ///
-    /// # Errors
-    /// `Store`, when the file cannot be written.
+    /// Writes the issues that are new and returns their number.
     pub fn add(&mut self, mut issues: Vec<Issue>) -> Result<usize> {
         issues.retain(|issue| self.known.insert(fingerprint(issue)));
         if issues.is_empty() {
@@ -58,7 +52,7 @@ impl Findings {
     }
 }
 
-/// What makes a finding the same, wherever in the feed it stands.
+/// Returns the identity of an issue, independent of its position in the feed.
 fn fingerprint(issue: &Issue) -> Digest {
     let text = issue.source_text.as_deref().unwrap_or(&issue.detail);
     Digest::of(

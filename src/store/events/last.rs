@@ -1,4 +1,4 @@
-//! When the log last had an event, read from its end.
+//! Finds the time of the log's last event by reading from its end.
 
 use std::io::{Read, Seek, SeekFrom};
 use std::path::Path;
@@ -8,17 +8,14 @@ use crate::Home;
 use crate::files::open_file;
 use pubdata_core::error::{IoExt, Result};
 
-/// How much of a segment's end is read: many events, which have some hundred bytes each.
+/// Bytes that are read from a segment's end: many events, which have some hundred bytes each.
 const TAIL_BYTES: u64 = 1 << 18;
 
-/// Segments that are looked into: a new one begins empty.
+/// Number of segments that are searched: a new one begins empty.
 const SEGMENTS: usize = 3;
 
-/// When the newest event of the log was noticed, RFC 3339 UTC; none where there is no log, or no
-/// event at its end.
-///
-/// # Errors
-/// `Store`, when the log cannot be read.
+/// Returns when the newest event of the log was seen, RFC 3339 UTC. Returns `None` without a log or
+/// without an event at its end.
 pub fn last_event_at(home: &Home) -> Result<Option<String>> {
     let found = segments(&home.stream_dir().join("log"))?;
     for (_, path) in found.iter().rev().take(SEGMENTS) {
@@ -31,7 +28,7 @@ pub fn last_event_at(home: &Home) -> Result<Option<String>> {
 
 fn tail(path: &Path) -> Result<Vec<u8>> {
     let mut file = match open_file(path) {
-        // The follower drops old segments.
+        // The follower deletes old segments.
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
         file => file.at("open", path)?,
     };
@@ -43,7 +40,7 @@ fn tail(path: &Path) -> Result<Vec<u8>> {
     Ok(text)
 }
 
-/// The last event; what is torn at either end is passed over.
+/// Returns the last event; truncated lines at both ends are skipped.
 fn last_of(text: &[u8]) -> Option<String> {
     text.rsplit(|byte| *byte == b'\n')
         .find_map(|line| match serde_json::from_slice(line) {

@@ -1,5 +1,5 @@
-//! Writes the event log: numbers events, makes each batch durable before readers see it, and drops
-//! old segments. One writer at a time.
+//! Writes the event log: numbers events, makes each batch durable before readers see it, and
+//! deletes old segments. One writer at a time.
 
 use std::collections::HashSet;
 use std::fs::{File, OpenOptions, TryLockError};
@@ -14,29 +14,29 @@ use crate::{Home, durable};
 use pubdata_core::error::{Error, ErrorKind, IoExt, Result};
 use pubdata_core::ids::AccessionNumber;
 
-/// A segment that has grown so large gets a successor.
+/// Size at which a new segment is started.
 const SEGMENT_BYTES: u64 = 8 << 20;
 
-/// So does one that has been written to for so long, so that what is old can go.
+/// Age at which a new segment is started, so that old events can be deleted.
 const SEGMENT_AGE: SignedDuration = SignedDuration::from_hours(1);
 
-/// No log gets so far: the largest number that every reader of JSON takes exactly.
+/// Largest sequence number: every JSON reader represents integers up to here exactly.
 const LAST_SEQ: u64 = 1 << 53;
 
-/// How long events are kept. Longer than they are replayed: what a late index adds to a filing is
-/// told from what was known of it.
+/// Retention of events. Longer than [`REPLAY`](super::REPLAY), because an entry in a late index is
+/// compared with what earlier events knew about the filing.
 pub const KEPT: SignedDuration = SignedDuration::from_hours(7 * 24);
 
-/// The log, open for writing. There is one at a time.
+/// The log, open for writing by one process at a time.
 pub struct EventLog {
     folder: PathBuf,
     accessions_file: PathBuf,
     _lock: File,
-    /// Segments that are complete, oldest first: path, last number, time of the last event.
+    /// Complete segments, oldest first: path, last number, time of the last event.
     closed: Vec<(PathBuf, u64, Timestamp)>,
     current: Current,
     next_seq: u64,
-    /// Time of the last event; the next is not before it, whatever the clock says.
+    /// Time of the last event. The next event is not earlier, even if the clock goes back.
     last_seen_at: Timestamp,
     forgotten: HashSet<AccessionNumber>,
 }
@@ -49,7 +49,7 @@ struct Current {
     begun_at: Option<Timestamp>,
 }
 
-/// An event before it has a number.
+/// An event without a number.
 pub struct NewEvent {
     pub event: EventKind,
     pub accession_number: AccessionNumber,
@@ -59,8 +59,8 @@ pub struct NewEvent {
 }
 
 impl EventLog {
-    /// Opens the log of a home, creating it when it is new, and hands over every event that is
-    /// kept, oldest first. A line that a killed follower left half written is cut off.
+    /// Opens the log of a home, creating it if necessary, and passes every retained event to
+    /// `take`, oldest first. Truncates a line that a killed follower left incomplete.
     ///
     /// # Errors
     /// `Busy`, when another follower has it open; `Store`, when it cannot be read or is damaged
@@ -106,8 +106,8 @@ impl EventLog {
                 current = Some((path.clone(), read.whole_bytes, read.is_committed, begun_at));
             } else {
                 if !read.is_committed {
-                    // What has a successor is durable; the commit line may have been lost with the
-                    // power.
+                    // A segment with a successor is durable; only its commit line may have been
+                    // lost with the power.
                     append_commit(path, next_seq - 1)?;
                 }
                 closed.push((path.clone(), next_seq - 1, last_seen_at));
@@ -143,21 +143,21 @@ impl EventLog {
         Ok(log)
     }
 
-    /// Accession numbers of filings whose events are no longer kept.
+    /// Returns the accession numbers of filings whose events were deleted.
     pub fn forgotten(&self) -> &HashSet<AccessionNumber> {
         &self.forgotten
     }
 
-    /// The number of the last event; 0 before the first.
+    /// Returns the number of the last event; 0 before the first.
     pub fn last_seq(&self) -> u64 {
         self.next_seq - 1
     }
 
-    /// Numbers events and appends them, durably, as one batch: readers see all of it. Killed in
-    /// between, the next opening finds the first so many of them. Returns them with their numbers.
+    /// Numbers events and appends them durably as one batch: readers see all of it or none. After a
+    /// kill in between, the next opening keeps a prefix of the batch. Returns the numbered events.
     ///
     /// # Errors
-    /// `Store`, when the file cannot be written. The log must then be opened anew.
+    /// `Store`, when the file cannot be written. The log must then be reopened.
     pub fn append(&mut self, events: Vec<NewEvent>, now: Timestamp) -> Result<Vec<Event>> {
         if events.is_empty() {
             return Ok(Vec::new());
@@ -203,12 +203,12 @@ impl EventLog {
         Ok(numbered)
     }
 
-    /// Appends events that another log has numbered. What is copied can be copied again: it need
-    /// not be durable.
+    /// Appends events that another log has numbered. They need not be durable, because they can be
+    /// copied again.
     ///
     /// # Errors
-    /// `Store`, when they are not those that follow, or the file cannot be written. The log must
-    /// then be opened anew.
+    /// `Store`, when they do not follow the last event, or the file cannot be written. The log must
+    /// then be reopened.
     pub fn replicate(&mut self, events: Vec<Event>) -> Result<()> {
         let Some(last) = events.last() else {
             return Ok(());
@@ -238,10 +238,7 @@ impl EventLog {
         self.commit()
     }
 
-    /// Drops all events, and goes on with a number that another log has given.
-    ///
-    /// # Errors
-    /// `Store`, when a file cannot be deleted or made.
+    /// Deletes all events and continues with a number from another log.
     pub fn begin_at(&mut self, seq: u64) -> Result<()> {
         for (_, path) in segments(&self.folder)? {
             std::fs::remove_file(&path).at("delete", &path)?;
@@ -261,11 +258,8 @@ impl EventLog {
         Ok(())
     }
 
-    /// Deletes events that are no longer kept; their accession numbers are remembered. Returns the
-    /// last number deleted.
-    ///
-    /// # Errors
-    /// `Store`, when a file cannot be written or deleted.
+    /// Deletes events beyond the retention and keeps their accession numbers. Returns the last
+    /// deleted number.
     pub fn prune(&mut self, now: Timestamp) -> Result<Option<u64>> {
         if self.is_due_for_successor(now) {
             self.begin_segment()?;
@@ -291,8 +285,8 @@ impl EventLog {
         Ok(pruned)
     }
 
-    /// Notes accession numbers, before their events are deleted. Killed in between, some are there
-    /// twice, which says the same.
+    /// Writes accession numbers before their events are deleted. After a kill in between, some are
+    /// written twice, which is harmless.
     fn remember(&mut self, accessions: &[AccessionNumber]) -> Result<()> {
         let new: Vec<AccessionNumber> = accessions
             .iter()
@@ -323,7 +317,8 @@ impl EventLog {
     }
 
     fn begin_segment(&mut self) -> Result<()> {
-        // Readers go on to the successor: the last commit must not be lost behind them.
+        // Readers move on to the next segment, so the last commit of this one must be durable
+        // first.
         self.current
             .file
             .sync_data()
@@ -346,8 +341,8 @@ impl EventLog {
         Ok(())
     }
 
-    /// Tells readers that everything before is durable. The line itself need not be: opening the
-    /// log writes it again.
+    /// Marks everything before as durable for readers. The line itself need not be durable: opening
+    /// the log writes it again.
     fn commit(&mut self) -> Result<()> {
         let line = Line::Committed {
             committed: self.next_seq - 1,
@@ -403,8 +398,8 @@ fn create_segment(folder: &Path, first_seq: u64) -> Result<PathBuf> {
     Ok(path)
 }
 
-/// Reads the numbers noted; a last line that a killed follower left half written is passed over,
-/// because its event is still there.
+/// Reads the accession numbers. Ignores a last line that a killed follower left incomplete, because
+/// its event still exists.
 fn read_accessions(path: &Path) -> Result<HashSet<AccessionNumber>> {
     let text = match read_file(path) {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(HashSet::new()),
@@ -433,22 +428,22 @@ fn time_of(event: &Event) -> Result<Timestamp> {
 
 fn damaged(path: &Path, line: usize, reason: &str) -> Error {
     Error::store(format!("{}: line {line}: {reason}", path.display()))
-        .hint("the log is damaged: put the segment back from a backup, or move the folder `stream` away and begin a new log")
+        .hint("the log is damaged: restore the segment from a backup, or move the folder `stream` away to start a new log")
 }
 
-/// One segment, read whole.
+/// One segment, read completely.
 struct Segment {
     events: Vec<Event>,
-    /// The number that follows its last event.
+    /// The number after its last event.
     next_seq: u64,
-    /// Length up to the last line that can be read.
+    /// Length up to the end of the last readable line.
     whole_bytes: u64,
-    /// Whether a commit follows its last event.
+    /// True if a commit follows its last event.
     is_committed: bool,
 }
 
 impl Segment {
-    /// Reads a segment. What follows the last commit of the last one may be torn.
+    /// Reads a segment. Only the last segment may be torn, after its last commit.
     fn read(path: &Path, first_seq: u64, may_be_torn: bool) -> Result<Self> {
         let text = read_file(path).at("read", path)?;
         let mut segment = Self {
@@ -463,9 +458,9 @@ impl Segment {
                 .strip_suffix(b"\n")
                 .and_then(|line| serde_json::from_slice::<Line>(line).ok());
             if let Some((line, reason)) = torn {
-                // A commit is written when the lines before it are durable: the file was damaged
-                // since. Without one, what lies behind the tear is of the same batch, of which any
-                // part may be missing.
+                // A commit is written after the lines before it are durable, so the file was
+                // damaged since. Without a commit, the rest belongs to the same batch, any part of
+                // which may be missing.
                 if matches!(whole, Some(Line::Committed { .. })) {
                     return Err(damaged(path, line, reason));
                 }
@@ -509,10 +504,8 @@ impl Segment {
             Some((line, reason)) if !may_be_torn || segment.whole_bytes == 0 => {
                 Err(damaged(path, line, reason))
             }
-            // What is written next would have no first line before it.
-            _ if segment.whole_bytes == 0 => {
-                Err(damaged(path, 1, "is not there: the file is empty"))
-            }
+            // An event written to this file would have no header line before it.
+            _ if segment.whole_bytes == 0 => Err(damaged(path, 1, "is missing: the file is empty")),
             _ => Ok(segment),
         }
     }

@@ -1,19 +1,19 @@
-//! The log of filings as they appear in the publisher's feeds: appended to by one follower, read by
-//! any number of servers.
+//! Stores filings as they appear in the publisher's feeds: one follower appends to the log, any
+//! number of servers read it.
 //!
 //! ```text
-//! HOME/stream/log/<first seq>.jsonl   segments; the first line says format and first number, then events and commits, in order
-//! HOME/stream/accessions.txt          accession numbers of filings whose events are no longer kept
+//! HOME/stream/log/<first seq>.jsonl   segments; the first line has format and first number, then events and commits, in order
+//! HOME/stream/accessions.txt          accession numbers of filings whose events were deleted
 //! HOME/stream/findings.jsonl          feed entries that could not be read
-//! HOME/stream/state.json              what was reconciled, and when each feed answered last
+//! HOME/stream/state.json              days reconciled, and the last answer of each feed
 //! HOME/stream/lock                    held by the follower
 //!
 //! append: write the batch ─▶ sync ─▶ commit line          readers take events that a commit line follows
-//! open:   cut what is torn behind the last commit ─▶ sync ─▶ commit line
+//! open:   truncate what is torn after the last commit ─▶ sync ─▶ commit line
 //! ```
 //!
-//! Numbers only grow and are never used twice for what a reader may have seen: what was not durable
-//! was not committed.
+//! Numbers only grow. A number that a reader may have seen is never used again, because readers see
+//! committed events only and commits are durable.
 
 mod findings;
 mod last;
@@ -36,36 +36,36 @@ pub use tail::EventTail;
 /// Format of the log; readers refuse a newer one.
 pub const EVENT_FORMAT_VERSION: u32 = 1;
 
-/// How far back a reader may ask for events again.
+/// How far back a reader may request events.
 pub const REPLAY: SignedDuration = SignedDuration::from_hours(72);
 
-/// Something that was seen for the first time.
+/// A new filing, or new facts about one.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Event {
-    /// Counts the events of this log from 1.
+    /// Sequence number in this log, from 1.
     pub seq: u64,
     pub event: EventKind,
     pub accession_number: String,
-    /// When this event was noticed, RFC 3339 UTC; never before that of an earlier event.
+    /// When this event was seen, RFC 3339 UTC; never earlier than the previous event.
     pub seen_at: String,
     pub source: Feed,
-    /// The address that was asked.
+    /// URL of the request.
     pub source_url: String,
-    /// All that is known of the filing by now.
+    /// Everything known about the filing at that time.
     pub filing: StreamFiling,
 }
 
-/// What an event says.
+/// Kind of event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum EventKind {
     /// A filing that was not known. Once for each accession number.
     Filing,
-    /// More is known of a filing: a party, a form, a field.
+    /// New facts about a known filing: a party, a form, a field.
     Update,
 }
 
-/// Where something was seen.
+/// Publication in which a filing was seen.
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
 )]
@@ -80,7 +80,7 @@ pub enum Feed {
 }
 
 impl Feed {
-    /// The feed's word in the log.
+    /// Returns the feed's name in the log.
     pub fn name(self) -> &'static str {
         match self {
             Self::Getcurrent => "getcurrent",
@@ -90,12 +90,12 @@ impl Feed {
     }
 }
 
-/// A filing as the feeds describe it. What no feed has said so far is none.
+/// A filing as the feeds describe it. Fields that no feed has stated yet are null or empty.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct StreamFiling {
     /// RFC 3339 UTC.
     pub first_seen_at: String,
-    /// Form types in the order they were seen: a filing may stand in an index under two.
+    /// Form types in the order they were seen: an index may list a filing under two.
     pub forms: Vec<String>,
     /// `YYYY-MM-DD`.
     pub filed_date: Option<String>,
@@ -140,13 +140,13 @@ impl Line {
     }
 }
 
-/// The first number of a segment, by its file name.
+/// Parses the first number of a segment from its file name.
 fn first_seq_of(path: &std::path::Path) -> Option<u64> {
     let name = path.file_name()?.to_str()?.strip_suffix(".jsonl")?;
     (name.len() == 20).then(|| name.parse().ok()).flatten()
 }
 
-/// The segments of a log in order; none when there is no log.
+/// Returns the segments of a log in order; empty if the log does not exist.
 fn segments(
     folder: &std::path::Path,
 ) -> pubdata_core::error::Result<Vec<(u64, std::path::PathBuf)>> {

@@ -1,5 +1,4 @@
-//! What the follower remembers between runs beside the log: days reconciled, and how each feed
-//! answered last.
+//! Reads and writes the follower's state: days reconciled, and the last answer of each feed.
 
 use std::collections::BTreeMap;
 
@@ -11,10 +10,10 @@ use pubdata_core::error::{Error, IoExt, Result};
 
 pub(crate) const STATE_FORMAT_VERSION: u32 = 1;
 
-/// Days that are remembered as reconciled.
+/// Number of reconciled days that are kept.
 const DAYS: usize = 100;
 
-/// What the follower knows beside its log.
+/// State of the follower that is not in its log.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct FollowState {
     format_version: u32,
@@ -25,29 +24,29 @@ pub struct FollowState {
     pub feeds: BTreeMap<Feed, FeedState>,
 }
 
-/// What the index of a day said.
+/// Result of reconciling a day with its index.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Reconciled {
     /// RFC 3339 UTC.
     pub at: String,
     pub filings: usize,
-    /// Filings of the index that no feed had shown.
+    /// Filings in the index that no feed had shown.
     pub missed: usize,
 }
 
-/// How a feed answers.
+/// State of a feed.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FeedState {
     /// RFC 3339 UTC.
     pub asked_at: Option<String>,
-    /// When it was last read, RFC 3339 UTC.
+    /// Time of the last successful read, RFC 3339 UTC.
     pub read_at: Option<String>,
-    /// Why it was not read the last time.
+    /// Why the last read failed.
     pub failure: Option<String>,
 }
 
 impl FollowState {
-    /// Reads the state of a home; a new one when there is none.
+    /// Reads the state of a home, or creates a new one.
     ///
     /// # Errors
     /// `Store`, when it cannot be read or is of a newer format.
@@ -64,7 +63,7 @@ impl FollowState {
         };
         let state: Self = serde_json::from_slice(&bytes).map_err(|error| {
             Error::store(format!("{} is damaged: {error}", path.display()))
-                .hint("put it back from a backup, or delete it: indexes of days that were not read by then are read with `pubdata follow --day`")
+                .hint("restore it from a backup, or delete it and read the missing days with `pubdata follow --day`")
         })?;
         if state.format_version > STATE_FORMAT_VERSION {
             let message = format!(
@@ -78,10 +77,7 @@ impl FollowState {
         Ok(state)
     }
 
-    /// Writes the state, whole or not at all.
-    ///
-    /// # Errors
-    /// `Store`, when it cannot be written.
+    /// Writes the state atomically.
     pub fn write(&mut self, home: &Home) -> Result<()> {
         while self.reconciled.len() > DAYS {
             self.reconciled.pop_first();

@@ -1,5 +1,5 @@
 //! Reads the event log while another process writes it. Takes only events that a commit follows,
-//! and notices when the log was replaced.
+//! and detects when the log was replaced.
 
 use std::io::{Read, Seek, SeekFrom};
 use std::path::PathBuf;
@@ -9,11 +9,11 @@ use crate::Home;
 use crate::files::open_file;
 use pubdata_core::error::{Error, IoExt, Result};
 
-/// Reads the log of a home from its oldest event on, and then what is added to it. Never writes.
+/// Reads the log of a home from its oldest event, and then follows what is appended. Never writes.
 #[derive(Debug, Clone)]
 pub struct EventTail {
     folder: PathBuf,
-    /// The segment that is being read: its first number and the bytes taken.
+    /// The current segment: its first number and the bytes consumed.
     position: Option<(u64, u64)>,
     /// Events that no commit follows yet.
     held: Vec<Event>,
@@ -21,7 +21,7 @@ pub struct EventTail {
 }
 
 impl EventTail {
-    /// Begins at the log's oldest event; reads nothing yet. The log need not exist yet.
+    /// Starts at the log's oldest event and reads nothing yet. The log need not exist.
     pub fn new(home: &Home) -> Self {
         Self {
             folder: home.stream_dir().join("log"),
@@ -31,33 +31,34 @@ impl EventTail {
         }
     }
 
-    /// The number of the last event taken; none while there is no log.
+    /// Returns the number of the last event taken; `None` while the log does not exist.
     pub fn last_seq(&self) -> Option<u64> {
         self.next_seq.checked_sub(1)
     }
 
-    /// Takes the events that were committed since the last call. When the log is no longer the one
-    /// that was read, as after a backup was put back, it is read from its beginning.
+    /// Returns the events committed since the last call. If the log was replaced, as after
+    /// restoring a backup, reads it from its beginning.
     ///
     /// # Errors
     /// `Store`, when it cannot be read, or is of a newer format.
     pub fn read(&mut self) -> Result<Vec<Event>> {
-        // Where a line cannot be read, all is read again the next time: nothing of it must have
-        // been taken.
+        // On an unreadable line, everything is read again the next time, so the state must not
+        // change.
         let mut next = self.clone();
         let taken = next.advance()?;
         *self = next;
         Ok(taken)
     }
 
-    /// The number of the event that follows those that were taken or are held.
+    /// Returns the number after the last event taken or held.
     fn following(&self) -> u64 {
         self.next_seq.saturating_add(self.held.len() as u64)
     }
 
     fn advance(&mut self) -> Result<Vec<Event>> {
         let mut taken = Vec::new();
-        // What is listed before it is read is complete when it has a successor.
+        // A listed segment with a successor is complete, because the list is made before it is
+        // read.
         let segments = segments(&self.folder)?;
         let is_here = |position: &(u64, u64)| {
             segments

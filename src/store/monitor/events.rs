@@ -1,5 +1,5 @@
-//! What is new since the run before: compared are how the tasks stood then and how they stand now,
-//! so that a trouble is told once when it comes and once when it is over.
+//! Compares the status of tasks before and after a run, so that a problem is reported once when it
+//! appears and once when it is over.
 
 use std::collections::BTreeMap;
 
@@ -12,63 +12,63 @@ use super::history::{ChannelHistory, History, Standing, is_run};
 use crate::LedgerEntry;
 use pubdata_core::ids::ReleaseId;
 
-/// Format of the messages, as the documents of commands name theirs, and its version; a field that
-/// goes or changes its meaning raises it.
+/// Name and version of the message format, as in the documents of commands. Removing a field or
+/// changing its meaning increases the version.
 pub const MESSAGE_FORMAT: &str = "pubdata.message";
 pub const MESSAGE_VERSION: u32 = 1;
 
-/// Characters of a reason that are told; the ledger has all of it.
+/// Maximum number of characters of a reason; the ledger has all of it.
 const REASON: usize = 1000;
 
-/// Events that the line for people names, and characters of each one's reason.
+/// Maximum number of events in the text line, and of characters of each one's reason.
 const TOLD: usize = 5;
 const REASON_IN_LINE: usize = 400;
 
-/// What happened, the worst first.
+/// Kind of event, the most severe first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum EventKind {
-    /// A run came to no end; nothing was published.
+    /// A run failed; nothing was published.
     Failed,
-    /// A task was not renewed because its data are not what is declared, or not plausible.
+    /// A task was not rebuilt because its data violate the declaration or are not plausible.
     Blocked,
-    /// A task was not renewed because a source could not be fetched.
+    /// A task was not rebuilt because a source could not be fetched.
     Missing,
     /// An edition is late.
     Late,
-    /// More records were set aside than the declared level.
+    /// More records were quarantined than the declared warning level.
     Quarantined,
-    /// All of that is over, for a task or for the run.
+    /// All problems of a task, or of the run, are over.
     Recovered,
-    /// Nothing: an operator sees whether messages arrive.
+    /// No event: a test of whether messages arrive.
     Test,
 }
 
-/// Something that was not so after the run before.
+/// A change since the previous run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Event {
-    /// What happened; docs/OPERATIONS.md says when each is reported.
+    /// Kind of event; docs/OPERATIONS.md describes when each is reported.
     pub event: EventKind,
-    /// The task; null if the run itself is meant.
+    /// The task; null if the event concerns the run.
     pub task_id: Option<String>,
-    /// Why, for people, 1,000 characters at most; null if nobody knows.
+    /// Reason as text, 1,000 characters at most; null if unknown.
     pub reason: Option<String>,
-    /// What a person can do about it; null if there is nothing to do.
+    /// Next step of the operator; null if there is nothing to do.
     pub next_step: Option<String>,
     /// The day since which an edition is late; null for other events.
     pub late_since: Option<Date>,
 }
 
-/// What is new since the run before: `--hook` gets it on standard input and `--webhook` by POST,
+/// The changes since the previous run: `--hook` gets it on standard input and `--webhook` by POST,
 /// after a run with something to report.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Message {
-    // The head of all documents, whose schema the command line adds.
+    // Common fields of all documents; the command line adds their schema.
     #[schemars(skip)]
     pub format: &'static str,
     #[schemars(skip)]
     pub version: u32,
-    /// All of it in a line for people, which chats show.
+    /// Summary in one line, which chats show.
     pub text: String,
     /// The channel.
     pub channel: String,
@@ -79,18 +79,18 @@ pub struct Message {
     pub ended_at: String,
     /// Exit code of the run.
     pub exit_code: u8,
-    /// What became of the run.
+    /// Outcome of the run.
     #[schemars(extend("enum" = ["published", "unchanged", "mended", "nothing", "failed"]))]
     pub outcome: String,
-    /// What the channel points at; null if nothing was ever published.
+    /// Release of the channel; null if nothing was ever published.
     #[schemars(with = "Option<ReleaseId>")]
     pub release_id: Option<String>,
-    /// What is new, the worst first.
+    /// The events, the most severe first.
     pub events: Vec<Event>,
 }
 
 impl EventKind {
-    /// The word in messages.
+    /// Returns the name in messages.
     pub fn name(self) -> &'static str {
         match self {
             Self::Failed => "failed",
@@ -105,8 +105,8 @@ impl EventKind {
 }
 
 impl Message {
-    /// What the last run of a ledger has to tell, compared with its channel's run before; nothing
-    /// where all is as it was. Entries are oldest first.
+    /// Compares the last run of a ledger with the previous run of its channel; `None` without a
+    /// change. Entries are oldest first.
     pub fn of_last_run(entries: &[LedgerEntry]) -> Option<Self> {
         let last = entries.iter().rposition(is_run)?;
         let entry = &entries[last];
@@ -137,7 +137,7 @@ impl Message {
         })
     }
 
-    /// What is sent to see whether it arrives.
+    /// Builds a test message.
     pub fn test(channel: &str, now: Timestamp) -> Self {
         let reason = Some("a test message: nothing happened".to_owned());
         let events = vec![Event {
@@ -161,12 +161,12 @@ impl Message {
         }
     }
 
-    /// The worst of what is told.
+    /// Returns the most severe event.
     pub fn worst(&self) -> Option<EventKind> {
         self.events.first().map(|event| event.event)
     }
 
-    /// The JSON that hooks and webhooks get.
+    /// Returns the JSON for hooks and webhooks.
     pub fn to_json(&self) -> Vec<u8> {
         serde_json::to_vec(self).expect("a message is plain data")
     }
@@ -181,12 +181,12 @@ fn of_the_run(before: Option<&ChannelHistory>, after: &ChannelHistory) -> Option
         (_, true) => (
             EventKind::Failed,
             after.last.error.clone(),
-            Some("mend what the reason names, then `pubdata run`".to_owned()),
+            Some("fix the cause that the reason names, then `pubdata run`".to_owned()),
         ),
         (Some(before), false) => (
             EventKind::Recovered,
             Some(format!(
-                "the run before ended with exit code {}",
+                "the previous run ended with exit code {}",
                 before.exit_code
             )),
             None,
@@ -202,8 +202,7 @@ fn of_the_run(before: Option<&ChannelHistory>, after: &ChannelHistory) -> Option
     })
 }
 
-/// What troubles a task, by kind. Of one that the operator can do without, files that are not there
-/// are no trouble.
+/// Returns the problems of a task, by kind. Missing files of an optional task are no problem.
 fn troubles(standing: &Standing) -> Vec<EventKind> {
     let is_needed = !standing.is_optional;
     let kinds = [
@@ -226,7 +225,7 @@ fn of_a_task(task_id: &str, before: Option<&Standing>, now: &Standing) -> Vec<Ev
                 .late_since
                 .map(|day| format!("late since {day} by the publisher's calendar")),
             EventKind::Quarantined => {
-                Some("more records were set aside than the declared level".to_owned())
+                Some("more records were quarantined than the declared level".to_owned())
             }
             EventKind::Recovered => Some(format!(
                 "was {}",

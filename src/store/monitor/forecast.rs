@@ -1,15 +1,15 @@
-//! When the disk will be full, by how the home has grown.
+//! Predicts when the disk will be full from the growth of the home.
 
-/// Runs and seconds of them that say something: fewer are a coincidence.
+/// Minimum number of runs and their time span in seconds: fewer are a coincidence.
 const FEWEST_RUNS: usize = 3;
 const SHORTEST_SECONDS: f64 = 2.0 * 86_400.0;
 
-/// What is further away is not foreseen.
+/// Limit of the prediction in seconds.
 const FURTHEST_SECONDS: f64 = 10.0 * 365.0 * 86_400.0;
 
-/// The second at which `free_bytes` will be used up, by the straight line that fits the sizes best;
-/// none where the home does not grow, or too little is known. Sizes are seconds and bytes, oldest
-/// first.
+/// Returns the second at which `free_bytes` will be used up, by a least-squares line through the
+/// sizes. Returns `None` if the home does not grow, or with too few sizes. Sizes are seconds and
+/// bytes, oldest first.
 pub(super) fn full_at(sizes: &[(i64, u64)], free_bytes: u64) -> Option<i64> {
     let ((first, _), (last, _)) = (*sizes.first()?, *sizes.last()?);
     if sizes.len() < FEWEST_RUNS || ((last - first) as f64) < SHORTEST_SECONDS {
@@ -43,7 +43,7 @@ mod tests {
 
     const DAY: i64 = 86_400;
 
-    /// A week in which each night adds a gigabyte leaves ten days for ten gigabytes.
+    /// After a week that adds a gigabyte each day, ten gigabytes last ten days.
     #[test]
     fn a_home_that_grows_evenly_is_full_when_the_free_bytes_are_used_up() {
         let week: Vec<(i64, u64)> = (0..7)

@@ -1,5 +1,5 @@
-//! The ledger, read from its first line to its last: how each channel's last run ended, how each
-//! task stands, how the home grew.
+//! Evaluates the ledger from its first line to its last: how each channel's last run ended, the
+//! status of each task, the growth of the home.
 
 use std::collections::BTreeMap;
 
@@ -8,24 +8,23 @@ use jiff::civil::Date;
 
 use crate::{DiskUse, LedgerEntry, LedgerTask};
 
-/// Exit codes from here on mean that a run came to no end: nothing was published or found
-/// unchanged.
+/// Lowest exit code of a failed run: it neither published a release nor found it unchanged.
 pub const FAILED_FROM: u8 = 40;
 
-/// Sizes of the home that are remembered, one for each run.
+/// Number of home sizes that are kept, one per run.
 const SIZES: usize = 30;
 
-/// A task that no run has named for so long, and that the release does not have, is no longer told
-/// of.
+/// A task that no run has named for this long, and that the release does not have, is no longer
+/// reported.
 const FORGOTTEN_AFTER_SECONDS: i64 = 30 * 86_400;
 
-/// What the ledger says by now.
+/// The state after the last line of the ledger.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct History {
     pub channels: BTreeMap<String, ChannelHistory>,
-    /// What the home took when the last run ended.
+    /// Disk use of the home at the end of the last run.
     pub disk: Option<DiskUse>,
-    /// Size of the home at the end of the last runs, in seconds and bytes, oldest first.
+    /// Sizes of the home at the end of the last runs, in seconds and bytes, oldest first.
     pub sizes: Vec<(i64, u64)>,
 }
 
@@ -33,14 +32,13 @@ pub struct History {
 #[derive(Debug, Clone, PartialEq)]
 pub struct ChannelHistory {
     pub last: RunSummary,
-    /// When a run last came to its end, which published a release or found it unchanged. In
-    /// seconds.
+    /// End of the last run that published a release or found it unchanged, in seconds.
     pub succeeded_at: Option<i64>,
-    /// How each task stands that runs have named.
+    /// Status of each task that runs have named.
     pub tasks: BTreeMap<String, Standing>,
 }
 
-/// A run.
+/// Summary of a run.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RunSummary {
     pub run_id: String,
@@ -57,7 +55,7 @@ pub struct RunSummary {
     pub tasks: BTreeMap<String, usize>,
 }
 
-/// How a task stands after the last run that named it.
+/// Status of a task after the last run that named it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Standing {
     pub outcome: String,
@@ -65,23 +63,23 @@ pub struct Standing {
     pub next_step: Option<String>,
     pub is_optional: bool,
     pub late_since: Option<Date>,
-    /// Whether its last build set more records aside than the declared level. Nights in which
-    /// nothing was built leave that as it is.
+    /// True if its last build quarantined more records than the declared warning level. Runs that
+    /// built nothing do not change it.
     pub is_above_warning_level: bool,
     pub findings: usize,
     pub duration_ms: u64,
     /// End of the last run that named it, in seconds.
     pub named_at: i64,
-    /// End of the last run that built it, or found that there was nothing to build. In seconds.
+    /// End of the last run that built it, or found it fresh, in seconds.
     pub confirmed_at: Option<i64>,
     /// End of the last run that built it, in seconds.
     pub built_at: Option<i64>,
-    /// How many runs in a row, up to the last, could not renew it.
+    /// Number of consecutive runs, up to the last, that could not rebuild it.
     pub failed_runs: u64,
 }
 
 impl RunSummary {
-    /// Whether it came to no end.
+    /// Returns whether the run failed.
     pub fn is_failed(&self) -> bool {
         self.exit_code >= FAILED_FROM
     }
@@ -98,7 +96,7 @@ impl Standing {
 }
 
 impl History {
-    /// Reads entries, oldest first.
+    /// Evaluates entries, oldest first.
     pub fn of(entries: &[LedgerEntry]) -> Self {
         let mut history = Self::default();
         entries
@@ -141,7 +139,7 @@ impl History {
     }
 }
 
-/// Whether an entry is of a run, and not of what a person did.
+/// Returns whether an entry is a run, and not a manual import or withdrawal.
 pub(super) fn is_run(entry: &LedgerEntry) -> bool {
     entry.import.is_none()
         && (!entry.tasks.is_empty()
@@ -203,8 +201,8 @@ fn standing(told: &LedgerTask, ended_at: i64, before: Option<&Standing>) -> Stan
     }
 }
 
-/// An instant of the ledger in seconds; the beginning of time where it cannot be read, which every
-/// watch takes for too long ago.
+/// Parses an instant of the ledger into seconds. Returns 0 if it is unreadable, which every alert
+/// treats as too long ago.
 pub(super) fn seconds(instant: &str) -> i64 {
     instant.parse::<Timestamp>().map_or(0, Timestamp::as_second)
 }

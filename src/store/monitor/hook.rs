@@ -1,4 +1,4 @@
-//! Starts the operator's own program with a message.
+//! Runs the operator's own program with a message.
 
 use std::io::Write;
 use std::process::{Child, Command, ExitStatus, Stdio};
@@ -7,21 +7,21 @@ use std::time::{Duration, Instant};
 use super::events::Message;
 use pubdata_core::error::{Error, Result};
 
-/// How long the program may take.
+/// Time limit of the program.
 pub const HOOK_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// Between two looks at whether it has ended.
+/// Interval between two checks of whether it has ended.
 const BETWEEN_LOOKS: Duration = Duration::from_millis(10);
 
-/// Starts a command with a message as JSON on its standard input, and in short in its environment.
-/// Its words are separated by blanks; no shell reads them. Blocks until it has ended.
+/// Runs a command with a message as JSON on its standard input, and a summary in its environment.
+/// Arguments are split at whitespace, without a shell. Blocks until it has ended.
 ///
 /// # Errors
-/// `Config`, when it cannot be started, ends with another code than 0, or has not ended in time: it
-/// is ended then.
+/// `Config`, when it cannot be started, ends with another code than 0, or exceeds the time limit;
+/// it is then killed.
 pub fn run_hook(command: &str, message: &Message, timeout: Duration) -> Result<()> {
     let mut words = command.split_whitespace();
-    // Its arguments may be secrets: they are not repeated.
+    // Its arguments may be secrets, so messages do not contain them.
     let program = words
         .next()
         .ok_or_else(|| Error::config("the hook names no program"))?;
@@ -37,15 +37,12 @@ pub fn run_hook(command: &str, message: &Message, timeout: Duration) -> Result<(
         .env("PUBDATA_RUN_CHANNEL", &message.channel)
         .env("PUBDATA_RUN_EXIT_CODE", message.exit_code.to_string())
         .stdin(Stdio::piped())
-        // What the program prints must not stand in the run's own report.
+        // The program's output must not mix with the run's report.
         .stdout(Stdio::null())
         .spawn()
-        .map_err(|error| {
-            Error::config(format!("the hook `{program}` cannot be started: {error}"))
-        })?;
+        .map_err(|error| Error::config(format!("cannot start the hook `{program}`: {error}")))?;
     let (input, json) = (child.stdin.take(), message.to_json());
-    // A program that never reads must not hold up the run. One that ends without reading is no
-    // failure.
+    // A program that never reads must not block the run. Ending without reading is not a failure.
     std::thread::spawn(move || input.map(|mut input| input.write_all(&json)));
     match ended(&mut child, timeout) {
         Ok(Some(status)) if status.success() => Ok(()),
@@ -53,16 +50,16 @@ pub fn run_hook(command: &str, message: &Message, timeout: Duration) -> Result<(
             "the hook `{program}` ended with {status}"
         ))),
         Ok(None) => Err(Error::config(format!(
-            "the hook `{program}` had not ended after {} s, and was ended",
+            "the hook `{program}` exceeded {} s and was killed",
             timeout.as_secs_f64()
         ))),
         Err(error) => Err(Error::config(format!(
-            "the hook `{program}` cannot be waited for: {error}"
+            "cannot wait for the hook `{program}`: {error}"
         ))),
     }
 }
 
-/// How a program ended; none where it had to be ended.
+/// Waits for a program; `None` if it was killed at the time limit.
 fn ended(child: &mut Child, timeout: Duration) -> std::io::Result<Option<ExitStatus>> {
     let begun = Instant::now();
     loop {

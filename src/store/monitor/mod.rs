@@ -1,13 +1,12 @@
-//! What an operator's programs ask of an installation: the ledger's runs become numbers for
-//! Prometheus and events for whom they concern.
+//! Turns the ledger's runs into numbers for Prometheus and events for operators.
 //!
-//! | from | comes |
+//! | from | to |
 //! |---|---|
-//! | ledger, oldest run first | `history`: the last run of each channel, how each task stands, how the home grows |
+//! | ledger, oldest run first | `history`: the last run of each channel, the status of each task, the growth of the home |
 //! | history, release, disk, log of filings | `readings`: gauges, written as text by `text` |
-//! | ledger before and after a run | `events`: what is blocked, missing, late, set aside, recovered, failed since then; told by `hook` |
+//! | ledger before and after a run | `events`: what is blocked, missing, late, quarantined, recovered, failed since then; sent by `hook` |
 //!
-//! Asks nobody, changes nothing, and decides no exit code.
+//! Sends no requests, changes nothing, and decides no exit code.
 
 mod events;
 mod forecast;

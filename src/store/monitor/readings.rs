@@ -1,5 +1,5 @@
-//! The numbers of an installation, each a gauge. What happened at a time is told as that time and
-//! not as an age, so that a number that was written last night is still true at noon.
+//! Computes the gauges of an installation. Events are reported as instants and not as ages, so that
+//! a number written by a nightly run is still true at noon.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,11 +11,11 @@ use super::history::{ChannelHistory, History, seconds};
 use crate::{FollowState, Home, Manifest, TaskEntry, free_bytes, last_event_at};
 use pubdata_core::error::Result;
 
-/// Rules of a dataset that have a number of their own; those with fewer records are told together.
+/// Maximum number of rules per dataset with a separate number; rules with fewer records are summed.
 const RULES: usize = 20;
 
-/// Gauges with their names, in a fixed order. There is no list of records, callers or addresses
-/// among the labels: their number is bounded by the declarations and the channels.
+/// Gauges with their names, in a fixed order. Labels never contain records, callers or addresses:
+/// their number is bounded by the declarations and the channels.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Readings(pub Vec<Reading>);
 
@@ -43,20 +43,17 @@ pub struct OfRelease<'a> {
     pub freshness: BTreeMap<String, &'static str>,
 }
 
-/// Where the follower of feeds stands.
+/// State of the follower of feeds.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct StreamTimes {
-    /// By feed, when it was asked last and read last, in seconds.
+    /// By feed, the times of the last request and the last successful read, in seconds.
     feeds: BTreeMap<&'static str, (Option<i64>, Option<i64>)>,
-    /// When the newest event was noticed.
+    /// When the newest event was seen, in seconds.
     last_event_at: Option<i64>,
 }
 
 impl StreamTimes {
-    /// Reads what the follower has left in a home.
-    ///
-    /// # Errors
-    /// `Store`, when it cannot be read.
+    /// Reads the state that the follower has written into a home.
     pub fn of(home: &Home) -> Result<Self> {
         let state = FollowState::read(home)?;
         let instant = |told: &Option<String>| told.as_deref().map(seconds);
@@ -77,15 +74,14 @@ impl StreamTimes {
 }
 
 impl Readings {
-    /// The numbers of a home: what its ledger says, what is free on its disk, and how its follower
-    /// stands. What cannot be read has no number and is told in the log; the others are true all
-    /// the same.
+    /// Computes the gauges of a home: from its ledger, the free disk space, and its follower. A
+    /// value that cannot be read is logged and omitted; the others remain valid.
     pub fn of_home(home: &Home, history: &History, release: Option<&OfRelease<'_>>) -> Self {
         let stream = StreamTimes::of(home)
-            .inspect_err(|error| tracing::warn!(%error, "no numbers of the stream"))
+            .inspect_err(|error| tracing::warn!(%error, "no metrics of the stream"))
             .unwrap_or_default();
         let free = free_bytes(home)
-            .inspect_err(|error| tracing::warn!(%error, "no number of free bytes"))
+            .inspect_err(|error| tracing::warn!(%error, "no metric of free bytes"))
             .ok();
         let mut readings = release.map(of_release).unwrap_or_default();
         readings.extend(of_runs(history));
@@ -104,11 +100,11 @@ fn of_release(release: &OfRelease<'_>) -> Vec<Reading> {
     } = release;
     let mut sources = Reading::new(
         "pubdata_dataset_source_timestamp_seconds",
-        "Date of the newest file that a dataset was made from.",
+        "Date of the newest source file of a dataset.",
     );
     let mut fresh = Reading::new(
         "pubdata_dataset_freshness",
-        "1 for how fresh a dataset is against its publisher's cadence and calendar.",
+        "1 for the freshness of a dataset by its publisher's cadence and calendar.",
     );
     let mut due = Reading::new(
         "pubdata_dataset_due_timestamp_seconds",
@@ -117,7 +113,7 @@ fn of_release(release: &OfRelease<'_>) -> Vec<Reading> {
     let mut rows = Reading::new("pubdata_dataset_rows", "Rows of a dataset.");
     let mut quarantined = Reading::new(
         "pubdata_dataset_quarantined_rows",
-        "Records of a dataset that were set aside, by rule.",
+        "Quarantined records of a dataset, by rule.",
     );
     for (dataset_id, dataset) in &manifest.datasets {
         let labels = || {
@@ -156,7 +152,7 @@ fn of_release(release: &OfRelease<'_>) -> Vec<Reading> {
     vec![sources, fresh, due, rows, quarantined]
 }
 
-/// The rules with most records, and the others together.
+/// Returns the rules with the most records, and the sum of the others.
 fn most(counts: BTreeMap<String, u64>) -> Vec<(String, u64)> {
     let mut counts: Vec<(String, u64)> = counts.into_iter().collect();
     counts.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
@@ -199,7 +195,7 @@ fn of_runs(history: &History) -> Vec<Reading> {
     ];
     let mut tasks = Reading::new(
         "pubdata_run_tasks",
-        "Tasks of the last run of a channel, by what became of them.",
+        "Tasks of the last run of a channel, by outcome.",
     );
     for (
         channel,
@@ -233,28 +229,28 @@ fn of_runs(history: &History) -> Vec<Reading> {
 fn of_tasks(history: &History) -> Vec<Reading> {
     let mut outcomes = Reading::new(
         "pubdata_task_outcome",
-        "1 for what became of a task in the last run that named it.",
+        "1 for the outcome of a task in the last run that included it.",
     );
     let mut readings = [
         Reading::new(
             "pubdata_task_failed_runs",
-            "Runs in a row, up to the last, in which a task was blocked or a source of it missing.",
+            "Consecutive runs, up to the last, in which a task was blocked or one of its sources was missing.",
         ),
         Reading::new(
             "pubdata_task_optional",
-            "1 where the operator has said that a night can do without the task.",
+            "1 if the operator declared the task as optional.",
         ),
         Reading::new(
             "pubdata_task_above_warning_level",
-            "1 where the last build of a task set more records aside than the declared level.",
+            "1 if the last build of a task quarantined more records than the declared level.",
         ),
         Reading::new(
             "pubdata_task_findings",
-            "What needs attention about the sources of a task.",
+            "Issues of the sources of a task that need attention.",
         ),
         Reading::new(
             "pubdata_task_confirmed_timestamp_seconds",
-            "When a run last built a task, or found that there was nothing to build.",
+            "When a run last built a task or found it fresh.",
         ),
         Reading::new(
             "pubdata_task_built_timestamp_seconds",
@@ -262,12 +258,12 @@ fn of_tasks(history: &History) -> Vec<Reading> {
         ),
         Reading::new(
             "pubdata_task_late_since_timestamp_seconds",
-            "Day since which an edition of a task's sources was late when a run last named it.",
+            "Day since which an edition of a task's sources was late when a run last included it.",
         ),
     ];
     let mut durations = Reading::new(
         "pubdata_task_duration_seconds",
-        "How long a task took in the last run that named it.",
+        "How long a task took in the last run that included it.",
     );
     for (channel, ChannelHistory { tasks, .. }) in &history.channels {
         for (task_id, task) in tasks {
@@ -304,18 +300,18 @@ fn of_tasks(history: &History) -> Vec<Reading> {
 fn of_disk(history: &History, free: Option<u64>) -> Vec<Reading> {
     let mut rooms = Reading::new(
         "pubdata_home_bytes",
-        "What each folder of the home took when the last run ended; files of several names count once.",
+        "Size of each folder of the home at the end of the last run; hard links count once.",
     );
     for (room, bytes) in history.disk.iter().flat_map(|disk| &disk.rooms) {
         rooms.add_count(vec![("room", room.clone())], *bytes);
     }
     let mut left = Reading::new(
         "pubdata_home_free_bytes",
-        "What may still be written to the file system of the home.",
+        "Free bytes on the file system of the home.",
     );
     let mut full = Reading::new(
         "pubdata_home_full_timestamp_seconds",
-        "When the file system of the home will be full, as the home has grown in the last runs.",
+        "Predicted time when the file system of the home is full, from its growth in the last runs.",
     );
     if let Some(free) = free {
         left.add_count(Vec::new(), free);
@@ -339,7 +335,7 @@ fn of_stream(stream: &StreamTimes) -> Vec<Reading> {
     }
     let mut event = Reading::new(
         "pubdata_stream_event_timestamp_seconds",
-        "When the newest event of the log of filings was noticed.",
+        "When the newest event of the log of filings was seen.",
     );
     event.add(Vec::new(), stream.last_event_at);
     vec![asked, read, event]
@@ -354,7 +350,7 @@ impl Reading {
         }
     }
 
-    /// Adds a number that is known.
+    /// Adds a number if it is known.
     fn add(&mut self, labels: Vec<(&'static str, String)>, value: Option<i64>) {
         self.samples.extend(value.map(|value| Sample {
             labels,
@@ -370,7 +366,7 @@ impl Reading {
     }
 }
 
-/// The first second of a day.
+/// Returns the first second of a day.
 fn midnight(day: Date) -> Option<i64> {
     day.to_zoned(TimeZone::UTC)
         .ok()

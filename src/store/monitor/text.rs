@@ -1,5 +1,4 @@
-//! Readings as text: for a server's `/metrics` among its own numbers, and for a file that a
-//! collector reads.
+//! Writes readings as text: appended to a server's `/metrics`, or as a file for a collector.
 
 use std::fmt;
 
@@ -11,10 +10,10 @@ use prometheus_client::registry::Registry;
 
 use super::readings::Readings;
 
-/// Whole numbers up to here are written as such.
+/// Whole numbers below this are written as integers.
 const LARGEST_WHOLE: f64 = 9e15;
 
-/// What ends a text of OpenMetrics, and means nothing in the older format.
+/// End marker of OpenMetrics; a comment in the older format.
 const END: &str = "# EOF\n";
 
 impl Collector for Readings {
@@ -44,7 +43,7 @@ fn encode_number(value: f64, encoder: MetricEncoder<'_>) -> fmt::Result {
 }
 
 impl Readings {
-    /// A server's text of OpenMetrics with these numbers added.
+    /// Appends these gauges to a server's OpenMetrics text.
     pub fn added_to(self, text: &str) -> String {
         format!(
             "{}{}{END}",
@@ -53,8 +52,8 @@ impl Readings {
         )
     }
 
-    /// The text of a file for node_exporter's textfile collector: the format of Prometheus from
-    /// before OpenMetrics. Gauges are written alike in both.
+    /// Returns the content of a file for node_exporter's textfile collector, in the Prometheus
+    /// format from before OpenMetrics. Both formats write gauges alike.
     pub fn prometheus_text(self) -> String {
         let mut registry = Registry::default();
         registry.register_collector(Box::new(self));

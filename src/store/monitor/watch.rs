@@ -1,5 +1,4 @@
-//! The ledger's history for a program that asks again and again: read anew only when the file has
-//! changed.
+//! Caches the ledger's history for repeated requests: reads it again only after the file changed.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::SystemTime;
@@ -8,10 +7,10 @@ use super::history::History;
 use crate::Home;
 use pubdata_core::error::{IoExt, Result};
 
-/// Length and time of change of a ledger.
+/// Length and modification time of a ledger.
 type Stamp = (u64, Option<SystemTime>);
 
-/// A ledger's history, kept as long as the file stays as it is.
+/// A ledger's history, cached until the file changes.
 #[derive(Debug)]
 pub struct Watch {
     home: Home,
@@ -30,10 +29,7 @@ impl Watch {
         &self.home
     }
 
-    /// The history by now; nothing where the home has no ledger. Blocks.
-    ///
-    /// # Errors
-    /// `Store`, when the ledger cannot be read.
+    /// Returns the current history; empty if the home has no ledger. Blocks.
     pub fn history(&self) -> Result<Arc<History>> {
         let path = self.home.ledger_file();
         let stamp = match std::fs::metadata(&path) {

@@ -16,27 +16,27 @@ use pubdata_core::error::Result;
 pub struct LogEntry {
     /// Name of the log.
     pub log: String,
-    /// The release's entry in it, counted from 0.
+    /// Index of the release's entry, counted from 0.
     pub log_index: u64,
-    /// Entries that the log has.
+    /// Number of entries in the log.
     #[schemars(range(min = 1))]
     pub log_size: u64,
 }
 
-/// What the files say about the seal of a release.
+/// Result of checking the seal of a release.
 #[derive(Debug, Default)]
 pub struct SealFindings {
-    /// None if the release is not sealed, or if something is wrong.
+    /// `None` if the release is not sealed, or if a check failed.
     pub entry: Option<LogEntry>,
-    /// What is wrong, each with the file.
+    /// The problems, each with the file.
     pub problems: Vec<String>,
 }
 
-/// Checks a release's seal and the log of a channel. `are_parts_whole` says that the parts are
-/// those of the manifest: then the seal is made again.
+/// Checks a release's seal and the log of a channel. If `are_parts_whole`, the parts match the
+/// manifest, and the seal is computed again and compared.
 ///
 /// # Errors
-/// `Config`, when the name is not one a channel can have; `Store`, when a file cannot be read.
+/// `Config`, when the name is not a valid channel name; `Store`, when a file cannot be read.
 pub async fn examine_seal(
     releases: &Releases,
     home: &Home,
@@ -50,7 +50,7 @@ pub async fn examine_seal(
         .await?
         .map(|bytes| Seal::from_json(&bytes));
     let (logged, mut problems) = examine_log(&Log::of(releases, channel), home).await?;
-    // Without a file and a log, no seal was ever made.
+    // Without a file and a log entry, no seal was ever made.
     let made = match are_parts_whole && (known.is_some() || logged.is_some()) {
         true => Some(seal(releases, manifest, None, &Roots::default()).await),
         false => None,
@@ -94,7 +94,7 @@ pub async fn examine_seal(
 }
 
 const MADE_AGAIN: &str =
-    "`pubdata seal` makes it again, and the signed log tells which seal was published";
+    "`pubdata seal` creates it again, and the signed log shows which seal was published";
 
 /// Reads a log and compares all its files with each other and with what this home signed last.
 async fn examine_log(log: &Log<'_>, home: &Home) -> Result<(Option<Logged>, Vec<String>)> {
@@ -109,7 +109,10 @@ async fn examine_log(log: &Log<'_>, home: &Home) -> Result<(Option<Logged>, Vec<
     let size = logged.as_ref().map_or(0, |logged| logged.seals.len());
     let mut problems = Vec::new();
     if note.is_some() && signed.is_none() {
-        problems.push(format!("signed/{} is no signed checkpoint", log.channel()));
+        problems.push(format!(
+            "signed/{} is not a signed checkpoint",
+            log.channel()
+        ));
     }
     let by_home = |checkpoint: &Checkpoint| {
         format!(

@@ -1,18 +1,19 @@
-//! The log of a channel: the releases it has pointed at, as a tree that only grows, in files as
-//! C2SP `tlog-tiles` has them. A leaf's data is the 32 bytes of the digest of a release's seal.
+//! Reads and extends the log of a channel: an append-only Merkle tree of the releases that the
+//! channel has pointed at. Its files follow C2SP `tlog-tiles`. A leaf's data is the 32 bytes of the
+//! digest of a release's seal.
 //!
 //! ```text
-//! log/<channel>/tile/entries/<number>      the data of 256 leaves, each behind its length in two bytes; the last `….p/<width>` with fewer
+//! log/<channel>/tile/entries/<number>      the data of 256 leaves, each preceded by its length in two bytes; the last `….p/<width>` with fewer
 //! log/<channel>/tile/<level>/<number>      256 hashes, the last of a level `….p/<width>` with fewer
-//! log/<channel>/checkpoint/<size>          signed, ten digits; the highest one is the log's present
-//! log/<channel>/key                        what the newest checkpoint is verified with
+//! log/<channel>/checkpoint/<size>          signed, ten digits; the highest one is current
+//! log/<channel>/key                        the key that verifies the newest checkpoint
 //! ```
 //!
-//! A leaf is logged in this order. Its file of entries is created: of two publishers one is first,
-//! and the other goes on behind it. Everything else is a function of the leaves and the key, so
-//! that whoever comes next finishes what a killed publisher began, with the same bytes. What is
-//! signed is remembered in the publisher's home before the checkpoint is there: a log that was put
-//! back, or exchanged, is not signed on.
+//! Logging a leaf begins with creating its file of entries: of two publishers only one succeeds,
+//! and the other continues after that leaf. Everything else is a function of the leaves and the
+//! key. Thus the next publisher finishes what a killed one began, with the same bytes. The
+//! publisher's home stores what is signed before the checkpoint is written. Thus a log that was
+//! restored from a backup or replaced is not continued.
 
 use std::collections::{BTreeSet, VecDeque};
 
@@ -24,7 +25,7 @@ use crate::{Home, Releases, remember_signed_note, signed_note};
 use pubdata_core::error::{Error, ErrorKind, Result};
 use pubdata_core::ids::Digest;
 
-/// Hashes of a whole tile.
+/// Number of hashes in a full tile.
 pub const TILE: usize = 256;
 /// Bytes of a leaf's data in a bundle, with their length.
 const ENTRY_BYTES: usize = 2 + 32;
@@ -35,7 +36,7 @@ pub struct Log<'a> {
     channel: &'a str,
 }
 
-/// A log as it was read: whole, and of one piece with its checkpoint.
+/// A complete log that agrees with its checkpoint.
 #[derive(Debug, Clone)]
 pub struct Logged {
     /// The data of its leaves: digests of seals.
@@ -45,7 +46,7 @@ pub struct Logged {
 }
 
 impl Logged {
-    /// The hashes of its leaves.
+    /// Returns the hashes of its leaves.
     pub fn leaves(&self) -> Vec<Digest> {
         self.seals
             .iter()
@@ -53,7 +54,7 @@ impl Logged {
             .collect()
     }
 
-    /// Where a seal was logged last.
+    /// Returns the index at which a seal was logged last.
     pub fn index_of(&self, seal: &Digest) -> Option<usize> {
         self.seals.iter().rposition(|known| known == seal)
     }
@@ -68,29 +69,23 @@ impl<'a> Log<'a> {
         self.channel
     }
 
-    /// Path of a file of the log, for messages.
+    /// Returns the path of a file of the log, for messages.
     pub(super) fn path_of(&self, name: &str) -> String {
         format!("log/{}/{name}", self.channel)
     }
 
-    /// Path of a checkpoint, for messages.
+    /// Returns the path of a checkpoint, for messages.
     pub(super) fn file_of_checkpoint(&self, size: u64) -> String {
         self.path_of(&checkpoint_name(size))
     }
 
-    /// The file of the key that verifies the newest checkpoint; none if it is missing.
-    ///
-    /// # Errors
-    /// `Store`, when it cannot be read.
+    /// Reads the key that verifies the newest checkpoint; `None` if the file is missing.
     pub(super) async fn key(&self) -> Result<Option<String>> {
         let bytes = self.releases.log_file(self.channel, "key").await?;
         Ok(bytes.map(|bytes| String::from_utf8_lossy(&bytes).into_owned()))
     }
 
-    /// The tiles of hashes that are missing, or are not those of the log's entries.
-    ///
-    /// # Errors
-    /// `Store`, when a tile cannot be read.
+    /// Returns the names of hash tiles that are missing or do not match the log's entries.
     pub(super) async fn changed_tiles(&self, logged: &Logged) -> Result<Vec<String>> {
         let mut changed = Vec::new();
         let (mut level, mut hashes) = (0, logged.leaves());
@@ -113,11 +108,8 @@ impl<'a> Log<'a> {
         Ok(changed)
     }
 
-    /// The newest signed note and its size; none before the first release was sealed. `known` is a
-    /// size that the log is known to have had, or 0.
-    ///
-    /// # Errors
-    /// `Store`, when it cannot be read.
+    /// Returns the newest signed note and its size; `None` before the first release was sealed.
+    /// `known` is a size that the log once had, or 0.
     pub async fn newest_note(&self, known: u64) -> Result<Option<(u64, Bytes)>> {
         let from = match known {
             0 => self
@@ -143,10 +135,10 @@ impl<'a> Log<'a> {
         Ok(newest)
     }
 
-    /// Reads the log; none before the first release was sealed.
+    /// Reads the log; `None` before the first release was sealed.
     ///
     /// # Errors
-    /// `Store`, when a file of it is missing, or its leaves are not those of its checkpoint.
+    /// `Store`, when a file of it is missing, or its leaves do not match its checkpoint.
     pub async fn read(&self) -> Result<Option<Logged>> {
         let Some(size) = self.releases.log_sizes(self.channel).await?.last().copied() else {
             return Ok(None);
@@ -164,11 +156,11 @@ impl<'a> Log<'a> {
             .log_file(self.channel, &checkpoint_name(size))
             .await?
             .ok_or_else(|| damaged(&format!("{file} is missing")))?;
-        let note =
-            String::from_utf8(note.to_vec()).map_err(|_| damaged(&format!("{file} is no text")))?;
+        let note = String::from_utf8(note.to_vec())
+            .map_err(|_| damaged(&format!("{file} is not text")))?;
         let checkpoint = Checkpoint::parse(&note).filter(|checkpoint| checkpoint.size == size);
         let checkpoint = checkpoint
-            .ok_or_else(|| damaged(&format!("{file} is no checkpoint of size {size}")))?;
+            .ok_or_else(|| damaged(&format!("{file} is not a checkpoint of size {size}")))?;
         let size = usize::try_from(size).map_err(|_| damaged("it is too long"))?;
         let mut seals = Vec::new();
         for number in 0..size.div_ceil(TILE) {
@@ -192,12 +184,12 @@ impl<'a> Log<'a> {
         Ok(Some(logged))
     }
 
-    /// The log as far as it is signed, with the publisher's key or the one that it continues; none
-    /// before the first release was sealed.
+    /// Reads the log and verifies that the publisher's key or the key before it signed it. Returns
+    /// `None` before the first release was sealed.
     ///
     /// # Errors
-    /// As reading it; `Store`, when somebody else has signed it, or it is not the one that was
-    /// signed from here.
+    /// As for [`Log::read`]; `Store`, when another key has signed it, or it does not continue the
+    /// log that this home signed.
     pub async fn signed_by(&self, signer: &Signer<'_>) -> Result<Option<Logged>> {
         let key = signer.key.of_log(self.channel)?;
         let logged = self.read().await?;
@@ -209,17 +201,17 @@ impl<'a> Log<'a> {
                 self.channel,
                 key.name()
             );
-            return Err(Error::store(message).hint("if another key of yours signed it: `pubdata seal --continues KEY`, with what that one is verified with; if none did, somebody has written below log/"));
+            return Err(Error::store(message).hint("if another key of yours signed it, run `pubdata seal --continues KEY` with its verification key; otherwise somebody else has written below log/"));
         }
         Ok(logged)
     }
 
-    /// Logs the seals that are not in it, in this order, and signs each size of the log. Where
-    /// there is nothing to log and another key has signed it, the last one is logged once more.
+    /// Logs the seals that are not in the log, in this order, and signs each size of the log.
+    /// Without a new seal, but with a new key, logs the last seal once more.
     ///
     /// # Errors
-    /// As [`Log::signed_by`]; `Busy`, when another publisher has logged what this one does not
-    /// know; `Store`, when it cannot be written.
+    /// As for [`Log::signed_by`]; `Busy`, when another publisher has logged seals unknown to this
+    /// one; `Store`, when the log cannot be written.
     pub async fn append(&self, seals: &[Digest], signer: &Signer<'_>) -> Result<Logged> {
         let key = signer.key.of_log(self.channel)?;
         let known = self.signed_by(signer).await?;
@@ -256,7 +248,7 @@ impl<'a> Log<'a> {
                 .await?
                 .is_some()
             {
-                // Another publisher was quicker: what it has begun is next.
+                // Another publisher was faster: the leaf it has begun is next.
                 continue;
             }
             waiting.retain(|seal| *seal != next);
@@ -280,13 +272,13 @@ impl<'a> Log<'a> {
         );
         let (name, _) = entries_of(&vec![Digest::of(b""); size]);
         let hint = format!(
-            "`pubdata seal` again: it goes on behind it; if that ends alike, nobody of yours has written log/{}/{name}: delete it",
+            "run `pubdata seal` again, which continues after it; if that fails too, none of your publishers wrote log/{}/{name}: delete it",
             self.channel
         );
         Error::new(ErrorKind::Busy, message).hint(hint)
     }
 
-    /// The leaf behind these that a publisher has begun to log, and not signed yet.
+    /// Returns the leaf after `seals` that a publisher has begun to log and not signed yet.
     async fn begun_behind(&self, seals: &[Digest]) -> Result<Option<Digest>> {
         let (name, _) = entries_of(&[seals, &[Digest::of(b"")]].concat());
         let Some(bundle) = self.releases.log_file(self.channel, &name).await? else {
@@ -297,7 +289,7 @@ impl<'a> Log<'a> {
                 "the log of channel `{}` is damaged: {name} does not continue it",
                 self.channel
             ))
-            .hint("delete that file: no checkpoint has it")
+            .hint("delete that file: no checkpoint includes it")
         };
         let mut begun = entries(&bundle).ok_or_else(damaged)?;
         let last = begun.pop().ok_or_else(damaged)?;
@@ -309,7 +301,7 @@ impl<'a> Log<'a> {
     }
 
     /// Writes the tiles of the newest leaf, signs, and writes the checkpoint. `remembered` is the
-    /// largest size that was signed from here.
+    /// largest size that this home has signed.
     async fn complete(
         &self,
         seals: Vec<Digest>,
@@ -351,17 +343,17 @@ impl<'a> Log<'a> {
             .is_some()
         {
             let message = format!(
-                "size {} of the log of channel `{}` is signed otherwise, by another key",
+                "size {} of the log of channel `{}` was signed by another key",
                 checkpoint.size, self.channel
             );
             return Err(Error::store(message).hint(
-                "one key signs a log: `pubdata seal --continues KEY` goes on behind the other",
+                "a log has one signing key: `pubdata seal --continues KEY` continues after the other",
             ));
         }
         Ok(Logged { seals, note })
     }
 
-    /// The size that was signed last from here; 0 when none was.
+    /// Returns the size that this home signed last; 0 if it signed none.
     ///
     /// # Errors
     /// `Store`, when these leaves do not begin with those that were signed.
@@ -374,7 +366,7 @@ impl<'a> Log<'a> {
         let Some(note) = signed_note(signer.home, self.channel)? else {
             return Ok(0);
         };
-        // Of a key that is neither: of a log under another name.
+        // Signed by neither key: the note belongs to a log under another name.
         let Some(checkpoint) = signer.opened(key, &note).and_then(Checkpoint::parse) else {
             return Ok(0);
         };
@@ -382,14 +374,14 @@ impl<'a> Log<'a> {
             return Ok(checkpoint.size);
         }
         let message = format!(
-            "the log of channel `{}` has not the {} releases that were signed from here",
+            "the log of channel `{}` does not have the {} releases that this home signed",
             self.channel, checkpoint.size
         );
         Err(Error::store(message).hint(LOST))
     }
 }
 
-/// Whether seals begin with those of a checkpoint.
+/// Returns whether `seals` begin with those of a checkpoint.
 pub(super) fn continues(seals: &[Digest], checkpoint: &Checkpoint) -> bool {
     let signed = usize::try_from(checkpoint.size)
         .ok()
@@ -403,22 +395,22 @@ pub(super) fn continues(seals: &[Digest], checkpoint: &Checkpoint) -> bool {
     leaves.is_some_and(|leaves| root(&leaves) == checkpoint.root)
 }
 
-/// What can be done for a log that is not what it was.
-const LOST: &str = "put the newest backup of log/ back. A log that has lost what was signed cannot be continued under its name: whoever has seen that would see a fork. Move it away and begin another one with another key: `pubdata keys signing --name …`";
+/// Hint for a log that does not continue what was signed.
+const LOST: &str = "restore the newest backup of log/. A log that has lost signed entries cannot be continued under its name: clients that have seen them would see a fork. Without a backup, move it away and start another one with another key: `pubdata keys signing --name …`";
 
-/// Who signs a log.
+/// The keys and the home with which a log is signed.
 #[derive(Clone, Copy)]
 pub struct Signer<'s> {
-    /// Bears the publisher's name, not yet the log's.
+    /// The key under the publisher's name, not yet the log's.
     pub key: &'s SigningKey,
-    /// Of the key of before, when this one takes its place.
+    /// The previous key, if `key` replaces it.
     pub continues: Option<&'s VerifierKey>,
-    /// Where what was signed is remembered.
+    /// The home that stores what was signed.
     pub home: &'s Home,
 }
 
 impl Signer<'_> {
-    /// The text of a note that is of this publisher.
+    /// Returns the text of a note that this publisher signed.
     fn opened<'n>(&self, key: &SigningKey, note: &'n str) -> Option<&'n str> {
         key.verifier()
             .opened(note)
@@ -426,17 +418,17 @@ impl Signer<'_> {
     }
 }
 
-/// A file that C2SP `tlog-tiles` has of a log.
+/// A tile of a log as C2SP `tlog-tiles` defines it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Tile {
-    /// None: the data of leaves.
+    /// Level of hashes; `None` for the data of leaves.
     level: Option<u32>,
     number: u64,
     width: u64,
 }
 
 impl Tile {
-    /// Reads a tile's name, in the one spelling it has.
+    /// Parses a tile's name, which has exactly one spelling.
     pub fn parse(name: &str) -> Option<Self> {
         let (level, rest) = name.strip_prefix("tile/")?.split_once('/')?;
         let (number, width) = match rest.split_once(".p/") {
@@ -470,7 +462,7 @@ impl Tile {
         })
     }
 
-    /// Whether a log of that size has all of it.
+    /// Returns whether a log of that size contains the whole tile.
     pub fn is_in(&self, size: u64) -> bool {
         let hashes = size >> (8 * self.level.unwrap_or_default());
         self.number
@@ -480,7 +472,7 @@ impl Tile {
     }
 }
 
-/// The name and bytes of the file with the newest of these leaves.
+/// Returns the name and bytes of the file with the newest of these leaves.
 fn entries_of(seals: &[Digest]) -> (String, Vec<u8>) {
     let number = (seals.len() - 1) / TILE;
     let of_last = &seals[number * TILE..];
@@ -491,7 +483,7 @@ fn entries_of(seals: &[Digest]) -> (String, Vec<u8>) {
     (tile_name("entries", number, of_last.len()), bundle)
 }
 
-/// The leaves of a file of entries; none when it is not one.
+/// Parses the leaves of a file of entries; `None` if it is malformed.
 fn entries(bundle: &[u8]) -> Option<Vec<Digest>> {
     bundle
         .chunks(ENTRY_BYTES)
@@ -503,8 +495,8 @@ fn entries(bundle: &[u8]) -> Option<Vec<Digest>> {
         .collect()
 }
 
-/// The tiles that a log's newest leaf is in, or that it completes the hashes of: level, number and
-/// hashes of each.
+/// Returns the tiles that contain a log's newest leaf or whose hashes it completes: level, number
+/// and hashes of each.
 fn new_tiles(leaves: &[Digest]) -> Vec<(u32, usize, Vec<Digest>)> {
     let mut tiles = Vec::new();
     let mut level = 0;
@@ -525,7 +517,8 @@ fn checkpoint_name(size: u64) -> String {
     format!("checkpoint/{size:010}")
 }
 
-/// The name of a tile: `tile/0/x001/234`, and `tile/0/x001/234.p/17` of a tile with 17 hashes.
+/// Returns the name of a tile: `tile/0/x001/234`, or `tile/0/x001/234.p/17` for a tile with 17
+/// hashes.
 pub fn tile_name(level: &str, number: usize, width: usize) -> String {
     let mut name = format!("{:03}", number % 1_000);
     let mut rest = number / 1_000;

@@ -1,13 +1,13 @@
-//! Proof that a release holds a record, or does not, that anyone can check without this program:
-//! trees of hashes over records, and a signed, append-only log of releases. Does not decide what is
-//! published, and reads nothing but parts.
+//! Proves that a release has a record, or does not, to anyone without this program: Merkle trees
+//! over records, and a signed, append-only log of releases. It does not decide what is published,
+//! and reads nothing but parts.
 //!
 //! ```text
 //! record ─ canonical JSON ─▶ leaf ─▶ tree of a part ─▶ tree of a dataset ─▶ tree of a release ─▶ seal ─▶ log of a channel ─▶ signed checkpoint
 //! ```
-//! Trees are those of RFC 9162 with SHA-256; the log is C2SP `tlog-tiles`, its checkpoint a C2SP
-//! `signed-note` by Ed25519. The publisher's key signs where releases are sealed and is never on a
-//! server. Why the roots are beside the manifest and not in it: decision 29.
+//! Trees follow RFC 9162 with SHA-256; the log is C2SP `tlog-tiles`, its checkpoint a C2SP
+//! `signed-note` with Ed25519. The publisher's key is used where releases are sealed and is never
+//! on a server. Decision 29 explains why the roots are next to the manifest and not in it.
 
 mod examine;
 mod log;

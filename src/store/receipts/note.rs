@@ -1,5 +1,5 @@
-//! Signed notes and their keys as C2SP has them (`signed-note`, `tlog-checkpoint`;
-//! <https://c2sp.org>): a text, and beneath it who signed it.
+//! Signs and verifies notes with keys of C2SP (`signed-note`, `tlog-checkpoint`;
+//! <https://c2sp.org>). A note is a text followed by its signatures.
 
 use aws_lc_rs::signature::{ED25519, Ed25519KeyPair, KeyPair, UnparsedPublicKey};
 use base64::Engine;
@@ -8,39 +8,39 @@ use base64::engine::general_purpose::STANDARD as BASE64;
 use pubdata_core::error::{Error, Result};
 use pubdata_core::ids::{Digest, Hasher};
 
-/// The byte that says Ed25519 in a key.
+/// The byte that identifies Ed25519 in a key.
 const ED25519_KEY: u8 = 1;
 const SEED_BYTES: usize = 32;
 const SIGNATURE_BYTES: usize = 64;
 const PRIVATE: &str = "PRIVATE+KEY+";
-/// What a signature line begins with.
+/// Prefix of a signature line.
 const DASH: &str = "— ";
 
-/// The publisher's key. It is read where releases are sealed, and is never on a server.
+/// The publisher's key. It is used where releases are sealed, and is never on a server.
 pub struct SigningKey {
     name: String,
     seed: [u8; SEED_BYTES],
     pair: Ed25519KeyPair,
 }
 
-/// What signatures are checked with: `name+hash+base64`.
+/// The public key that verifies signatures: `name+hash+base64`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct VerifierKey {
     name: String,
     public: Vec<u8>,
 }
 
-/// What a log was when it was signed.
+/// The signed state of a log.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Checkpoint {
-    /// The name of the log, which is that of the key that signs it.
+    /// The name of the log, which equals that of the key that signs it.
     pub origin: String,
-    /// Leaves.
+    /// Number of leaves.
     pub size: u64,
     pub root: Digest,
 }
 
-/// The first four bytes of the hash of a key's name and public key.
+/// Returns the first four bytes of the hash of a key's name and public key.
 fn key_hash(name: &str, public: &[u8]) -> [u8; 4] {
     let mut hasher = Hasher::default();
     [name.as_bytes(), b"\n", &[ED25519_KEY], public]
@@ -70,10 +70,11 @@ fn check_name(name: &str) -> Result<()> {
 }
 
 impl SigningKey {
-    /// Makes a key of random bytes.
+    /// Generates a random key.
     ///
     /// # Errors
-    /// `Config`, when no key can have that name; `Store`, when the system has no random bytes.
+    /// `Config`, when the name is not valid for a key; `Store`, when the system has no random
+    /// bytes.
     pub fn generate(name: &str) -> Result<Self> {
         let mut seed = [0; SEED_BYTES];
         getrandom::fill(&mut seed)
@@ -92,12 +93,12 @@ impl SigningKey {
         })
     }
 
-    /// Reads `PRIVATE+KEY+name+hash+base64`.
+    /// Parses `PRIVATE+KEY+name+hash+base64`.
     ///
     /// # Errors
-    /// `Config`, when the text is no such key.
+    /// `Config`, when the text is not such a key.
     pub fn parse(text: &str) -> Result<Self> {
-        // The text is a secret: no error shows it.
+        // The text is a secret, so no error contains it.
         let not_one = || {
             Error::config("not a signing key")
                 .hint("`pubdata keys signing` makes one: PRIVATE+KEY+name+hash+base64")
@@ -124,7 +125,7 @@ impl SigningKey {
         }
     }
 
-    /// The key as text. A secret.
+    /// Returns the key as text, which is secret.
     pub fn to_private_text(&self) -> String {
         let key = BASE64.encode([&[ED25519_KEY][..], &self.seed].concat());
         format!(
@@ -134,10 +135,7 @@ impl SigningKey {
         )
     }
 
-    /// The key under the name of a channel's log: each log has a name of its own.
-    ///
-    /// # Errors
-    /// `Config`, when no key can have that name.
+    /// Returns the key under the name of a channel's log: each log has a separate name.
     pub fn of_log(&self, channel: &str) -> Result<Self> {
         Self::of_seed(&format!("{}/{channel}", self.name), self.seed)
     }
@@ -153,7 +151,7 @@ impl SigningKey {
         }
     }
 
-    /// Signs a text, which ends with a line break.
+    /// Signs a text, which must end with a line break.
     pub fn sign(&self, text: &str) -> String {
         let hash = key_hash(&self.name, self.pair.public_key().as_ref());
         let signature =
@@ -163,21 +161,21 @@ impl SigningKey {
 }
 
 impl VerifierKey {
-    /// Reads `name+hash+base64`.
+    /// Parses `name+hash+base64`.
     ///
     /// # Errors
-    /// `Config`, when the text is no such key.
+    /// `Config`, when the text is not such a key.
     pub fn parse(text: &str) -> Result<Self> {
         if text.trim_start().starts_with(PRIVATE) {
-            // A secret: no error shows it.
-            return Err(Error::config("this is the key that signs, not one to verify with").hint(
-                "keep it for yourself; `pubdata keys signing` printed the verification key when it made this one, and `/v1/log/key` of your server shows it",
+            // A secret, so no error contains it.
+            return Err(Error::config("this is a signing key, not a verification key").hint(
+                "keep it secret; `pubdata keys signing` printed the verification key when it created this one, and `/v1/log/key` of your server shows it",
             ));
         }
         let not_one = |reason: &str| {
             let shown: String = text.trim().chars().take(200).collect();
-            Error::config(format!("`{}` is no key to verify with: {reason}", shown.escape_debug()))
-                .hint("copy it again from where the publisher gives it out; what a server shows at `/v1/log/key` proves nothing about that server")
+            Error::config(format!("`{}` is not a verification key: {reason}", shown.escape_debug()))
+                .hint("copy it again from the publisher; the key that a server shows at `/v1/log/key` proves nothing about that server")
         };
         let mut fields = text.trim().splitn(3, '+');
         let (Some(name), Some(hash), Some(key)) = (fields.next(), fields.next(), fields.next())
@@ -187,7 +185,7 @@ impl VerifierKey {
         check_name(name)?;
         let unreadable = || {
             not_one(
-                "the text behind the second `+` is not the Base64 of an Ed25519 key; a character may be wrong or missing",
+                "the text after the second `+` is not the Base64 of an Ed25519 key; a character may be wrong or missing",
             )
         };
         let key = BASE64.decode(key).map_err(|_| unreadable())?;
@@ -211,12 +209,12 @@ impl VerifierKey {
         &self.name
     }
 
-    /// The text of a note, if this key has signed it. Signatures of others are left alone.
+    /// Returns the text of a note if this key has signed it. Signatures of other keys are ignored.
     pub fn opened<'n>(&self, note: &'n str) -> Option<&'n str> {
         let (text, signatures) = note.rsplit_once("\n\n")?;
         let text = &note[..=text.len()];
         let lines: Vec<&str> = signatures.strip_suffix('\n')?.split('\n').collect();
-        // C2SP signed-note: behind the text are signatures and nothing else.
+        // C2SP signed-note: only signatures follow the text.
         if !lines.iter().all(|line| line.starts_with(DASH)) {
             return None;
         }
@@ -235,8 +233,8 @@ impl VerifierKey {
             if hash != key_hash(&self.name, &self.public) {
                 continue;
             }
-            // C2SP signed-note: where a signature of a known key does not hold, the note is
-            // refused, whatever else signs it.
+            // C2SP signed-note: an invalid signature of a known key rejects the note, even if other
+            // signatures are valid.
             let is_signed = signature.len() == SIGNATURE_BYTES
                 && UnparsedPublicKey::new(&ED25519, &self.public)
                     .verify(text.as_bytes(), signature)
@@ -260,7 +258,7 @@ impl std::fmt::Display for VerifierKey {
 }
 
 impl Checkpoint {
-    /// The text that is signed: origin, number of leaves, root, each on a line.
+    /// Returns the text to sign: origin, number of leaves, root, each on a line.
     pub fn to_text(&self) -> String {
         format!(
             "{}\n{}\n{}\n",
@@ -270,8 +268,8 @@ impl Checkpoint {
         )
     }
 
-    /// Reads the text of a note, or the note; lines behind the first three are extensions. Who
-    /// signed it is not looked at.
+    /// Parses the text of a note, or a whole note; lines after the first three are extensions. Does
+    /// not verify signatures.
     pub fn parse(text: &str) -> Option<Self> {
         let mut lines = text.lines();
         let (origin, size, root) = (lines.next()?, lines.next()?, lines.next()?);

@@ -1,4 +1,4 @@
-//! The leaves of a part: one for each record, in the order of their ids.
+//! Computes the leaves of a part: one for each record, in the order of their ids.
 
 use crate::parquet_error;
 use arrow::array::{Array, AsArray, RecordBatch};
@@ -12,22 +12,22 @@ use crate::{BUCKET, Part};
 use pubdata_core::error::{Error, Result};
 use pubdata_core::ids::Digest;
 
-/// Rows that are decoded at once.
+/// Rows that are decoded at a time.
 const BATCH_ROWS: usize = 8_192;
-/// Rows that a thread takes at once.
+/// Rows that a thread processes at a time.
 const ROWS_AT_ONCE: usize = 512;
 
-/// What a tree knows of a record.
+/// The hashed contents of a record in its part's tree.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Leaf<Id = String> {
     pub record_id: Id,
-    /// Of the record's canonical form.
+    /// Digest of the record's canonical form.
     pub record_sha256: Digest,
 }
 
 impl<Id: AsRef<str>> Leaf<Id> {
-    /// The hash of the leaf: of the number of bytes of the record's id (four bytes, most
-    /// significant first), the id, and the record's digest.
+    /// Returns the hash of the leaf over the number of bytes of the record's id (four bytes,
+    /// big-endian), the id, and the record's digest.
     pub fn hash(&self) -> Digest {
         Digest::of(&self.hashed())
     }
@@ -39,7 +39,7 @@ impl<Id: AsRef<str>> Leaf<Id> {
     }
 }
 
-/// The hashes of leaves, two of which are made in little more time than one.
+/// Returns the hashes of leaves. Hashes pairs, because two hashes take little longer than one.
 pub fn hashes<Id: AsRef<str> + Sync>(leaves: &[Leaf<Id>]) -> Vec<Digest> {
     let of_some = |leaves: &[Leaf<Id>]| {
         let (pairs, odd) = leaves.as_chunks::<2>();
@@ -56,7 +56,7 @@ pub fn hashes<Id: AsRef<str> + Sync>(leaves: &[Leaf<Id>]) -> Vec<Digest> {
         .collect()
 }
 
-/// The leaves of a part, sorted by the bytes of the records' ids.
+/// Returns the leaves of a part, sorted by the bytes of the records' ids.
 ///
 /// # Errors
 /// `Store`, when the bytes are not a readable part.
@@ -78,7 +78,7 @@ pub fn leaves_of_part(part: Bytes) -> Result<Vec<Leaf>> {
     Ok(sorted(leaves))
 }
 
-/// The leaves of rows, in their order.
+/// Returns the leaves of rows, in their order.
 fn leaves_of_rows(rows: &RecordBatch) -> Result<Vec<Leaf<&str>>> {
     let ids = rows
         .column_by_name("record_id")
@@ -117,23 +117,23 @@ fn sorted<Id: Ord>(mut leaves: Vec<Leaf<Id>>) -> Vec<Leaf<Id>> {
     leaves
 }
 
-/// The root over the records of a part that is read.
+/// Computes the root over the records of a part from its bytes.
 ///
 /// # Errors
-/// `Store`, when the bytes are not those of the part, or it has not as many records as it says, one
-/// of them twice, or one that belongs elsewhere.
+/// `Store`, when the bytes do not have the part's digest, or the number of records differs, or a
+/// record occurs twice or belongs to another part.
 pub fn root_of_part(part: &Part, bytes: Bytes) -> Result<Digest> {
     if Digest::of(&bytes) != part.sha256 {
         return Err(Error::store("it is damaged")
-            .hint("`pubdata verify` lists all that is; `pubdata run --force` builds it again"));
+            .hint("`pubdata verify` lists all damage; `pubdata run --force` builds it again"));
     }
     root_of(part, &leaves_of_part(bytes)?)
 }
 
-/// The root over the records of a part whose rows are in memory.
+/// Computes the root over the records of a part from rows in memory.
 ///
 /// # Errors
-/// As [`root_of_part`].
+/// As for [`root_of_part`].
 pub fn root_of_rows(part: &Part, rows: &RecordBatch) -> Result<Digest> {
     root_of(part, &sorted(leaves_of_rows(rows)?))
 }
@@ -146,7 +146,7 @@ fn root_of<Id: AsRef<str> + Eq + Sync>(part: &Part, leaves: &[Leaf<Id>]) -> Resu
             part.rows
         )));
     }
-    // What is shown of absent records rests on both.
+    // Proofs of absence depend on both conditions.
     if let Some(pair) = leaves
         .windows(2)
         .find(|pair| pair[0].record_id == pair[1].record_id)
@@ -168,15 +168,15 @@ fn root_of<Id: AsRef<str> + Eq + Sync>(part: &Part, leaves: &[Leaf<Id>]) -> Resu
         .find(is_elsewhere)
     {
         return Err(Error::store(format!(
-            "it has the record {id}, which belongs into another part"
+            "it has the record {id}, which belongs in another part"
         )));
     }
     Ok(root(&hashes(leaves)))
 }
 
-/// Where parts are built by subject, what the keys of a part's subjects end with.
+/// Returns the suffix of the subjects' keys in a part that is built by subject.
 pub fn subjects_end(part: &Part) -> Option<&str> {
-    // Records that were set aside begin with the dataset that they are not in.
+    // Ids of quarantined records begin with the dataset they were meant for.
     part.fingerprint
         .filter(|_| part.set_aside_from().is_none())
         .and(part.partition.get(BUCKET))

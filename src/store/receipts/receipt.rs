@@ -1,6 +1,6 @@
-//! A receipt: everything with which a record of a release, or its absence, is checked against the
-//! signed checkpoint of the channel's log. It is issued by whoever has the release and checked by
-//! anyone; neither needs the publisher's secret.
+//! Issues and verifies receipts. A receipt has everything needed to check a record of a release, or
+//! its absence, against the signed checkpoint of the channel's log. Anyone with the release can
+//! issue one and anyone can check it; neither needs the publisher's secret.
 
 use schemars::{JsonSchema, Schema};
 use serde::{Deserialize, Deserializer, Serialize};
@@ -22,10 +22,11 @@ const RECEIPT_FORMAT_VERSION: u32 = 1;
 /// Pattern of a digest.
 const SHA256: &str = "^[0-9a-f]{64}$";
 
-/// No receipt is as large: one of a dataset in ten thousand parts that are all shown is not.
+/// Upper bound of a receipt's size: even one that shows all parts of a dataset with ten thousand
+/// parts is smaller.
 pub const MAX_RECEIPT_BYTES: usize = 16 << 20;
 
-/// Proof that a release that the log names has a record, or has it not.
+/// Proof that a logged release has a record, or does not have it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(description = "", transform = by_name)]
@@ -35,22 +36,22 @@ pub struct Receipt {
     format_version: u32,
     /// Identifier of the record whose presence or absence the receipt proves.
     pub record_id: String,
-    /// The record in its canonical form: all its columns, numbers as texts. Null where the release
-    /// has no such record.
+    /// The record in its canonical form: all its columns, numbers as texts. Null if the release has
+    /// no such record.
     #[serde(deserialize_with = "stated")]
     #[schemars(with = "Option<CanonicalRecord>")]
     pub record: Option<Map<String, Value>>,
-    /// The record's part; without a record, of each group the parts that could hold it and the
-    /// neighbours that show that there are no others.
+    /// The record's part. For an absent record, the parts of each group that could hold it, and the
+    /// neighbouring parts, which prove that no others exist.
     pub parts: Vec<PartProof>,
-    /// Description of the dataset as its leaf in the release's tree has it.
+    /// Description of the dataset as hashed in the release's tree.
     pub dataset: SealedDataset,
-    /// Its place among the release's datasets.
+    /// Index of the dataset in the release.
     pub dataset_index: u64,
     /// Hashes from the dataset to the release's root.
     #[schemars(with = "Vec<String>", inner(regex(pattern = SHA256)))]
     pub dataset_inclusion_proof: Vec<Digest>,
-    /// Description of the release as its leaf in the log has it.
+    /// Description of the release as hashed in the log.
     pub release: SealedRelease,
     /// Position of the release in the channel's log, counted from 0.
     pub log_index: u64,
@@ -61,25 +62,25 @@ pub struct Receipt {
     pub checkpoint: String,
 }
 
-/// A part, its place among those of the dataset, and the leaves that are shown of it: of the
-/// record, or of its neighbours where it would be.
+/// A part, its index among those of the dataset, and the leaves that are shown: the record, or its
+/// neighbours where it would be.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(inline, description = "", transform = by_name)]
 pub struct PartProof {
-    /// Description of the part as its leaf in the dataset's tree has it.
+    /// Description of the part as hashed in the dataset's tree.
     pub part: SealedPart,
-    /// Its place among the dataset's parts: group by group, in each by `subjects_end` and path.
+    /// Index of the part in the dataset: parts are ordered by group, `subjects_end` and path.
     pub index: u64,
     /// Hashes from the part to the dataset's root.
     #[schemars(with = "Vec<String>", inner(regex(pattern = SHA256)))]
     pub inclusion_proof: Vec<Digest>,
-    /// The record, or its neighbours in this part; empty where the part has no records, or could
-    /// not hold it.
+    /// The record, or its neighbours in this part; empty if the part has no records, or could not
+    /// hold it.
     pub leaves: Vec<LeafProof>,
 }
 
-/// A leaf and its place in the tree of its part.
+/// A leaf and its index in the tree of its part.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(inline, description = "", transform = by_name)]
@@ -95,12 +96,12 @@ pub struct LeafProof {
     pub inclusion_proof: Vec<Digest>,
 }
 
-/// What a receipt proves.
+/// Result of verifying a receipt.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Verified {
     /// The record.
     pub record_id: String,
-    /// Whether the release has it.
+    /// True if the release has the record.
     pub is_present: bool,
     /// The release.
     pub release_id: ReleaseId,
@@ -108,19 +109,19 @@ pub struct Verified {
     pub manifest_sha256: Digest,
     /// Name of the log.
     pub log: String,
-    /// Entries that the log had when it was signed.
+    /// Number of entries that the log had when it was signed.
     #[schemars(range(min = 1))]
     pub log_size: u64,
-    /// The release's entry among them, counted from 0.
+    /// Index of the release in the log, counted from 0.
     pub log_index: u64,
 }
 
-/// Issues the receipt of a record. `part` is the part that has it; without one, that the release
-/// does not have it is shown. None where the release is not sealed, or the log does not have it.
+/// Issues the receipt of a record. `part` is the part that has it; without a part, the receipt
+/// proves its absence. Returns `None` if the release is not sealed or not logged.
 ///
 /// # Errors
-/// `Config`, when the release has no such dataset; `Store`, when a part cannot be read, or is not
-/// as it was sealed.
+/// `Config`, when the release has no such dataset; `Store`, when a part cannot be read, or does not
+/// match its seal.
 pub async fn issue(
     releases: &Releases,
     log: &Log<'_>,
@@ -152,8 +153,8 @@ pub async fn issue(
         return Ok(None);
     };
     let not_as_sealed = || {
-        Error::store(format!("release {id} is not as it was sealed"))
-            .hint("`pubdata verify` says whether the release or its seal was changed")
+        Error::store(format!("release {id} does not match its seal"))
+            .hint("`pubdata verify` shows whether the release or its seal was changed")
     };
     if seal.release.release_id != *id {
         return Err(not_as_sealed());
@@ -216,8 +217,8 @@ pub async fn issue(
     Ok(Some(receipt))
 }
 
-/// The parts that could hold records of a subject, each group's with the part before and the one
-/// behind them.
+/// Returns the indices of the parts that could hold records of a subject, and of their neighbours
+/// in each group.
 fn around(dataset: &SealedDataset, sealed: &[SealedPart], subject: &str) -> Vec<usize> {
     let mut shown = Vec::new();
     let groups = dataset
@@ -238,7 +239,7 @@ fn around(dataset: &SealedDataset, sealed: &[SealedPart], subject: &str) -> Vec<
     shown
 }
 
-/// What is read of a part.
+/// Leaves to read from a part.
 #[derive(Clone, Copy, PartialEq)]
 enum Wanted {
     Record,
@@ -257,10 +258,10 @@ async fn read(
     let id = &manifest.release_id;
     let not_as_sealed = || {
         Error::store(format!(
-            "release {id}: part {} is not as it was sealed",
+            "release {id}: part {} does not match its seal",
             sealed.path
         ))
-        .hint("`pubdata verify` says whether the part or its seal was changed")
+        .hint("`pubdata verify` shows whether the part or its seal was changed")
     };
     let part = manifest
         .datasets
@@ -306,7 +307,7 @@ async fn read(
         .map_err(|error| Error::store(format!("reading a part failed: {error}")))?
 }
 
-/// The canonical form of one record of a part.
+/// Returns the canonical form of one record of a part.
 fn canonical_of(part: bytes::Bytes, record_id: &RecordId) -> Result<Option<Map<String, Value>>> {
     let Some(batch) = crate::row_of_record(part, record_id)? else {
         return Ok(None);
@@ -318,21 +319,21 @@ fn canonical_of(part: bytes::Bytes, record_id: &RecordId) -> Result<Option<Map<S
     ))
 }
 
-/// Requires members in the order of their names, in which the API has them.
+/// Sorts the required members by name, as the API orders them.
 fn by_name(schema: &mut Schema) {
     if let Some(Value::Array(required)) = schema.get_mut("required") {
         required.sort_by_cached_key(Value::to_string);
     }
 }
 
-/// What may be null and not left out.
+/// Deserialises a member that may be null but must not be missing.
 fn stated<'de, D: Deserializer<'de>>(
     deserializer: D,
 ) -> std::result::Result<Option<Map<String, Value>>, D::Error> {
     Option::deserialize(deserializer)
 }
 
-/// RFC 8785 JSON of a value that has no numbers; none where it has one.
+/// Returns the RFC 8785 JSON of a value without numbers; `None` if it has a number.
 fn canonical(value: &Value) -> Option<String> {
     Some(match value {
         Value::Number(_) => return None,
@@ -347,7 +348,7 @@ fn canonical(value: &Value) -> Option<String> {
         ),
         Value::Object(members) => {
             let mut sorted: Vec<(&String, &Value)> = members.iter().collect();
-            // By UTF-16 units, as §3.2.3 has it.
+            // By UTF-16 units, as §3.2.3 requires.
             sorted.sort_by_cached_key(|(name, _)| name.encode_utf16().collect::<Vec<_>>());
             let written = sorted.into_iter().map(|(name, value)| {
                 Some(format!(
@@ -362,10 +363,10 @@ fn canonical(value: &Value) -> Option<String> {
 }
 
 impl Receipt {
-    /// Reads a receipt, as it is or in an answer of the API.
+    /// Parses a receipt, alone or within an answer of the API.
     ///
     /// # Errors
-    /// `Config`, when the text is no receipt.
+    /// `Config`, when the text is not a receipt.
     pub fn parse(text: &[u8]) -> Result<Self> {
         let not_one = |error: &dyn std::fmt::Display| {
             Error::config(format!("not a receipt: {error}"))
@@ -378,8 +379,8 @@ impl Receipt {
         }
         let Unrepeated(mut value) =
             serde_json::from_slice(text).map_err(|error| not_one(&error))?;
-        // An answer of the API. What stands beside the receipt could look like one, and is not
-        // checked.
+        // An answer of the API. Members next to the receipt could look like parts of one, so only
+        // the receipt is used.
         if let Some(answer) = value
             .as_object_mut()
             .filter(|answer| answer.contains_key("data"))
@@ -388,7 +389,7 @@ impl Receipt {
                 .keys()
                 .find(|name| *name != "data" && *name != "meta")
             {
-                return Err(not_one(&format!("`{other}` stands beside `data`")));
+                return Err(not_one(&format!("`{other}` is next to `data`")));
             }
             value = answer["data"].take();
         }
@@ -399,26 +400,27 @@ impl Receipt {
                 receipt.format_version
             )));
         }
-        // One spelling only: what reads the same and looks otherwise would be shown unchecked.
+        // Only one spelling is accepted: a different text that parses alike would be shown
+        // unchecked.
         if serde_json::to_value(&receipt).ok() != Some(value) {
-            return Err(not_one(&"it is not written as receipts are"));
+            return Err(not_one(&"it is not in the canonical form of receipts"));
         }
         Ok(receipt)
     }
 
-    /// Checks everything, with nothing but the key.
+    /// Verifies the whole receipt with the key alone.
     ///
     /// # Errors
-    /// What does not hold, in words.
+    /// A text that names the check that failed.
     pub fn verify(&self, key: &VerifierKey) -> std::result::Result<Verified, String> {
         let record_id: RecordId = self.record_id.parse().map_err(|error| format!("{error}"))?;
         let text = key
             .opened(&self.checkpoint)
             .ok_or_else(|| format!("the checkpoint is not signed by {}", key.name()))?;
-        let checkpoint = Checkpoint::parse(text).ok_or("the checkpoint is no checkpoint")?;
+        let checkpoint = Checkpoint::parse(text).ok_or("the checkpoint is malformed")?;
         if checkpoint.origin != key.name() {
             return Err(format!(
-                "the checkpoint is of the log {}, and the key of {}",
+                "the checkpoint belongs to the log {}, and the key to {}",
                 checkpoint.origin,
                 key.name()
             ));
@@ -431,13 +433,13 @@ impl Receipt {
             &self.log_inclusion_proof,
         ) != Some(checkpoint.root)
         {
-            return Err("the log does not have this release at that place".to_owned());
+            return Err("the log does not have this release at that index".to_owned());
         }
         if ReleaseId::from_digest(&self.release.manifest_sha256) != self.release.release_id {
             return Err("the release's id is not that of its manifest".to_owned());
         }
         if self.dataset.dataset_id != record_id.dataset_id() {
-            return Err("the record is of another dataset".to_owned());
+            return Err("the record belongs to another dataset".to_owned());
         }
         if root_of_path(
             self.dataset.leaf(),
@@ -446,7 +448,7 @@ impl Receipt {
             &self.dataset_inclusion_proof,
         ) != Some(self.release.records_root)
         {
-            return Err("the release does not have this dataset at that place".to_owned());
+            return Err("the release does not have this dataset at that index".to_owned());
         }
         match &self.record {
             Some(record) => self.verify_presence(&record_id, record)?,
@@ -493,7 +495,7 @@ impl Receipt {
             return Err("the record is not the one that was sealed".to_owned());
         }
         if !part.may_hold(record_id.subject()) {
-            return Err("the record is in a part of other subjects".to_owned());
+            return Err("the record is in a part for other subjects".to_owned());
         }
         leaf.verify(part)?;
         self.verify_part(part, *index, inclusion_proof)
@@ -513,7 +515,7 @@ impl Receipt {
             Ok(())
         } else {
             Err(format!(
-                "the dataset does not have part {} at that place",
+                "the dataset does not have part {} at that index",
                 part.path
             ))
         }
@@ -521,7 +523,7 @@ impl Receipt {
 
     fn verify_absence(&self, record_id: &RecordId) -> std::result::Result<(), String> {
         let subject = record_id.subject();
-        // What follows adds no more than these.
+        // Proves that the additions below cannot overflow.
         self.dataset
             .parts()
             .ok_or("the dataset has no number of parts")?;
@@ -598,7 +600,7 @@ impl LeafProof {
             Ok(())
         } else {
             Err(format!(
-                "part {} does not have {} at that place",
+                "part {} does not have {} at that index",
                 part.path, self.record_id
             ))
         }

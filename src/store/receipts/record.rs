@@ -1,6 +1,5 @@
-//! The canonical form of a published record: RFC 8785 JSON of all its columns, in which every
-//! number is the shortest text of its decimal digits, so that no reader's floating point can change
-//! it.
+//! Writes the canonical form of a published record: RFC 8785 JSON of all its columns. Every number
+//! is the shortest text of its decimal digits, so that no reader's floating point can change it.
 
 use std::io::Write;
 
@@ -17,13 +16,13 @@ use pubdata_core::contract::Day;
 use pubdata_core::error::{Error, Result};
 use pubdata_core::provenance::POINTERS;
 
-/// Pattern of numbers in what is hashed.
+/// Pattern of numbers in the canonical form.
 pub(super) const DIGITS: &str = "^[0-9]+$";
 
-/// Values that two columns of few texts have together at most where they are written as one.
+/// Maximum number of value pairs for writing two dictionary-encoded columns as one.
 const MOST_PAIRS: usize = 4_096;
 
-/// What every record has in its canonical form, beside its columns.
+/// Members that every record has in its canonical form, besides its columns.
 #[derive(JsonSchema)]
 #[schemars(inline, extend("additionalProperties" = {"type": ["string", "boolean", "array", "null"], "items": {"type": "string"}}))]
 #[expect(
@@ -33,7 +32,7 @@ const MOST_PAIRS: usize = 4_096;
 pub(super) struct CanonicalRecord {
     /// Identifier of the record.
     record_id: String,
-    /// Byte ranges of the publishers' files that the record was made from.
+    /// Byte ranges of the publishers' files from which the record was built.
     source_pointers: Vec<CanonicalPointer>,
 }
 
@@ -56,14 +55,13 @@ struct CanonicalPointer {
     source_id: String,
 }
 
-/// Writes the records of a batch, its columns in the order of their names. A release has millions
-/// of records: what is known of a column is found out once for a batch.
+/// Writes the canonical records of a batch, columns in alphabetical order. A release has millions
+/// of records, so everything known of a column is computed once per batch.
 pub struct CanonicalRecords<'a>(Object<'a>);
 
-/// JSON objects, of which the members are written that differ from row to row and the text between
-/// them is known.
+/// Writer of JSON objects: the values that vary by row, and the constant text between them.
 struct Object<'a> {
-    /// What stands before a value, and the values.
+    /// The text before a value, and the values.
     members: Vec<(Vec<u8>, Cells<'a>)>,
     end: Vec<u8>,
 }
@@ -73,18 +71,18 @@ enum Cells<'a> {
     Text(Texts<'a>),
     Int32(&'a PrimitiveArray<Int32Type>),
     Int64(&'a PrimitiveArray<Int64Type>),
-    /// Programs of before wrote the places of pointers without a sign.
+    /// Earlier programs wrote pointer offsets as unsigned numbers.
     UInt64(&'a PrimitiveArray<UInt64Type>),
     Float64(&'a PrimitiveArray<Float64Type>),
     Date(&'a PrimitiveArray<Date32Type>),
-    /// With the number of digits behind the point.
+    /// With the number of digits after the decimal point.
     Decimal(&'a PrimitiveArray<Decimal128Type>, u32),
     Lists(&'a ListArray, Texts<'a>),
-    /// Places in the publishers' files, of all rows one behind the other.
+    /// Source pointers of all rows, contiguous.
     Pointers(&'a ListArray, Object<'a>),
 }
 
-/// Texts, as a part has them, or as places in a dictionary of canonical forms.
+/// Texts of a part, plain or as codes of a dictionary of canonical forms.
 enum Texts<'a> {
     Plain(&'a StringArray),
     Coded(Coded),
@@ -92,16 +90,16 @@ enum Texts<'a> {
 
 struct Coded {
     places: UInt32Array,
-    /// What is written at a place, and last what is written where there is none.
+    /// The form of each code, and as the last entry the form of null.
     forms: Vec<Vec<u8>>,
 }
 
 impl<'a> CanonicalRecords<'a> {
-    /// Of all columns of a batch. Their names are plain ASCII words, whose order is that of their
-    /// UTF-16 units.
+    /// Prepares all columns of a batch. Column names are ASCII, so byte order equals the order of
+    /// their UTF-16 units.
     ///
     /// # Errors
-    /// `Store`, when a column is of a type that parts do not have.
+    /// `Store`, when a column has a type that parts do not use.
     pub fn of(batch: &'a RecordBatch) -> Result<Self> {
         let schema = batch.schema_ref();
         let columns = schema
@@ -122,7 +120,7 @@ impl<'a> CanonicalRecords<'a> {
     /// Appends the canonical form of a row.
     ///
     /// # Errors
-    /// `Store`, when a value is none that a record can have.
+    /// `Store`, when a record cannot have such a value.
     pub fn write(&self, row: usize, out: &mut Vec<u8>) -> Result<()> {
         self.0.write(row, out)
     }
@@ -137,12 +135,12 @@ impl<'a> Object<'a> {
             before.push(if number == 0 { b'{' } else { b',' });
             text(&mut before, name);
             before.push(b':');
-            // What all rows have alike is written once.
+            // Constant columns are written once.
             if cells.are_alike() {
                 cells.write(0, &mut before)?;
                 continue;
             }
-            // So are neighbours that together have few values, once for each.
+            // Adjacent columns with few value pairs are merged and written once per pair.
             if let (Some((_, Cells::Text(Texts::Coded(last)))), Cells::Text(Texts::Coded(coded))) =
                 (members.last_mut(), &cells)
                 && let Some(both) = last.beside(&before, coded)
@@ -170,10 +168,10 @@ impl<'a> Object<'a> {
     }
 }
 
-/// Escapes as RFC 8785 §3.2.2.2 asks: what JSON demands, in its short form where there is one, and
-/// nothing else.
+/// Escapes text as RFC 8785 §3.2.2.2 requires: only the characters that JSON demands, in their
+/// short form if one exists.
 fn text(out: &mut Vec<u8>, text: &str) {
-    // Looked at to the end, so that many bytes are looked at at once.
+    // Without an early exit, so that the loop is vectorised.
     let is_plain = text.bytes().fold(true, |is_plain, byte| {
         is_plain & (byte >= b' ') & (byte != b'"') & (byte != b'\\')
     });
@@ -198,7 +196,7 @@ fn displayed(out: &mut Vec<u8>, value: impl std::fmt::Display) {
     write!(out, "\"{value}\"").expect("memory takes it");
 }
 
-/// A number that has so many digits behind its point, without zeros at their end.
+/// Writes a number with `scale` decimal places, without trailing zeros.
 fn decimal(out: &mut Vec<u8>, number: i128, scale: u32) {
     let one = 10_u128.pow(scale);
     let (whole, rest) = (number.unsigned_abs() / one, number.unsigned_abs() % one);
@@ -266,14 +264,14 @@ impl<'a> Cells<'a> {
         ))
     }
 
-    /// Whether there is a first value and all others are like it, as far as that is cheap to see.
+    /// Returns whether all values are equal and not null, as far as this is cheap to check.
     fn are_alike(&self) -> bool {
         match self {
             Self::Text(texts) => texts.are_alike(),
             Self::Int32(cells) => alike(*cells),
             Self::Int64(cells) => alike(*cells),
             Self::UInt64(cells) => alike(*cells),
-            // By their bits: two zeros are alike and are written differently.
+            // Compared by bits: the two zeros are equal but are written differently.
             Self::Float64(cells) => {
                 cells.null_count() == 0
                     && cells
@@ -346,7 +344,7 @@ fn each(
     Ok(())
 }
 
-/// Whether there is a first value and all others are like it.
+/// Returns whether there is a first value and all others equal it.
 fn alike<T: PartialEq>(cells: impl ArrayAccessor<Item = T> + Copy) -> bool {
     let mut all = ArrayIter::new(cells);
     all.next()
@@ -412,8 +410,8 @@ impl Coded {
         }
     }
 
-    /// Both columns as one, with what stands between them; none when they could have many values
-    /// together.
+    /// Merges two columns with the text between them into one; `None` if they could have too many
+    /// pairs.
     fn beside(&self, between: &[u8], other: &Self) -> Option<Self> {
         let pairs = self
             .forms

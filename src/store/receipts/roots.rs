@@ -1,5 +1,5 @@
-//! Roots over the records of parts that are being built, made of their rows while these are in
-//! memory: such a part is not read again to be sealed.
+//! Computes the Merkle roots of parts during a build, from rows that are still in memory, so that
+//! sealing does not read such parts again.
 
 use std::collections::{HashMap, VecDeque};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -14,13 +14,14 @@ use super::part::{root_of_rows, subjects_end};
 use crate::Part;
 use pubdata_core::ids::Digest;
 
-/// Bytes of rows that wait at most. Who comes when they are more makes the root himself.
+/// Maximum bytes of queued rows. Beyond this the caller computes the root itself.
 const WAITING_BYTES: usize = 256 << 20;
-/// How long the root that is being made is waited for at the end. Where others take every
+/// How long the end of a build waits for the root in progress. If other processes use every
 /// processor, its threads may not run at all.
 const PATIENCE: Duration = Duration::from_secs(1);
 
-/// What a root belongs to: the bytes, and the rule that its records were held to.
+/// Key of a root: the digest of the bytes, and the suffix rule that the records were checked
+/// against.
 type Key = (Digest, Option<String>);
 
 fn key(part: &Part) -> Key {
@@ -31,7 +32,7 @@ fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Roots that are known.
+/// Roots computed so far.
 #[derive(Debug, Default)]
 pub struct Roots(HashMap<Key, Digest>);
 
@@ -41,8 +42,8 @@ impl Roots {
     }
 }
 
-/// Makes roots behind a build: a build waits for files and for the slowest of its threads, and
-/// roots take what is idle meanwhile.
+/// Computes roots in the background of a build. A build waits for files and for the slowest of its
+/// threads; roots use the idle time.
 pub struct RootsOfRows {
     shared: Arc<Shared>,
 }
@@ -56,23 +57,22 @@ struct Shared {
 
 #[derive(Default)]
 struct Waiting {
-    /// The first is the one whose root is being made, or is to be next.
+    /// The first is the one in progress, or the next one.
     parts: VecDeque<(Part, RecordBatch)>,
     bytes: usize,
     has_maker: bool,
 }
 
 impl Shared {
-    /// Of rows that have no root nothing is noted: who seals the part says why.
+    /// A failure is not recorded: sealing the part reports it.
     fn make(&self, part: &Part, rows: &RecordBatch) {
-        // A fault of ours costs neither the parts that wait behind this one nor the run, which may
-        // have published.
+        // A panic must affect neither the queued parts nor the run, which may have published.
         if let Ok(Ok(root)) = catch_unwind(AssertUnwindSafe(|| root_of_rows(part, rows))) {
             locked(&self.roots).insert(key(part), root);
         }
     }
 
-    /// Makes one root after the other, until there is to be none.
+    /// Computes one root after another until the queue is stopped.
     fn make_all(&self) {
         let is_idle = |waiting: &mut Waiting| waiting.has_maker && waiting.parts.is_empty();
         loop {
@@ -93,9 +93,9 @@ impl Shared {
     }
 }
 
-/// Lets this thread run where no other wants to. Linux gives a processor that runs nothing else to
-/// a builder at once, as if it were idle; of threads that have the lowest priority alone it does
-/// not, and builders wait behind each other on the other processors.
+/// Lets this thread run only when no other thread wants to. Linux immediately gives a builder a
+/// processor that runs only `SCHED_IDLE` threads, as if it were idle. For threads with merely the
+/// lowest priority it does not, and builders queue on the other processors.
 fn let_builders_go_first() {
     #[cfg(all(target_os = "linux", target_env = "gnu"))]
     {
@@ -104,8 +104,8 @@ fn let_builders_go_first() {
             unsafe_code,
             reason = "the system's call, for which no crate in the build has a safe one"
         )]
-        // SAFETY: it reads the parameter, which outlives it, and changes how this thread (0) is
-        // scheduled, nothing else.
+        // SAFETY: the call reads the parameter, which outlives it, and changes only the scheduling
+        // of this thread (0).
         let is_set =
             unsafe { libc::sched_setscheduler(0, libc::SCHED_IDLE, &raw const parameter) } == 0;
         if !is_set {
@@ -123,7 +123,7 @@ fn background() -> Option<ThreadPool> {
 }
 
 impl RootsOfRows {
-    /// Begins without any.
+    /// Starts the background thread.
     pub fn start() -> Self {
         let shared = Arc::new(Shared {
             waiting: Mutex::new(Waiting {
@@ -139,12 +139,12 @@ impl RootsOfRows {
                 .spawn(move || pool.install(|| of_thread.make_all()))
                 .ok()
         };
-        // Without threads each root is made where its rows are.
+        // Without threads, `add` computes each root itself.
         locked(&shared.waiting).has_maker = background().and_then(start).is_some();
         Self { shared }
     }
 
-    /// Takes a part that is made of these rows and no other.
+    /// Queues a part that consists of exactly these rows.
     pub fn add(&self, part: &Part, rows: &RecordBatch) {
         let bytes = rows.get_array_memory_size();
         let mut waiting = locked(&self.shared.waiting);
@@ -158,7 +158,7 @@ impl RootsOfRows {
         }
     }
 
-    /// All of them, when those that wait are made: now that nothing goes on beside, here.
+    /// Computes the queued roots on this thread, waits for the one in progress, and returns all.
     pub fn finish(&self) -> Roots {
         self.finish_within(PATIENCE)
     }
@@ -190,7 +190,7 @@ impl RootsOfRows {
 }
 
 impl Drop for RootsOfRows {
-    /// Of a run that failed nothing is sealed.
+    /// Discards the queue: a failed run seals nothing.
     fn drop(&mut self) {
         let mut waiting = locked(&self.shared.waiting);
         waiting.has_maker = false;

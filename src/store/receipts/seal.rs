@@ -1,6 +1,6 @@
-//! The seal of a release: the roots of the trees over its records, and the digest of its manifest.
-//! It is derived from the release alone, stands beside the manifest, and its digest is the leaf of
-//! the channel's log.
+//! Computes the seal of a release: the roots of the trees over its records, and the digest of its
+//! manifest. It is derived from the release alone and stored next to the manifest. Its digest is
+//! the leaf of the channel's log.
 
 use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
@@ -20,8 +20,8 @@ use pubdata_core::ids::{Digest, ReleaseId};
 /// Format of the file of a seal; readers refuse a newer one.
 const SEAL_FORMAT_VERSION: u32 = 1;
 
-/// A part, as the tree of its dataset has it. Members are in the order of their names, so that what
-/// serde writes is canonical; numbers are texts.
+/// A part as hashed in the tree of its dataset. Members are in alphabetical order, so that serde's
+/// output is canonical; numbers are texts.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(inline)]
@@ -36,15 +36,15 @@ pub struct SealedPart {
     pub root: Digest,
     /// SHA-256 digest of the part's file, in hexadecimal.
     pub sha256: Digest,
-    /// The second segment of its records ends so; in its group, records that end so are only in
-    /// parts of this end. Absent where parts are not by subject.
+    /// Suffix of the second segment of its record ids. Within its group, records with this suffix
+    /// are only in parts with this suffix. Absent if parts are not by subject.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "String")]
     pub subjects_end: Option<String>,
 }
 
-/// Parts of a dataset whose `subjects_end` have one length. They stand in the order of these, so
-/// that neighbours show which there are.
+/// Parts of a dataset whose `subjects_end` have the same length. They are sorted by it, so that
+/// neighbours prove which parts exist.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(inline, description = "")]
@@ -54,28 +54,27 @@ pub struct PartGroup {
     #[schemars(with = "String", regex(pattern = DIGITS))]
     pub parts: u64,
     /// Length of `subjects_end` of the group's parts in bytes, as decimal text.
-    // 0 where parts are not by subject: any of them may hold any record.
+    // 0 if parts are not by subject: any of them may hold any record.
     #[serde(with = "as_text")]
     #[schemars(with = "String", regex(pattern = DIGITS))]
     pub subjects_end_bytes: u64,
 }
 
-/// A dataset, as the tree of its release has it.
+/// A dataset as hashed in the tree of its release.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(inline)]
 pub struct SealedDataset {
     /// Identifier of the dataset.
     pub dataset_id: String,
-    /// How many parts it has, by how long their `subjects_end` is; 0 bytes where parts are not by
-    /// subject.
+    /// Number of parts by length of their `subjects_end`; 0 bytes if parts are not by subject.
     pub groups: Vec<PartGroup>,
     /// Root hash of the tree over the dataset's parts, SHA-256 in hexadecimal.
-    // Group by group, in each by `subjects_end` and path.
+    // Ordered by group, `subjects_end` and path.
     pub root: Digest,
 }
 
-/// What is logged of a release.
+/// The hashed description of a release in the log.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(inline)]
@@ -84,10 +83,10 @@ pub struct SealedRelease {
     #[serde(with = "as_text")]
     #[schemars(with = "String", regex(pattern = DIGITS))]
     pub datasets: u64,
-    /// Of the manifest without times and run ids; the release's id is its beginning.
+    /// Digest of the manifest without times and run ids; the release's id is its beginning.
     pub manifest_sha256: Digest,
     /// Root hash of the tree over the release's datasets, SHA-256 in hexadecimal.
-    // By their ids.
+    // Ordered by dataset id.
     pub records_root: Digest,
     /// Identifier of the release.
     pub release_id: ReleaseId,
@@ -101,7 +100,7 @@ pub struct Seal {
     pub datasets: BTreeMap<String, Vec<SealedPart>>,
 }
 
-/// The canonical JSON of what is hashed: its members are declared in the order of their names.
+/// Returns the canonical JSON to hash: members are declared in alphabetical order.
 fn canonical(hashed: &impl Serialize) -> Vec<u8> {
     serde_json::to_vec(hashed).expect("texts have a JSON form")
 }
@@ -111,12 +110,12 @@ impl SealedPart {
         leaf_hash(&canonical(self))
     }
 
-    /// What the subjects of its records end with; empty where that may be anything.
+    /// Returns the suffix of its records' subjects; empty without such a rule.
     pub fn end(&self) -> &[u8] {
         self.subjects_end.as_ref().map_or(&[], |end| end.as_bytes())
     }
 
-    /// Whether records of a subject may be in it.
+    /// Returns whether records of a subject may be in the part.
     pub fn may_hold(&self, subject: &str) -> bool {
         subject.as_bytes().ends_with(self.end())
     }
@@ -127,8 +126,8 @@ impl SealedPart {
 }
 
 impl PartGroup {
-    /// The end of a subject as the parts of this group are ordered by; all of it where it is
-    /// shorter.
+    /// Returns the suffix of a subject by which the parts of this group are ordered; the whole
+    /// subject if it is shorter.
     pub fn end_of<'s>(&self, subject: &'s str) -> &'s [u8] {
         let bytes = usize::try_from(self.subjects_end_bytes).unwrap_or(usize::MAX);
         &subject.as_bytes()[subject.len().saturating_sub(bytes)..]
@@ -136,7 +135,7 @@ impl PartGroup {
 }
 
 impl SealedDataset {
-    /// Of a dataset's parts, in the order of the tree.
+    /// Builds the description of a dataset from its parts, in the order of the tree.
     pub fn of(dataset_id: &str, parts: &[SealedPart]) -> Self {
         let leaves: Vec<Digest> = parts.iter().map(SealedPart::leaf).collect();
         let groups = parts.chunk_by(|a, b| a.end().len() == b.end().len());
@@ -151,7 +150,7 @@ impl SealedDataset {
         }
     }
 
-    /// How many parts it has; none where that is no number of parts.
+    /// Returns the number of parts; `None` if the sum overflows.
     pub fn parts(&self) -> Option<u64> {
         self.groups
             .iter()
@@ -164,17 +163,17 @@ impl SealedDataset {
 }
 
 impl SealedRelease {
-    /// The data of the release's leaf in the log: the digest of its canonical JSON.
+    /// Returns the data of the release's leaf in the log: the digest of its canonical JSON.
     pub fn digest(&self) -> Digest {
         Digest::of(&canonical(self))
     }
 }
 
 impl Seal {
-    /// Reads the file of a seal and checks that it is of one piece.
+    /// Parses the file of a seal and checks that it is consistent.
     ///
     /// # Errors
-    /// `Store`, when it is not one, or its roots are not those of its parts.
+    /// `Store`, when it is not a seal, or its roots do not match its parts.
     pub fn from_json(bytes: &[u8]) -> Result<Self> {
         let not_one = |error: &dyn std::fmt::Display| {
             Error::store(format!("not the seal of a release: {error}"))
@@ -222,11 +221,11 @@ impl Seal {
     }
 }
 
-/// Makes the seal of a release. Roots of parts that `known` has, by digest and rule, or `made`, by
-/// digest, are taken from there; the others are read, a few at a time.
+/// Computes the seal of a release. Takes roots from `known`, by digest and rule, or from `made`, by
+/// digest. Reads the other parts, a few at a time.
 ///
 /// # Errors
-/// `Store`, when a part is missing, damaged, or has not as many records as the manifest says.
+/// `Store`, when a part is missing, damaged, or its number of records differs from the manifest.
 pub async fn seal(
     releases: &Releases,
     manifest: &Manifest,
@@ -238,14 +237,14 @@ pub async fn seal(
         .flat_map(|seal| seal.datasets.values().flatten())
         .map(|part| ((part.sha256, part.subjects_end.as_deref()), part.root))
         .collect();
-    // While two are read, the others are hashed.
+    // Two parts are read while the others are hashed.
     let at_a_time = 2 + std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
     let mut parts: Vec<(&String, &Part)> = manifest
         .datasets
         .iter()
         .flat_map(|(id, dataset)| dataset.parts.iter().map(move |part| (id, part)))
         .collect();
-    // The largest first: none is left for the end, when the others are done.
+    // The largest first, so that no large part is left when the others are done.
     parts.sort_by_key(|(_, part)| std::cmp::Reverse(part.rows));
     let root = |part: &Part| {
         known
@@ -298,22 +297,22 @@ async fn root_of(releases: &Releases, manifest: &Manifest, part: &Part) -> Resul
     root.map_err(|error| Error::store(format!("reading a part failed: {error}")))?
 }
 
-/// A number as the text of its digits.
+/// Serialises a number as the text of its digits.
 mod as_text {
     use serde::{Deserialize, Deserializer, Serializer, de::Error};
 
-    /// # Errors
-    /// The serializer's.
     pub fn serialize<S: Serializer>(number: &u64, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_str(number)
     }
 
+    /// Parses a number from the text of its digits.
+    ///
     /// # Errors
-    /// When it is no text of digits as they are written.
+    /// When the text is not a number in its canonical spelling.
     pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u64, D::Error> {
         let text = String::deserialize(deserializer)?;
         let number: u64 = text.parse().map_err(D::Error::custom)?;
-        // One spelling only: another would have another hash.
+        // Only one spelling is valid: another would have another hash.
         if number.to_string() == text {
             Ok(number)
         } else {

@@ -1,14 +1,14 @@
-//! Merkle trees as RFC 9162 (§2.1) has them, with SHA-256: roots, proofs that a leaf is in a tree,
-//! and that one tree continues another.
+//! Computes Merkle trees of RFC 9162 (§2.1) with SHA-256: roots, proofs that a leaf is in a tree,
+//! and proofs that one tree continues another.
 
 use pubdata_core::ids::Digest;
 
-/// The hash of a leaf: of a zero byte and its data.
+/// Returns the hash of a leaf: of a zero byte and its data.
 pub fn leaf_hash(data: &[u8]) -> Digest {
     Digest::of(&leaf(&[data]))
 }
 
-/// What is hashed for a leaf whose data is in pieces.
+/// Returns the bytes to hash for a leaf whose data is in pieces.
 pub(super) fn leaf(pieces: &[&[u8]]) -> Vec<u8> {
     let mut hashed = Vec::with_capacity(1 + pieces.iter().map(|piece| piece.len()).sum::<usize>());
     hashed.push(0);
@@ -18,12 +18,12 @@ pub(super) fn leaf(pieces: &[&[u8]]) -> Vec<u8> {
     hashed
 }
 
-/// The hash of a node over two others: of a one byte and both.
+/// Returns the hash of a node: of a one byte and the two child hashes.
 pub fn node_hash(left: &Digest, right: &Digest) -> Digest {
     Digest::of(&node([*left, *right]))
 }
 
-/// What is hashed for a node over two others.
+/// Returns the bytes to hash for a node.
 fn node([left, right]: [Digest; 2]) -> [u8; 65] {
     let mut node = [1; 65];
     node[1..33].copy_from_slice(left.as_bytes());
@@ -31,13 +31,13 @@ fn node([left, right]: [Digest; 2]) -> [u8; 65] {
     node
 }
 
-/// Where a tree of so many leaves divides: the largest power of two that is smaller. Of two leaves
-/// at least.
+/// Returns the size of a tree's left subtree: the largest power of two below `leaves`, which is at
+/// least 2.
 fn split(leaves: usize) -> usize {
     1 << (leaves - 1).ilog2()
 }
 
-/// The root over the hashes of leaves; without leaves the hash of nothing.
+/// Returns the root over the hashes of leaves; without leaves the hash of the empty string.
 pub fn root(leaves: &[Digest]) -> Digest {
     let mut level = leaves.to_vec();
     while level.len() > 1 {
@@ -46,12 +46,12 @@ pub fn root(leaves: &[Digest]) -> Digest {
     level.pop().unwrap_or_else(|| Digest::of(b""))
 }
 
-/// The nodes over those of a level, of which the last goes up as it is where their number is odd:
-/// so divided, a tree is that of RFC 9162 §2.1.1.
+/// Returns the nodes over those of a level. The last one moves up unchanged if their number is odd,
+/// which yields the tree of RFC 9162 §2.1.1.
 fn nodes_over(level: &[Digest]) -> Vec<Digest> {
     let (pairs, odd) = level.as_chunks::<2>();
     let (fours, last) = pairs.as_chunks::<2>();
-    // A tree has as many nodes as records: two are hashed in little more time than one.
+    // A tree has as many nodes as records, and two hashes take little longer than one.
     let mut nodes: Vec<Digest> = fours
         .iter()
         .flat_map(|&[one, two]| Digest::of_two([&node(one), &node(two)]))
@@ -61,7 +61,7 @@ fn nodes_over(level: &[Digest]) -> Vec<Digest> {
     nodes
 }
 
-/// The hashes with which, from a leaf upwards, the root is reached. `index` is below the number of
+/// Returns the hashes that lead from a leaf upwards to the root. `index` is below the number of
 /// leaves.
 pub fn inclusion_path(leaves: &[Digest], index: usize) -> Vec<Digest> {
     if leaves.len() < 2 {
@@ -76,8 +76,8 @@ pub fn inclusion_path(leaves: &[Digest], index: usize) -> Vec<Digest> {
     path
 }
 
-/// The root that a leaf and its path lead to in a tree of so many leaves; none when the path is not
-/// one of such a tree (RFC 9162 §2.1.3.2).
+/// Returns the root that a leaf and its path lead to in a tree with `leaves` leaves. Returns `None`
+/// if the path does not fit such a tree (RFC 9162 §2.1.3.2).
 pub fn root_of_path(leaf: Digest, index: u64, leaves: u64, path: &[Digest]) -> Option<Digest> {
     if index >= leaves {
         return None;
@@ -100,8 +100,8 @@ pub fn root_of_path(leaf: Digest, index: u64, leaves: u64, path: &[Digest]) -> O
     (last == 0).then_some(hash)
 }
 
-/// The hashes that prove that the first `old` leaves are those that an earlier root is of. `old` is
-/// no more than the number of leaves.
+/// Returns the hashes that prove that the first `old` leaves have a given earlier root. `old` is at
+/// most the number of leaves.
 pub fn consistency_path(leaves: &[Digest], old: usize) -> Vec<Digest> {
     if old == 0 || old >= leaves.len() {
         return Vec::new();
@@ -109,7 +109,7 @@ pub fn consistency_path(leaves: &[Digest], old: usize) -> Vec<Digest> {
     consistency_of(leaves, old, IsKnown::Yes)
 }
 
-/// Whether the root of a subtree is known to whoever checks.
+/// Knowledge of the verifier about the root of a subtree.
 #[derive(Clone, Copy, PartialEq)]
 enum IsKnown {
     Yes,
@@ -133,7 +133,7 @@ fn consistency_of(leaves: &[Digest], old: usize, is_known: IsKnown) -> Vec<Diges
     path
 }
 
-/// Whether a tree of `new` leaves with its root begins with the leaves of an earlier one (RFC 9162
+/// Returns whether a tree of `new` leaves begins with the leaves of an earlier one (RFC 9162
 /// §2.1.4.2).
 pub fn is_consistent(
     (old, old_root): (u64, &Digest),

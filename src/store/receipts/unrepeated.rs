@@ -1,5 +1,5 @@
-//! JSON as RFC 8785 takes it: of an object that names a member twice, readers show one of the two
-//! and check the other.
+//! Parses JSON and rejects objects that name a member twice, as RFC 8785 requires. One
+//! reader could show the first of two members and another check the second.
 
 use std::fmt::{Formatter, Result as Formatted};
 

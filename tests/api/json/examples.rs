@@ -1,4 +1,4 @@
-//! What every command prints with `--json`, well and in trouble.
+//! Runs every command with `--json`, with success and with errors, and collects what it prints.
 
 use std::path::Path;
 
@@ -19,11 +19,11 @@ const RECORD: &str = "permit.permit:us-la-new_orleans:15-14478-EVAC";
 const SEATTLE: &str = "76t5-zqzr/rows.csv@accessType=DOWNLOAD";
 const AREAS: &str = "2025_Gaz_zcta_national.zip";
 
-/// A home of before releases carried their declarations, and its release.
+/// A home from before releases carried their declarations, and its release.
 const EARLIER_HOME: &str = "tests/formats/home-of-2026-11-22";
 const EARLIER_RELEASE: &str = "rb36900cabaaee90b7132";
 
-/// A document, the command that printed it, and what was asked.
+/// A document, the command that printed it, and the arguments.
 pub struct Example {
     pub command: String,
     pub asked: String,
@@ -34,7 +34,7 @@ pub struct Example {
 struct Told(Vec<Example>);
 
 impl Told {
-    /// Runs a command with `--json` and keeps what it prints: its document, or what went wrong.
+    /// Runs a command with `--json` and keeps its document or its error.
     #[track_caller]
     fn ask(&mut self, place: &Place, code: i32, arguments: &[&str]) -> Value {
         let answer = answer(
@@ -79,7 +79,7 @@ impl Told {
     }
 }
 
-/// Each on a home of its own, side by side.
+/// Scenes run in parallel, each in its own home.
 const SCENES: [fn(&mut Told); 8] = [
     nights,
     placed_work,
@@ -107,12 +107,12 @@ pub async fn all() -> Vec<Example> {
     examples
 }
 
-/// Three nights, the last with a file that is gone and one that is cut off; then everything that
-/// looks at their releases.
+/// Three nightly runs, the last with one file missing and one truncated; then every command that
+/// inspects their releases.
 fn nights(told: &mut Told) {
     let place = Place::new();
     let mirror = place.mirror().display().to_string();
-    // Of the statuses of Cleveland one in three has no known meaning.
+    // One in three statuses of Cleveland has no known meaning.
     let selected = [
         PERMITS,
         "permit.cleveland",
@@ -304,7 +304,7 @@ fn nights(told: &mut Told) {
     told.ask(&place, 60, &["releases", "show"]);
 }
 
-/// A night that is planned, built unit by unit, and committed; one file is damaged.
+/// A distributed run: planned, built task by task, and committed; one file is damaged.
 fn placed_work(told: &mut Told) {
     let place = Place::new();
     place.edit(PERMITS_FILE, |text| {
@@ -375,7 +375,7 @@ fn placed_work(told: &mut Told) {
     told.ask(&place, 20, &["commit", "--plan", &plan]);
 }
 
-/// A file that a person downloaded, with another date, refused, published, and taken back.
+/// A manually downloaded file: with another date, refused, published, and withdrawn.
 fn files_by_hand(told: &mut Told) {
     let desk = Desk::by_hand();
     let (file, page) = (
@@ -405,7 +405,7 @@ fn files_by_hand(told: &mut Told) {
     }
 }
 
-/// What an earlier version left, and what a later one did.
+/// A home of an earlier version, and what a later version did to it.
 fn home_of_before(told: &mut Told) {
     let place = Place::new();
     copy_folder(&project(EARLIER_HOME), &place.home());
@@ -427,14 +427,15 @@ fn home_of_before(told: &mut Told) {
     told.ask(&place, 60, &["upgrade"]);
 }
 
-/// The release as programs of before published it again on a night when a source was missing.
+/// Marks the release as earlier programs did when they published it again because a source was
+/// missing.
 fn marked(place: &Place) -> String {
     let folder = place.home().join("releases").join(EARLIER_RELEASE);
     let mut manifest =
         Manifest::from_json(&std::fs::read(folder.join("manifest.json")).unwrap()).unwrap();
     let task = manifest.tasks.get_mut(PERMITS).unwrap();
     (task.is_stale, task.stale_reason) = (true, Some("the server answered 503".to_owned()));
-    // Still earlier ones did not say what a layout is known from.
+    // Still earlier versions did not record the evidence for a layout.
     task.layout_evidence = None;
     manifest.release_id = manifest.derive_release_id();
     let marked = folder.with_file_name(manifest.release_id.as_str());
@@ -443,7 +444,7 @@ fn marked(place: &Place) -> String {
     manifest.release_id.to_string()
 }
 
-/// Contracts, and declarations with a fault.
+/// Contracts, and declarations with an error.
 fn declarations(told: &mut Told) {
     let place = Place::new();
     told.ask(&place, 0, &["check"]);
@@ -585,7 +586,7 @@ fn keys_and_settings(told: &mut Told) {
     told.ask(&place, 0, &["settings", "--all"]);
 }
 
-/// The token of an invitation's link.
+/// Token of an invitation's link.
 fn token_of(invitation: &Value) -> &str {
     invitation["link"]
         .as_str()
@@ -603,7 +604,7 @@ fn mistakes(told: &mut Told) {
     told.ask(&place, 40, &["schema", "json", "pubdata.task"]);
 }
 
-/// A server that sends on to another place.
+/// A server that redirects to another address.
 async fn of_a_server() -> Told {
     let publisher = Publisher::start().await;
     for folder in case_sources("basic") {

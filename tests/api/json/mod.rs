@@ -1,5 +1,5 @@
-//! What commands print for machines, held against `docs/json`: every command has a schema, every
-//! schema a command, and what is printed is what the schemas say.
+//! Checks what commands print with `--json` against `docs/json`: every command has a schema, every
+//! schema a command, and the output matches its schema.
 
 mod examples;
 mod schemas;
@@ -13,13 +13,13 @@ use crate::serve::Survey;
 use pubdata_testing::peers;
 use pubdata_testing::{answer, project};
 
-/// Every command, and the formats of what it prints with `--json`. Those without print nothing that
-/// is a document.
+/// Every command with the formats it prints with `--json`. A command without formats prints no
+/// document.
 const COMMANDS: &[(&str, &[&str])] = &[
     ("accept", &["accepted"]),
     ("check", &["check"]),
     ("commit", &["run"]),
-    // A program for a shell.
+    // Prints a script for a shell.
     ("completions", &[]),
     ("fetch", &["fetch"]),
     ("follow", &["follow"]),
@@ -29,17 +29,17 @@ const COMMANDS: &[(&str, &[&str])] = &[
     ("keys list", &["keys"]),
     ("keys revoke", &["key", "invitation"]),
     ("keys signing", &["signing_key"]),
-    // Text for `man`.
+    // Prints text for `man`.
     ("man", &[]),
-    // Its text is a format for machines, that of Prometheus.
+    // Prints the Prometheus text format.
     ("metrics", &[]),
     ("new", &["new"]),
     ("plan", &["plan"]),
     ("probe", &["probe"]),
-    // It prints a receipt, which is an answer of the API.
+    // Prints a receipt, which is an answer of the API.
     ("receipt", &[]),
     ("releases diff", &["release_diff"]),
-    // SQL, for DuckDB.
+    // Prints SQL for DuckDB.
     ("releases duckdb", &[]),
     ("releases list", &["releases"]),
     ("releases promote", &["channel_move"]),
@@ -48,11 +48,11 @@ const COMMANDS: &[(&str, &[&str])] = &[
     ("releases show", &["release"]),
     ("run", &["run", "test_message"]),
     ("schema dictionary", &["contracts"]),
-    // It prints a schema, not a document.
+    // Prints a schema, not a document.
     ("schema json", &[]),
     ("schema show", &["contract"]),
     ("seal", &["seal"]),
-    // It answers requests, and logs.
+    // Answers requests and writes logs.
     ("serve", &[]),
     ("settings", &["settings"]),
     ("status", &["status"]),
@@ -64,8 +64,8 @@ const COMMANDS: &[(&str, &[&str])] = &[
     ("verify-receipt", &["verify_receipt"]),
 ];
 
-/// Documents that belong to no command: what every command says when it fails, and what hook and
-/// webhook get.
+/// Documents that belong to no command: the error document of every command, and the message sent
+/// to hook and webhook.
 const OTHERS: [&str; 2] = ["error", "message"];
 
 fn pubdata(arguments: &[&str]) -> pubdata_testing::Answer {
@@ -76,7 +76,7 @@ fn pubdata(arguments: &[&str]) -> pubdata_testing::Answer {
     )
 }
 
-/// The commands below one, by their help: those that have commands of their own are not among them.
+/// Subcommands of a command, from its help; commands that only group others are left out.
 fn commands(above: &[&str]) -> Vec<String> {
     let help = pubdata(&[above, &["--help"]].concat()).expect(0).stdout;
     let Some((_, list)) = help.split_once("\nCommands:\n") else {
@@ -92,7 +92,7 @@ fn commands(above: &[&str]) -> Vec<String> {
         .collect()
 }
 
-/// The formats of all documents.
+/// Formats of all documents.
 fn formats() -> BTreeSet<String> {
     COMMANDS
         .iter()
@@ -121,7 +121,7 @@ fn every_command_has_a_schema_and_every_schema_a_command() {
 }
 
 #[test]
-fn page_of_the_formats_has_a_row_for_every_schema() {
+fn formats_page_has_a_row_for_every_schema() {
     let page = std::fs::read_to_string(project("docs/json/README.md")).unwrap();
     let row = |name: &str| format!("| [`{name}`]({name}.schema.json) |");
     let missing: Vec<String> = formats()
@@ -142,7 +142,7 @@ fn page_of_the_formats_has_a_row_for_every_schema() {
 }
 
 #[test]
-fn every_key_of_a_schema_is_described_and_says_when_it_is_null_or_absent() {
+fn every_schema_key_says_when_it_is_null_or_absent() {
     let found: Vec<String> = schemas::files()
         .iter()
         .flat_map(|(name, schema)| schemas::faults(name, schema))
@@ -151,7 +151,7 @@ fn every_key_of_a_schema_is_described_and_says_when_it_is_null_or_absent() {
 }
 
 #[test]
-fn a_schema_without_words_for_null_or_absent_is_named() {
+fn schema_without_words_for_null_or_absent_is_reported() {
     let schema = serde_json::json!({"type": "object", "required": ["a"], "properties": {
         "a": {"type": ["string", "null"], "description": "A text."},
         "b": {"type": "string", "description": "A text."},
@@ -160,10 +160,10 @@ fn a_schema_without_words_for_null_or_absent_is_named() {
     let faults = schemas::faults("x", &schema);
     let expected = [
         "x: may have any key",
-        "x/properties/a: is not told when it is null",
-        "x/properties/b: is not told when it is absent",
+        "x/properties/a: does not say when it is null",
+        "x/properties/b: does not say when it is absent",
         "x/properties/c: has no description",
-        "x/properties/c: is not told when it is absent",
+        "x/properties/c: does not say when it is absent",
         "x/properties/c: may have any key",
     ];
     assert_eq!(faults, expected);
@@ -239,17 +239,18 @@ async fn what_commands_print_is_what_their_schemas_say() {
     assert_eq!(
         survey.unwritten(),
         Vec::<String>::new(),
-        "what the schemas say and no example has"
+        "keys that are in the schemas and in no example"
     );
     assert_eq!(
         survey.unrequired(),
         Vec::<String>::new(),
-        "what every example has and the schema does not require"
+        "keys that are in every example and not required by the schema"
     );
     held_by_others(&examples);
 }
 
-/// Has another program hold the examples against the schemas as `pubdata schema json` prints them.
+/// Has an independent validator check the examples against the schemas that `pubdata schema json`
+/// prints.
 fn held_by_others(examples: &[examples::Example]) {
     let Some(python) = peers::python(&["jsonschema_rs"]) else {
         return;

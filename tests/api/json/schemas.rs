@@ -1,4 +1,4 @@
-//! The files of `docs/json`: each for itself, and all as one document.
+//! Reads the files of `docs/json`, one by one and merged into one document.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,7 @@ use pubdata_testing::{files_below, project};
 
 const ENDING: &str = ".schema.json";
 
-/// The schemas by name.
+/// Schemas by name.
 pub fn files() -> BTreeMap<String, Value> {
     let files = files_below(&project("docs/json")).into_iter();
     let named = files.filter_map(|path| {
@@ -27,8 +27,8 @@ pub fn files() -> BTreeMap<String, Value> {
         .collect()
 }
 
-/// All schemas in one document, whose references stay in it: a type has the same schema in all
-/// files.
+/// Merges all schemas into one document with internal references; a type must have the same schema
+/// in all files.
 pub fn together() -> Value {
     let (mut document, mut types) = (Map::new(), Map::new());
     for (format, mut schema) in files() {
@@ -54,8 +54,8 @@ pub fn together() -> Value {
     Value::Object(document)
 }
 
-/// What a reader misses in a schema: what a key is, when it is null, when it is absent, and which
-/// keys there are.
+/// Gaps in a schema that a reader would notice: no meaning of a key, no rule for null or absent, or
+/// no list of keys.
 pub fn faults(at: &str, schema: &Value) -> Vec<String> {
     let mut found = Vec::new();
     if schema["type"] == "object" && schema["additionalProperties"].is_null() {
@@ -72,13 +72,13 @@ pub fn faults(at: &str, schema: &Value) -> Vec<String> {
             .is_some_and(|types| types.contains(&Value::from("null")))
             || property["anyOf"].is_array();
         if is_nullable && !text.to_lowercase().contains("null") {
-            found.push(format!("{place}: is not told when it is null"));
+            found.push(format!("{place}: does not say when it is null"));
         }
         let is_required = schema["required"]
             .as_array()
             .is_some_and(|required| required.contains(&Value::from(name.as_str())));
         if !is_required && !text.to_lowercase().contains("absent") {
-            found.push(format!("{place}: is not told when it is absent"));
+            found.push(format!("{place}: does not say when it is absent"));
         }
         found.extend(faults(&place, property));
     }

@@ -1,5 +1,5 @@
-//! The program after its runs: the file of numbers, the hook, the webhook and the heartbeat, none
-//! of which changes how a run ended.
+//! Tests what the program sends after a run: metrics file, hook, webhook and heartbeat. None of
+//! them changes the outcome of the run.
 
 use std::path::PathBuf;
 
@@ -13,7 +13,7 @@ const TASK: &str = "census.gazetteer";
 const MEMBER: &str = "2025_Gaz_zcta_national.zip";
 const SECRET: &str = "T0PSECRET";
 
-/// A place with a hook that writes down what it gets, and an address that takes what it is sent.
+/// A place with a hook that records its input, and an HTTP address that accepts messages.
 struct Night {
     place: Place,
     publisher: Publisher,
@@ -69,7 +69,7 @@ impl Night {
         std::fs::read_to_string(self.metrics_file()).unwrap()
     }
 
-    /// Lines that the hook has written so far.
+    /// Lines that the hook has recorded so far.
     fn told(&self) -> Vec<String> {
         std::fs::read_to_string(self.place.root().join("told"))
             .unwrap_or_default()
@@ -78,7 +78,7 @@ impl Night {
             .collect()
     }
 
-    /// What the webhook got, and how often the heartbeat was asked.
+    /// Messages the webhook received, and the number of heartbeat requests.
     fn sent(&self) -> (Vec<Value>, usize) {
         let posted = self.publisher.requests("/hook/T0PSECRET");
         assert!(posted.iter().all(|request| request.method == "POST"
@@ -108,7 +108,7 @@ fn events(message: &Value) -> Vec<(&str, &str)> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn nights_are_told_of_when_something_is_new_and_numbers_are_written_after_each() {
+async fn new_events_are_sent_after_a_run_and_metrics_after_every_run() {
     let night = Night::new().await;
     night.run().expect(0);
     assert_eq!((night.told(), night.sent()), (Vec::new(), (Vec::new(), 1)));
@@ -178,7 +178,7 @@ async fn nights_are_told_of_when_something_is_new_and_numbers_are_written_after_
             < number(&text, "pubdata_run_end_timestamp_seconds{") + 1.0
     );
 
-    // The same again is nothing new.
+    // A repeated run has nothing new.
     night.run().expect(20);
     assert_eq!(
         (night.told().len(), night.sent().0.len(), night.sent().1),
@@ -197,7 +197,7 @@ async fn nights_are_told_of_when_something_is_new_and_numbers_are_written_after_
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_test_message_reaches_all_that_are_told_of_nights_and_runs_nothing() {
+async fn test_message_reaches_every_receiver_and_starts_no_run() {
     let night = Night::new().await;
     let hook = format!(
         "sh {} {}",
@@ -237,7 +237,7 @@ async fn a_test_message_reaches_all_that_are_told_of_nights_and_runs_nothing() {
     );
     assert!(
         !night.place.home().join("ledger.jsonl").exists(),
-        "a run was written down"
+        "a run was recorded"
     );
     let some = test("no-such-program", "/nowhere/T0PSECRET").expect(40);
     let told = some.json()["told"].clone();
@@ -248,7 +248,7 @@ async fn a_test_message_reaches_all_that_are_told_of_nights_and_runs_nothing() {
         .map(|told| told["error"].as_str().unwrap_or("done"))
         .collect();
     assert!(
-        errors[1].starts_with("the hook `no-such-program` cannot be started")
+        errors[1].starts_with("cannot start the hook `no-such-program`")
             && !errors[3].starts_with("done"),
         "{errors:?}"
     );
@@ -265,7 +265,7 @@ async fn a_test_message_reaches_all_that_are_told_of_nights_and_runs_nothing() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_run_that_fails_writes_its_numbers_and_is_told_of_but_gives_no_sign_of_life() {
+async fn failed_run_writes_metrics_and_messages_but_no_heartbeat() {
     let night = Night::new().await;
     night.run().expect(0);
     let generation = pubdata_testing::files_below(&night.place.home().join("channels/nightly"))
@@ -284,7 +284,7 @@ async fn a_run_that_fails_writes_its_numbers_and_is_told_of_but_gives_no_sign_of
         ),
         (60.0, 1)
     );
-    // Another run has the lock: nobody is told of a run that was none.
+    // Another run holds the lock: no message is sent for a run that did not start.
     let home = pubdata_store::Home::open(&night.place.home()).unwrap();
     let lock = home.lock().unwrap();
     night.run().expect(50);
@@ -296,7 +296,7 @@ async fn a_run_that_fails_writes_its_numbers_and_is_told_of_but_gives_no_sign_of
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn whom_nobody_can_tell_changes_no_exit_code_and_no_secret_is_printed() {
+async fn failing_receivers_change_no_exit_code_and_no_secret_is_printed() {
     let night = Night::new().await;
     night
         .publisher
@@ -312,8 +312,8 @@ async fn whom_nobody_can_tell_changes_no_exit_code_and_no_secret_is_printed() {
         .run_with("no-such-program-anywhere --token T0PSECRET")
         .expect(20);
     for (warning, detail) in [
-        ("the hook did not do its work", "no-such-program-anywhere"),
-        ("the webhook was not told", "500"),
+        ("the hook failed to run", "no-such-program-anywhere"),
+        ("the webhook was not notified", "500"),
         ("the heartbeat was not sent", "302"),
     ] {
         assert!(
@@ -328,8 +328,8 @@ async fn whom_nobody_can_tell_changes_no_exit_code_and_no_secret_is_printed() {
         !said.stderr.contains(SECRET) && !said.stdout.contains(SECRET),
         "{said:#?}"
     );
-    // Three tries of an address that fails, one of an address that sends elsewhere, where nobody
-    // goes.
+    // Three attempts for an address that fails, one for an address that redirects; the redirect is
+    // not followed.
     assert_eq!(
         (
             night.sent().0.len(),

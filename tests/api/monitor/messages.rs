@@ -1,4 +1,4 @@
-//! Which runs have something to tell, from ledgers of two runs and more.
+//! Decides from the ledgers of two or more runs which messages are sent.
 
 use std::collections::BTreeMap;
 
@@ -52,7 +52,7 @@ fn run(number: usize, exit_code: u8, tasks: &[(&str, LedgerTask)]) -> LedgerEntr
 
 const NOTHING: [(EventKind, Option<String>); 0] = [];
 
-/// What the last of some runs tells: event and task.
+/// Messages that the last of several runs causes: event and task.
 fn told(runs: &[LedgerEntry]) -> Vec<(EventKind, Option<String>)> {
     let events = Message::of_last_run(runs)
         .map(|message| message.events)
@@ -68,7 +68,7 @@ fn of(event: EventKind, task_id: &str) -> (EventKind, Option<String>) {
 }
 
 #[test]
-fn a_trouble_is_told_when_it_comes_and_when_it_is_over_and_not_between() {
+fn problem_is_reported_at_its_start_and_end_only() {
     let nights = [
         task("built"),
         task("blocked"),
@@ -117,7 +117,7 @@ fn a_trouble_is_told_when_it_comes_and_when_it_is_over_and_not_between() {
 }
 
 #[test]
-fn a_run_of_other_tasks_and_an_import_change_nothing_of_how_a_task_stands() {
+fn runs_of_other_tasks_and_imports_keep_a_task_status() {
     let blocked = run(0, 20, &[("permit.sf", task("blocked"))]);
     let other = run(1, 0, &[("sec.financials", task("built"))]);
     let import = LedgerEntry {
@@ -126,7 +126,7 @@ fn a_run_of_other_tasks_and_an_import_change_nothing_of_how_a_task_stands() {
     };
     let again = run(3, 20, &[("permit.sf", task("blocked"))]);
     assert_eq!(told(&[blocked.clone(), other.clone()]), NOTHING);
-    // An import is no run: the last run is told of.
+    // An import is not a run: the last run decides the messages.
     assert_eq!(
         told(&[blocked.clone(), import.clone()]),
         [of(EventKind::Blocked, "permit.sf")]
@@ -146,7 +146,7 @@ fn a_run_of_other_tasks_and_an_import_change_nothing_of_how_a_task_stands() {
 }
 
 #[test]
-fn what_is_optional_may_be_missing_and_late_but_not_blocked() {
+fn optional_pipeline_may_be_missing_or_late_but_not_blocked() {
     let late = Some("2026-11-20".parse().unwrap());
     let optional = |outcome: &str| LedgerTask {
         is_optional: true,
@@ -174,9 +174,9 @@ fn what_is_optional_may_be_missing_and_late_but_not_blocked() {
     );
 }
 
-/// A night that builds nothing counts nothing: what was set aside still is.
+/// A run that builds nothing counts nothing: earlier quarantined records stay quarantined.
 #[test]
-fn records_above_the_level_are_told_once_and_over_when_a_build_has_fewer() {
+fn quarantine_above_the_limit_is_reported_once_until_it_falls() {
     let above = LedgerTask {
         is_above_warning_level: true,
         ..task("built")
@@ -193,7 +193,7 @@ fn records_above_the_level_are_told_once_and_over_when_a_build_has_fewer() {
 }
 
 #[test]
-fn a_run_that_fails_is_told_once_and_the_one_that_works_again_too() {
+fn failing_run_is_reported_once_and_so_is_its_recovery() {
     let runs = [
         run(0, 0, &[("a.b", task("built"))]),
         run(1, 60, &[]),
@@ -224,7 +224,7 @@ fn a_run_that_fails_is_told_once_and_the_one_that_works_again_too() {
 }
 
 #[test]
-fn a_task_that_no_run_has_named_for_a_month_is_forgotten() {
+fn task_absent_from_runs_for_a_month_is_forgotten() {
     let old = LedgerEntry {
         ended_at: "2026-09-01T00:00:00Z".to_owned(),
         ..run(

@@ -1,5 +1,5 @@
-//! What an operator's programs are told: numbers after real nights, rules and dashboard that know
-//! them, messages when something is new.
+//! Tests what an operator's monitoring receives: metrics after real nightly runs, rules and a
+//! dashboard that use them, and messages about new events.
 
 mod after_run;
 mod messages;
@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 use std::io::Write;
 use std::process::{Command, Output, Stdio};
 
-/// The only number whose line begins so, up to its value.
+/// Value of the only series whose line begins so.
 #[track_caller]
 fn number(text: &str, series: &str) -> f64 {
     let found = numbers(text, series);
@@ -19,7 +19,7 @@ fn number(text: &str, series: &str) -> f64 {
     *found.values().next().unwrap()
 }
 
-/// Values by series, of those that begin so.
+/// Values by series, for series that begin so.
 fn numbers(text: &str, series: &str) -> BTreeMap<String, f64> {
     let lines = text.lines().filter(|line| line.starts_with(series));
     let parsed = lines.map(|line| line.rsplit_once(' ').unwrap());
@@ -28,8 +28,8 @@ fn numbers(text: &str, series: &str) -> BTreeMap<String, f64> {
         .collect()
 }
 
-/// What promtool says, from the folder of the rules; none, having said so, where it is not
-/// installed.
+/// Output of promtool, run in the folder of the rules. Returns none and prints a notice if it is
+/// not installed.
 fn promtool(arguments: &[&str], input: &str) -> Option<Output> {
     let mut command = Command::new("promtool");
     command

@@ -1,5 +1,5 @@
-//! The rules and the dashboard that are handed out: Prometheus' own tool tries the rules, and every
-//! number they ask for is one that we tell.
+//! Tests the shipped rules and dashboard: Prometheus' own tool runs the rules, and every metric
+//! they query is exported.
 
 use std::collections::BTreeSet;
 
@@ -23,7 +23,7 @@ fn names(text: &str) -> BTreeSet<String> {
         .collect()
 }
 
-/// Expressions of the alert rules: what stands between `expr:` and `for:`.
+/// Expressions of the alert rules: the text between `expr:` and `for:`.
 fn expressions_of_rules() -> String {
     text_of("prometheus/rules.yml")
         .split("expr:")
@@ -54,7 +54,7 @@ fn expressions_of_dashboard() -> String {
 }
 
 #[test]
-fn the_rules_are_ones_and_fire_and_resolve_in_a_week_of_series() {
+fn alert_rules_are_valid_and_fire_and_resolve_over_a_week() {
     for arguments in [
         ["check", "rules", "rules.yml"],
         ["test", "rules", "rules.test.yml"],
@@ -73,7 +73,7 @@ fn the_rules_are_ones_and_fire_and_resolve_in_a_week_of_series() {
 }
 
 #[test]
-fn every_alert_is_tried_and_says_how_grave_it_is_and_what_to_type() {
+fn every_alert_is_tested_and_has_a_severity_and_a_command() {
     let (rules, tests) = (
         text_of("prometheus/rules.yml"),
         text_of("prometheus/rules.test.yml") + &text_of("prometheus/rules.server.test.yml"),
@@ -100,16 +100,15 @@ fn every_alert_is_tried_and_says_how_grave_it_is_and_what_to_type() {
         }
         assert!(
             operations.contains(&format!("`{name}`")),
-            "docs/OPERATIONS.md does not tell of {name}"
+            "docs/OPERATIONS.md does not describe {name}"
         );
     }
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn every_number_that_rules_and_dashboard_ask_for_is_told_and_every_one_told_stands_in_the_manual()
- {
+async fn queried_metrics_are_exported_and_exported_ones_documented() {
     let served = Served::of(Place::published()).await;
-    // A request that has been counted.
+    // A request, so that its counter exists.
     served.get("/healthz").await;
     let text = String::from_utf8(served.get("/metrics").await.bytes).unwrap();
     let told: BTreeSet<String> = text
@@ -136,7 +135,7 @@ async fn every_number_that_rules_and_dashboard_ask_for_is_told_and_every_one_tol
                 .filter(|name| !is_told(name))
                 .collect::<Vec<_>>(),
             Vec::<&String>::new(),
-            "{what} ask for what nobody tells"
+            "{what} query metrics that are not exported"
         );
     }
     let operations = std::fs::read_to_string(project("docs/OPERATIONS.md")).unwrap();

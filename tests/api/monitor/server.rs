@@ -1,11 +1,11 @@
-//! `/metrics` of a server whose home has a ledger, and of one that has none.
+//! Tests `/metrics` of a server whose home has a ledger, and of one whose home has none.
 
 use super::{number, numbers};
 use crate::serve::{Served, World};
 use pubdata_testing::Place;
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_server_tells_of_the_runs_of_its_home_and_notices_the_next_one() {
+async fn metrics_show_the_runs_of_the_home_and_notice_the_next() {
     let place = Place::published();
     let home = place.home();
     let served = Served::of(place).await;
@@ -16,7 +16,7 @@ async fn a_server_tells_of_the_runs_of_its_home_and_notices_the_next_one() {
         "pubdata_run_end_timestamp_seconds{channel=\"nightly\"}",
     );
     assert!(ended > 1.7e9, "{ended}");
-    // As the fixture's expected files have them.
+    // The expected files of the fixture have these counts.
     let schools = std::fs::read_to_string(pubdata_testing::project(
         "fixtures/nces/school/basic/expected/geo.school.jsonl",
     ));
@@ -66,7 +66,7 @@ async fn a_server_tells_of_the_runs_of_its_home_and_notices_the_next_one() {
 }
 
 #[tokio::test]
-async fn a_server_without_a_ledger_tells_of_its_release_alone() {
+async fn metrics_without_a_ledger_show_the_release_only() {
     let world = World::new().await;
     let text = String::from_utf8(world.get("/metrics").await.bytes).unwrap();
     assert!(

@@ -1,6 +1,6 @@
-//! A week of nights with everything that happens in one: what each morning's numbers and messages
-//! say. With `PUBDATA_WEEK_DIR` the numbers stay, for `integrations/prometheus/week.py`, which lets
-//! a real Prometheus judge them by the rules.
+//! Runs a week of nightly runs in which everything happens once, and checks each morning's metrics
+//! and messages. With `PUBDATA_WEEK_DIR` the metrics stay on disk for
+//! `integrations/prometheus/week.py`, which has a real Prometheus evaluate them by the rules.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -20,20 +20,20 @@ use pubdata_testing::{ClockAt, Place, files_below, run_here, settings};
 const TASK: &str = "census.gazetteer";
 const RELATIONSHIPS: &str = "tab20_zcta520_county20_natl.txt";
 
-/// Outcome, and events of the morning.
+/// Outcome of the run, and events of the morning.
 type Morning = (&'static str, &'static [&'static str]);
 
-/// A home, the files of the publisher, and the morning's numbers so far.
+/// A home, the publisher's files, and the mornings' metrics so far.
 struct Week {
     place: Place,
     nights: usize,
 }
 
 impl Week {
-    /// Runs at nine o'clock of a day.
+    /// Runs at nine o'clock on a day.
     async fn night(&mut self, day: &str, (outcome, events): Morning) -> String {
         let now: Timestamp = format!("{day}T09:00:00Z").parse().unwrap();
-        // No publisher has files of days to come.
+        // No publisher has files with a future date.
         for path in files_below(&self.place.mirror()) {
             let file = std::fs::File::options().write(true).open(path).unwrap();
             let modified = file.metadata().unwrap().modified().unwrap();
@@ -89,7 +89,8 @@ impl Week {
         text
     }
 
-    /// A run is told by the machine's clock; here it was on the night's day.
+    /// Sets the date of the last entry: the run used the machine's clock, the test's day is
+    /// another.
     fn date_the_last_entry(&self, now: Timestamp) {
         let path = self.place.home().join("ledger.jsonl");
         let text = std::fs::read_to_string(&path).unwrap();
@@ -101,7 +102,7 @@ impl Week {
         std::fs::write(path, lines.join("\n") + "\n").unwrap();
     }
 
-    /// The list of counties with each line changed.
+    /// Changes each line of the list of counties.
     fn relationships(&self, change: impl Fn(usize, &str) -> String) {
         self.place.edit(RELATIONSHIPS, |text| {
             text.lines()
@@ -113,7 +114,7 @@ impl Week {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_week_of_nights_is_told_as_it_was() {
+async fn week_of_runs_gives_the_expected_metrics_and_messages() {
     let mut week = Week {
         place: Place::new(),
         nights: 0,
@@ -122,7 +123,7 @@ async fn a_week_of_nights_is_told_as_it_was() {
     let first = week.night("2026-10-28", ("built", &[])).await;
     assert_eq!(number(&first, "pubdata_task_findings{"), 0.0);
 
-    // A new column is something to look at, and no alarm.
+    // A new column is worth a look, and no alarm.
     week.relationships(|number, line| format!("{line}|{}", if number == 0 { "FLAG" } else { "" }));
     let text = week.night("2026-10-29", ("built", &[])).await;
     assert!(number(&text, "pubdata_task_findings{") >= 1.0);
@@ -135,7 +136,7 @@ async fn a_week_of_nights_is_told_as_it_was() {
     );
 
     let quiet = week.night("2026-10-30", ("fresh", &[])).await;
-    // Midnight of 1 November is when the edition of 2026 is late.
+    // The edition of 2026 is late from midnight of 1 November.
     assert_eq!(
         number(
             &quiet,
@@ -153,14 +154,14 @@ async fn a_week_of_nights_is_told_as_it_was() {
         ),
         (20.0, 1.0)
     );
-    // Nothing was renewed since the quiet night.
+    // No source was confirmed since the quiet night.
     assert_eq!(
         number(&text, "pubdata_task_confirmed_timestamp_seconds{"),
         number(&quiet, "pubdata_run_end_timestamp_seconds{")
     );
 
-    // The old name is back, with another figure: built again, and since midnight the next edition
-    // is late.
+    // The old name is back with another figure, so the task is built again. The next edition is
+    // late since midnight.
     week.relationships(|_, line| {
         line.replace("LAND_PART", "AREALAND_PART")
             .replace("|22133|0", "|22134|0")

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use pubdata_testing::peers::{pubdata, publish_fixtures, python, script};
 
-/// `pubdata serve` on a free port of loopback; ended when dropped.
+/// `pubdata serve` on a free loopback port; ended when dropped.
 pub struct Server {
     process: Child,
     pub address: String,
@@ -53,13 +53,13 @@ impl Server {
 
 impl Drop for Server {
     fn drop(&mut self) {
-        // It may have ended by itself; there is nothing to do about either outcome.
+        // The process may have ended already; both outcomes are fine.
         let _ = self.process.kill();
         let _ = self.process.wait();
     }
 }
 
-/// The built-in declarations with next to no limit for callers without a key: a refusal because of
+/// Writes the built-in declarations with almost no limit for callers without a key: a refusal for
 /// too many requests would hide every other answer.
 pub fn declarations_without_limits(folder: &Path) {
     let (limited, unlimited) = (
@@ -96,7 +96,7 @@ fn files_below(folder: &Path) -> Vec<PathBuf> {
 
 /// Runs schemathesis with every check but one against the server and returns its report.
 ///
-/// The check left out wants 405 for each method that the document does not list; `HEAD` and
+/// The excluded check wants 405 for each method that the document does not list; `HEAD` and
 /// `OPTIONS` are answered on every path.
 fn fuzz(python: &Path, server: &mut Server, folder: &Path, release_id: &str, key: &str) -> Value {
     let settings = folder.join("schemathesis.toml");
@@ -203,8 +203,8 @@ fn generated_requests_find_no_fault_in_the_api() {
         (&operations["total"], &Value::from(0)),
         "{operations}"
     );
-    // A request that is refused for its number, and an answer without content, say nothing about
-    // the code behind them.
+    // A request refused by rate limits, and an answer without content, do not exercise the code
+    // behind them.
     assert_eq!(report["warnings"]["rate_limited"], Value::Array(Vec::new()));
     let accepted = |phases: &Value| {
         phases
@@ -221,19 +221,20 @@ fn generated_requests_find_no_fault_in_the_api() {
         .map(|(operation, phases)| (operation, accepted(phases)))
         .collect();
     let enough = |operation: &str| {
-        // No generated id is that of a key and no token that of an invitation, and of one release
-        // there are no changes.
+        // No generated id is the id of a key, no generated token belongs to an invitation, and a
+        // single release has no changes.
         if operation.ends_with("/revoke")
             || operation.contains("/invitations/")
             || operation.ends_with("/changes")
         {
             return 0;
         }
-        // A secret that was replaced replaces no other.
+        // A replaced secret cannot replace another.
         if operation.ends_with("/me/rotate") {
             return 1;
         }
-        // What takes no parameters, or one value that is there, is asked no oftener.
+        // An endpoint without parameters, or with a single existing value, gets only a few
+        // requests.
         let is_asked_little = ["/admin/", "/snapshots/", "/receipts/"]
             .iter()
             .any(|part| operation.contains(part))
@@ -243,8 +244,8 @@ fn generated_requests_find_no_fault_in_the_api() {
     let is_tried = rates
         .iter()
         .all(|(operation, accepted)| *accepted >= enough(operation));
-    // The secret that is sent was replaced by then, and a replaced one revokes nothing: every
-    // request is refused.
+    // The secret in use was replaced by then, and a replaced one revokes nothing: every request is
+    // refused.
     let refused = u64::from(
         !rates
             .iter()

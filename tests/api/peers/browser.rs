@@ -1,6 +1,6 @@
-//! Chromium, which walks through the pages as a person does: from the search to a figure, its trace
-//! and the verdict, from a ZIP code to bytes, from status to the reason of a dataset that was not
-//! renewed, and a key from its making to its end. Each page is looked at wide and narrow.
+//! Drives Chromium through the pages as a user would: from the search to a figure, its trace and
+//! the verdict; from a ZIP code to bytes; from the status page to the reason of a stale dataset;
+//! and a key from creation to revocation. Checks each page in a wide and a narrow window.
 
 use std::path::Path;
 use std::process::Command;
@@ -40,7 +40,7 @@ const PAGES: [&str; 24] = [
 ];
 
 #[test]
-fn a_person_finds_the_bytes_of_a_figure_with_a_browser() {
+fn browser_user_finds_the_bytes_of_a_figure() {
     let Some(python) = python_of("PUBDATA_TEST_BROWSER", &["selenium", "axe_core_python"]) else {
         return;
     };
@@ -54,8 +54,8 @@ fn a_person_finds_the_bytes_of_a_figure_with_a_browser() {
         return;
     }
     let place = Place::published();
-    // A list of which the publisher has renamed a column: its task keeps the last good build and
-    // says why.
+    // The publisher has renamed a column of a list: its task keeps the last good build and reports
+    // the reason.
     place.edit("ltbarbers.csv", |text| {
         text.replacen("LICENSE NUMBER", "LIC NO", 1)
     });
@@ -105,7 +105,7 @@ fn a_person_finds_the_bytes_of_a_figure_with_a_browser() {
     let report: Value = serde_json::from_slice(&output.stdout).unwrap();
     let walks = &report["walks"];
     assert_eq!(walks["company_to_match"], "match", "{walks:#}");
-    // The Bureau's own figure, marked in the row of its table.
+    // The Bureau's own figure, highlighted in the row of its table.
     assert!(
         walks["zip_to_bytes"]
             .as_array()

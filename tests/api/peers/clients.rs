@@ -1,5 +1,5 @@
-//! Clients that others' generators make of the served document, and the one of `clients/python`:
-//! each is made, compiled and asked against a server.
+//! Tests clients that other generators make from the served document, and the client of
+//! `clients/python`: each is generated, compiled and run against a server.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -8,7 +8,7 @@ use crate::serve::Listening;
 use pubdata_testing::peers::{python_of, script};
 use pubdata_testing::project;
 
-/// Runs a program with address and key in the environment, and returns what it printed.
+/// Runs a program with address and key in the environment, and returns its output.
 fn run(listening: &Listening, program: &mut Command) -> String {
     let output = program
         .env("PUBDATA_URL", &listening.url)
@@ -24,7 +24,7 @@ fn run(listening: &Listening, program: &mut Command) -> String {
     printed
 }
 
-/// The document as it is served, in a file.
+/// Saves the served document to a file.
 async fn document(listening: &Listening, folder: &Path) -> PathBuf {
     let path = folder.join("openapi.json");
     std::fs::write(&path, listening.served.get("/v1/openapi.json").await.bytes).unwrap();
@@ -32,7 +32,7 @@ async fn document(listening: &Listening, folder: &Path) -> PathBuf {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_generated_python_client_compiles_and_is_answered() {
+async fn generated_python_client_compiles_and_gets_answers() {
     let Some(python) = python_of(
         "PUBDATA_TEST_CLIENTS",
         &["openapi_python_client", "httpx", "attr"],
@@ -82,7 +82,7 @@ async fn a_generated_python_client_compiles_and_is_answered() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_generated_typescript_client_compiles_and_is_answered() {
+async fn generated_typescript_client_compiles_and_gets_answers() {
     let Some(modules) = std::env::var_os("PUBDATA_TEST_TYPESCRIPT")
         .filter(|path| !path.is_empty())
         .map(PathBuf::from)
@@ -147,7 +147,7 @@ async fn a_generated_typescript_client_compiles_and_is_answered() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_python_client_is_made_of_the_document_and_follows_pages() {
+async fn python_client_matches_the_document_and_follows_pages() {
     let Some(python) = python_of("PUBDATA_TEST_PYTHON", &["httpx", "polars", "pandas"]) else {
         return;
     };

@@ -1,5 +1,5 @@
-//! Every dataset of the fixtures' release, described by the server and read by `mlcroissant`, which
-//! is how programs for machine learning read such a document.
+//! Has `mlcroissant` read every dataset description of the fixtures' release from the server, as
+//! programs for machine learning do.
 
 use std::process::Command;
 
@@ -12,7 +12,7 @@ use pubdata_testing::peers::{python, script};
 use pubdata_testing::project;
 
 #[tokio::test(flavor = "multi_thread")]
-async fn mlcroissant_finds_every_document_valid_and_reads_the_records_of_the_parts() {
+async fn mlcroissant_validates_every_document_and_reads_the_parts() {
     let Some(python) = python(&["mlcroissant", "pyarrow", "rdflib"]) else {
         return;
     };
@@ -40,7 +40,7 @@ async fn mlcroissant_finds_every_document_valid_and_reads_the_records_of_the_par
                 .bytes,
         )
         .unwrap();
-        // As whoever has downloaded the parts keeps them.
+        // The layout that a user has after downloading the parts.
         std::fs::create_dir_all(folder.path().join(dataset_id)).unwrap();
         for part in &dataset.parts {
             std::fs::copy(release.join(&part.path), folder.path().join(&part.path)).unwrap();

@@ -1,5 +1,6 @@
-//! Other programs ask the API: generators of requests and clients, a browser, readers of its
-//! documents. They are packages that `.ci/run` installs; without them these tests say so and skip.
+//! Has other programs query the API: generators of requests and clients, a browser, and readers of
+//! its documents. `.ci/run` installs their packages; without them these tests print a notice and
+//! skip.
 
 mod api;
 mod browser;

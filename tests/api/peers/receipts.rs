@@ -1,4 +1,4 @@
-//! The file of Python that checks receipts without this program.
+//! Runs the Python file that checks receipts without this program.
 
 use std::process::Command;
 
@@ -9,7 +9,7 @@ use pubdata_testing::peers::python;
 use pubdata_testing::project;
 
 #[test]
-fn receipts_of_all_kinds_are_checked_by_python_alone() {
+fn python_alone_checks_receipts_of_all_kinds() {
     let Some(python) = python(&["cryptography"]) else {
         return;
     };
@@ -17,7 +17,7 @@ fn receipts_of_all_kinds_are_checked_by_python_alone() {
     let file = sealed.place.root().join("receipt.json");
     let text_verdict = |receipt: &str| {
         std::fs::write(&file, receipt).unwrap();
-        // In a folder and an environment without the program.
+        // Runs in a folder and an environment without the program.
         let mut checked = Command::new(&python);
         checked
             .arg(project("clients/receipts/verify_receipt.py"))
@@ -60,7 +60,7 @@ fn receipts_of_all_kinds_are_checked_by_python_alone() {
     }
     let receipt = sealed.receipt("geo.zcta_metric:2023:90210:population");
     let answer = json!({"data": receipt, "meta": {}});
-    assert!(verdict(&answer).0, "an answer of the API as it is");
+    assert!(verdict(&answer).0, "an unchanged answer of the API");
     for (place, changed) in [
         ("/record/value", json!("19653")),
         ("/record/value", json!(19652)),
@@ -97,7 +97,7 @@ fn receipts_of_all_kinds_are_checked_by_python_alone() {
             );
         }
     }
-    // Whoever asks for what is not there chooses its id.
+    // The caller chooses the id of an absence receipt.
     let spoken = "geo.zcta_metric:2023:90211:x\nvalid: geo.zcta_metric:2023:90210:population";
     let (is_valid, said) = verdict(&sealed.receipt(spoken));
     assert!(

@@ -39,7 +39,7 @@ fn filing(number: u32) -> NewEvent {
 }
 
 #[test]
-fn the_websocket_client_of_the_package_index_resumes_without_a_gap_or_a_repeat() {
+fn standard_websocket_client_resumes_without_gaps_or_repeats() {
     let Some(python) = python(&["websockets"]) else {
         return;
     };

@@ -1,5 +1,5 @@
-//! The answers about ZIP codes and sales tax from the whole real files: every ZIP code, and every
-//! jurisdiction of the rate files.
+//! Checks the answers about ZIP codes and sales tax on the complete real files: every ZIP code, and
+//! every jurisdiction of the rate files.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,7 +9,7 @@ use super::server::Server;
 use pubdata_testing::publisher::archive;
 use pubdata_testing::{Place, shared_data};
 
-/// A server on the real files; none where they are not.
+/// A server on the real files; none if the files are absent.
 async fn start() -> Option<(Server, String)> {
     let (zips, tax) = (shared_data("general/zip")?, shared_data("general/tax")?);
     let place = Place::new();
@@ -30,8 +30,8 @@ async fn start() -> Option<(Server, String)> {
     ] {
         std::fs::copy(tax.join(file), place.file(name)).unwrap();
     }
-    // Wisconsin's boundaries here are made up: without them its counties and cities are found by
-    // name, as its real rates allow.
+    // Wisconsin's boundaries are invented in the fixtures. Without them, its real rates let the
+    // server find its counties and cities by name.
     std::fs::remove_file(place.file("Boundary/WIB2026Q2FEB18.csv")).unwrap();
     place.edit("Boundary/index.html", |page| {
         page.replace("WIB2026Q2FEB18.csv", "readme.txt")
@@ -40,7 +40,7 @@ async fn start() -> Option<(Server, String)> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn every_zip_code_of_the_real_file_is_answered_and_what_is_near_it_found() {
+async fn every_real_zip_code_and_its_neighbours_are_answered() {
     let Some((server, lines)) = start().await else {
         return;
     };
@@ -48,7 +48,7 @@ async fn every_zip_code_of_the_real_file_is_answered_and_what_is_near_it_found()
     let mut with_state = BTreeSet::new();
     for line in lines.lines() {
         let cells: Vec<&str> = line.split('\t').collect();
-        // Of two rows of a code the one with a state is the place.
+        // If a code has two rows, the one with a state is the place.
         if !cells[4].is_empty() || !places.contains_key(cells[1]) {
             places.insert(
                 cells[1].to_owned(),
@@ -141,8 +141,8 @@ async fn every_zip_code_of_the_real_file_is_answered_and_what_is_near_it_found()
             found.is_sorted_by(|a, b| (a.0, &a.1) < (b.0, &b.1)),
             "{code} {radius}"
         );
-        // Codes outside of the file, of which only the crosswalk tells, have no coordinates and are
-        // never near.
+        // Codes outside the file, known only from the crosswalk, have no coordinates and are never
+        // near.
         assert_eq!(
             found
                 .iter()
@@ -187,7 +187,7 @@ fn miles(a: (f64, f64), b: (f64, f64)) -> f64 {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn every_combined_rate_is_the_sum_of_its_components_for_every_jurisdiction_of_the_files() {
+async fn combined_rate_is_the_sum_of_components_for_every_jurisdiction() {
     let Some((server, lines)) = start().await else {
         return;
     };
@@ -225,8 +225,8 @@ async fn every_combined_rate_is_the_sum_of_its_components_for_every_jurisdiction
             {
                 let result = &item["result"];
                 if result.is_null() {
-                    // A place that these cut files do not have is said to be in no record, never
-                    // given the state's rate.
+                    // A place that is missing from these reduced files is reported as not found and
+                    // never gets the state's rate.
                     assert_eq!(item["error"]["code"], "not_found", "{item}");
                     continue;
                 }
@@ -245,8 +245,8 @@ async fn every_combined_rate_is_the_sum_of_its_components_for_every_jurisdiction
                                     != component["null_reason"].is_string()),
                         "{item}"
                     );
-                    // Where a part is not known, neither is the sum; what is known stands beside
-                    // it.
+                    // If a component is unknown, so is the sum; the known components are still
+                    // shown.
                     assert_eq!(
                         set["combined_rate"]
                             .as_f64()
@@ -283,8 +283,8 @@ async fn every_combined_rate_is_the_sum_of_its_components_for_every_jurisdiction
         }
         assert!(answered > 0, "{state}");
     }
-    // Every county of Wisconsin that has a tax is met, and every city whose name is a post
-    // office's.
+    // Every county of Wisconsin that has a tax is covered, and every city whose name is that of a
+    // post office.
     let counties = seen["WI"]
         .iter()
         .filter(|(class, _)| class == "county")
@@ -312,8 +312,8 @@ async fn every_combined_rate_is_the_sum_of_its_components_for_every_jurisdiction
     ] {
         assert_eq!(rate(query).await, expected, "{query}");
     }
-    // Nebraska's file is of 2013, Wisconsin's of the second quarter of 2026; each says so.
-    // Boundaries of neither are held: places are found by name.
+    // Nebraska's file is of 2013, Wisconsin's of the second quarter of 2026; each answer names its
+    // date. Boundaries of neither are present: places are found by name.
     let coverage = async |query: &str| {
         server.ask(&format!("/v1/tax/rate?{query}"), None).await["data"]["coverage"].take()
     };
@@ -325,7 +325,7 @@ async fn every_combined_rate_is_the_sum_of_its_components_for_every_jurisdiction
         coverage("zip=53202").await,
         json!({"level": "partial", "rates_as_of": "2026-06-30"})
     );
-    // Minnesota's boundaries are held.
+    // Minnesota's boundaries are present.
     assert_eq!(coverage("zip=55401&date=2019-01-01").await["level"], "full");
     // Post offices of Milwaukee deliver to two other counties; the city's own rate comes first.
     assert_eq!(rate("city=Milwaukee&state=WI").await, json!(0.079));
@@ -333,8 +333,8 @@ async fn every_combined_rate_is_the_sum_of_its_components_for_every_jurisdiction
         rate("city=Saint%20Paul&state=MN&date=2019-01-01").await,
         json!(0.07875)
     );
-    // The file of Minnesota has 0.06875 for food too: what makes it 0 is named, and so is the
-    // record that says so.
+    // Minnesota's file has 0.06875 for food too: the answer names the rule that makes it 0, with
+    // its record.
     let food = server
         .ask(
             "/v1/tax/rate?zip=55401&date=2019-01-01&category=food_drug",

@@ -1,6 +1,6 @@
-//! The registries of businesses on their real files: every record is published, replaced by a later
-//! one or set aside, and each cell is the file's. The files are read here byte by byte, with no
-//! code of the program.
+//! Checks business registries on their real files: every record is published, superseded by a later
+//! one or quarantined, and each cell equals the file's. The test reads the files byte by byte,
+//! without code of the program.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write;
@@ -13,14 +13,15 @@ use serde_json::Value;
 use pubdata_testing::{folders, rows_below, shared_data};
 
 const SUNBIZ: &str = "sftp.floridados.gov/doc";
-/// Records that the quarterly archive of this test does not have.
+/// Number of records that the quarterly archive of this test lacks.
 const ONLY_DAILY: usize = 100;
-/// Officers that a record lists twice in the same words, streets of persons apart.
+/// Number of officers that a record lists twice in the same words, apart from home streets of
+/// persons.
 const LISTED_TWICE: usize = 1;
 
 type Rows = BTreeMap<String, Record>;
 
-/// What a mirror of some files publishes, by dataset.
+/// Publishes a mirror of some files and returns the rows by dataset.
 fn publish(pipeline: &str, files: &[(String, Vec<u8>)]) -> BTreeMap<String, Rows> {
     let folder = tempfile::tempdir().unwrap();
     let (mirror, home) = (folder.path().join("mirror"), folder.path().join("home"));
@@ -38,7 +39,8 @@ fn publish(pipeline: &str, files: &[(String, Vec<u8>)]) -> BTreeMap<String, Rows
         .arg(&home)
         .output()
         .unwrap();
-    // A few hundred rows may lack what a whole file has somewhere: such findings are none here.
+    // A few hundred rows may lack a value that the whole file has somewhere, so such issues are
+    // expected here.
     assert!(
         matches!(run.status.code(), Some(0 | 10)),
         "{}{}",
@@ -59,7 +61,7 @@ fn publish(pipeline: &str, files: &[(String, Vec<u8>)]) -> BTreeMap<String, Rows
         .collect()
 }
 
-/// The quarterly archive of some records: ten members, by the last digit of the number.
+/// Quarterly archive of some records: ten members, by the last digit of the number.
 pub fn cordata(records: &[&[u8]]) -> Vec<u8> {
     let mut archive = zip::ZipWriter::new(std::io::Cursor::new(Vec::new()));
     let day = zip::DateTime::from_date_and_time(2023, 10, 1, 6, 0, 0).unwrap();
@@ -78,10 +80,10 @@ pub fn cordata(records: &[&[u8]]) -> Vec<u8> {
     archive.finish().unwrap().into_inner()
 }
 
-/// Where Iowa has its list.
+/// Path of Iowa's list on its portal.
 pub const IOWA: &str = "idh-be.iowa.gov/api/v1/datasets/554/rows.csv";
 
-/// A list as the portal of Iowa packs it.
+/// Packs a list as Iowa's portal does.
 pub fn packed(list: &[u8]) -> Vec<u8> {
     let mut archive = zip::ZipWriter::new(std::io::Cursor::new(Vec::new()));
     archive
@@ -94,11 +96,10 @@ pub fn packed(list: &[u8]) -> Vec<u8> {
     archive.finish().unwrap().into_inner()
 }
 
-/// A field by its first byte, counted from 1, and its length, as text without the blanks around it.
+/// Field by its first byte (counted from 1) and its length, without surrounding blanks.
 fn field(record: &[u8], first: usize, length: usize) -> Option<String> {
     let bytes = &record[first - 1..first - 1 + length];
-    // Accents came in as UTF-8 in a few records; the only other byte that is not ASCII is the
-    // no-break space.
+    // A few records have accents in UTF-8; the only other non-ASCII byte is the no-break space.
     let text = std::str::from_utf8(bytes).map_or_else(
         |_| bytes.iter().map(|byte| char::from(*byte)).collect(),
         str::to_owned,
@@ -116,7 +117,7 @@ fn iso(day: Option<String>) -> Option<String> {
 }
 
 #[test]
-fn every_record_of_sunbiz_is_published_or_replaced() {
+fn every_sunbiz_record_is_published_or_superseded() {
     let Some(path) = shared_data("general/business/20230929c.txt") else {
         return;
     };
@@ -136,7 +137,7 @@ fn every_record_of_sunbiz_is_published_or_replaced() {
     assert_eq!(
         published.keys().collect::<Vec<_>>(),
         ["business.entity", "business.officer"],
-        "nothing is set aside"
+        "no record is quarantined"
     );
     let entities = &published["business.entity"];
     assert_eq!(entities.len(), records.len());
@@ -147,7 +148,7 @@ fn every_record_of_sunbiz_is_published_or_replaced() {
     assert_eq!(
         of_archive,
         records.len() - ONLY_DAILY,
-        "the archive is of a later day than the daily file"
+        "the archive is later than the daily file"
     );
 
     let mut officers = 0;
@@ -179,7 +180,7 @@ fn every_record_of_sunbiz_is_published_or_replaced() {
             ("jurisdiction_of_formation", 504, 2),
         ];
         for (column, first, length) in cells.into_iter().chain(more).chain(rest) {
-            // One business has an e-mail address where its street belongs.
+            // One business has an e-mail address in its street field.
             let is_withheld = number == "P23000070063" && column.ends_with("line1");
             assert_eq!(
                 text(&row[column]),
@@ -255,7 +256,7 @@ fn every_record_of_sunbiz_is_published_or_replaced() {
         .flat_map(|record| (0..6).filter(|block| field(record, 674 + 128 * block, 42).is_some()))
         .count();
     assert_eq!((blocks, officers), (2_149, 2_149 - LISTED_TWICE));
-    // Twenty kinds of titles and more stand in the records.
+    // The records have more than twenty kinds of titles.
     assert!(titles.len() > 60, "{titles:?}");
     let unknown = published["business.officer"]
         .values()
@@ -274,7 +275,7 @@ fn letters(name: &str) -> Vec<char> {
     letters
 }
 
-/// Compares the six blocks of a record with the published officers; returns how many there are.
+/// Compares the six blocks of a record with the published officers and returns their number.
 fn check_officers(
     record: &[u8],
     number: &str,
@@ -324,7 +325,7 @@ fn check_officers(
     seq
 }
 
-/// The rows of a CSV file as maps from column to cell; an empty cell is none.
+/// Rows of a CSV file as maps from column to cell; an empty cell is none.
 fn csv_rows(path: &Path) -> Vec<BTreeMap<String, Option<String>>> {
     let mut reader = csv::Reader::from_path(path).unwrap();
     let header = reader.headers().unwrap().clone();
@@ -345,7 +346,7 @@ fn csv_rows(path: &Path) -> Vec<BTreeMap<String, Option<String>>> {
         .collect()
 }
 
-/// Asserts that published columns are those of the file, for every row; `key` is the column of the
+/// Asserts that published columns equal those of the file for every row; `key` is the column of the
 /// number.
 fn check_rows(
     rows: &[BTreeMap<String, Option<String>>],
@@ -412,7 +413,8 @@ fn every_row_of_new_york_and_iowa_is_published() {
                 .map(|state| state.replace("NEW YORK", "NY"))
         );
         assert_eq!(entity["jurisdiction_of_formation"], "NY");
-        // Of these two it cannot be told that no person lives where papers are served.
+        // For these two, the data cannot exclude that a person lives at the address for service of
+        // process.
         let is_withheld = matches!(
             row["dos_process_name"].as_deref(),
             Some("ABE ZUCKERMAN" | "S/SFEDER BARNETT & PLATT")
@@ -479,7 +481,7 @@ fn every_row_of_new_york_and_iowa_is_published() {
         published["business.entity"]
             .values()
             .all(|(row, _)| row["agent_line1"].is_null()),
-        "none of the agents is named as an organisation for certain"
+        "no agent is certain to be an organisation"
     );
     assert_eq!(published["business.officer"].len(), 0);
 }

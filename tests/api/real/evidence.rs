@@ -1,5 +1,5 @@
-//! What declarations say the layouts are known from, against the files that are held and what their
-//! keepers say of them.
+//! Checks the declared evidence for layouts against the files in the collection and the notes of
+//! their keepers.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,7 +9,8 @@ use regex::Regex;
 
 use pubdata_testing::shared_data;
 
-/// A held file that shows the layout of each source that is not known from documentation alone.
+/// A stored file that shows the layout of each source, except sources known from documentation
+/// alone.
 const HELD: &[(&str, &str)] = &[
     ("business.fl_cordata", "general/business/20230929c.txt"),
     ("business.fl_daily", "general/business/20230929c.txt"),
@@ -168,8 +169,8 @@ const HELD: &[(&str, &str)] = &[
     ("tax.texas_rate", "general/tax/TX_taxrates_excerpt.txt"),
 ];
 
-/// Public programs among whose tests or samples records of a source stand that are not held here,
-/// with the file.
+/// Public programs whose tests or samples contain records of a source that is not stored here, with
+/// the file.
 const PUBLIC: &[(&str, &str)] = &[
     (
         "permit.albuquerque",
@@ -213,12 +214,12 @@ const PUBLIC: &[(&str, &str)] = &[
     ),
 ];
 
-/// Words of the keepers for what is no whole file.
+/// Words that keepers use for incomplete files.
 const PARTIAL: &str =
     r"(?i)excerpt|extract|sample|subset|first [\d,]+ |part of|rows 1-|head\d+|\blines of\b";
 
 #[test]
-fn every_layout_that_is_not_documented_alone_is_shown_by_a_file_that_is_held() {
+fn every_layout_beyond_documentation_is_shown_by_a_stored_file() {
     let (declarations, _) = Declarations::check(DeclarationFiles::built_in());
     let sources = || {
         declarations
@@ -241,7 +242,7 @@ fn every_layout_that_is_not_documented_alone_is_shown_by_a_file_that_is_held() {
             .collect::<BTreeSet<_>>()
     };
     let (held, public) = (named(HELD), named(PUBLIC));
-    // Of the others, records lie in a mirror of their pipeline's own.
+    // The remaining sources have records in a mirror of their own pipeline.
     let in_mirrors: BTreeSet<&str> = seen
         .iter()
         .copied()
@@ -250,14 +251,14 @@ fn every_layout_that_is_not_documented_alone_is_shown_by_a_file_that_is_held() {
     assert_eq!(
         seen,
         &(&held | &public) | &in_mirrors,
-        "each source that is named here says that it was seen"
+        "each source named here is declared as seen"
     );
     assert!(
         in_mirrors
             .iter()
             .chain(&public)
             .all(|source_id| kinds[source_id] == EvidenceKind::Excerpt),
-        "records are no whole file"
+        "records are an incomplete file"
     );
     let Some(root) = shared_data("") else { return };
     for source_id in in_mirrors {
@@ -265,7 +266,7 @@ fn every_layout_that_is_not_documented_alone_is_shown_by_a_file_that_is_held() {
         let mirror = root.join("found").join(&owner.pipeline_id);
         assert!(
             mirror.join(".pubdata-mirror").is_file(),
-            "{source_id}: nothing that is held or named shows it; there is no {}",
+            "{source_id}: no stored or named file shows it; there is no {}",
             mirror.display()
         );
     }
@@ -282,7 +283,7 @@ fn every_layout_that_is_not_documented_alone_is_shown_by_a_file_that_is_held() {
         let is_whole = !told.is_empty() && !told.iter().any(|line| partial.is_match(line));
         assert!(
             is_whole || kinds[source_id] == EvidenceKind::Excerpt,
-            "{source_id}: its evidence is said to be a file, but {file} is {told:?}"
+            "{source_id}: its declared evidence is a file, but {file} is {told:?}"
         );
     }
 }

@@ -1,4 +1,4 @@
-//! The whole geographic family on real agency files: every area, and every figure that the
+//! Checks the geography family on complete real agency files: every area, and every figure that the
 //! agencies' own downloads print.
 
 use std::collections::{BTreeMap, HashMap};
@@ -13,11 +13,11 @@ use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 
 use pubdata_testing::{files_below, rows_below, shared_data};
 
-/// Value, bound and margin in tenths, and whether a reason stands in place of the value.
+/// Value, bound and margin in tenths, and whether a reason replaces the value.
 type Metrics = HashMap<String, (Option<i64>, Option<i64>, Option<i64>, bool)>;
 
 #[test]
-fn the_real_files_are_published_whole_and_figure_by_figure() {
+fn real_geography_is_published_completely_and_figures_match() {
     let Some(data) = shared_data("census/acs") else {
         return;
     };
@@ -94,8 +94,8 @@ fn the_real_files_are_published_whole_and_figure_by_figure() {
     check_figures(&data.join("census/acs"), &zctas, &counties);
 }
 
-/// Every ZCTA is there, with the county that holds the largest part of its land; in Connecticut the
-/// region of the Bureau's map.
+/// Checks that every ZCTA is present with the county that holds the largest part of its land; in
+/// Connecticut, with the region of the Bureau's map.
 fn check_geographies(release: &Path, mirror: &Path) {
     let file = |ending: &str| {
         files_below(&mirror.join("www2.census.gov"))
@@ -150,7 +150,7 @@ fn check_geographies(release: &Path, mirror: &Path) {
 }
 
 fn check_figures(acs: &Path, zctas: &Metrics, counties: &Metrics) {
-    // Population: every ZCTA with its margin.
+    // Population: every ZCTA with its margin of error.
     let mut checked = 0;
     for row in download(&acs.join("ACSDT5Y2023.B01003-Data.csv"), "860Z200US") {
         assert_same(
@@ -162,7 +162,7 @@ fn check_figures(acs: &Path, zctas: &Metrics, counties: &Metrics) {
         checked += 1;
     }
     assert_eq!(checked, 33_772);
-    // Tenure: shares computed here from the printed counts, half a tenth up.
+    // Tenure: shares computed here from the printed counts, rounded half up to a tenth.
     for row in download(&acs.join("ACSDT5Y2023.B25003-Data.csv"), "860Z200US") {
         let count = |column: &str| row[column].replace(',', "").parse::<i64>().unwrap();
         let whole = count("B25003_001E");
@@ -179,7 +179,7 @@ fn check_figures(acs: &Path, zctas: &Metrics, counties: &Metrics) {
             );
         }
     }
-    // Income and households of every county in both vintages, and of the ZCTAs of the sample.
+    // Income and households: every county in both vintages, and the ZCTAs of the sample.
     for vintage in ["2022", "2023"] {
         let rows = download(
             &acs.join(format!("ACSST5Y{vintage}.S1901-Data.csv")),
@@ -214,8 +214,8 @@ fn check_figures(acs: &Path, zctas: &Metrics, counties: &Metrics) {
             &row["S1901_C01_012M"],
         );
     }
-    // Education: derived from counts, equal to the percentages that the Bureau prints; without a
-    // margin.
+    // Education: derived from counts, equal to the percentages that the Bureau prints, without a
+    // margin of error.
     let rows = download(
         &acs.join("ACSST5Y2023.S1501-Data.zcta_sample_600.csv"),
         "860Z200US",
@@ -241,7 +241,7 @@ fn check_figures(acs: &Path, zctas: &Metrics, counties: &Metrics) {
     }
 }
 
-/// Asserts that a record is the pair of cells that data.census.gov prints.
+/// Asserts that a record equals the pair of cells that data.census.gov prints.
 #[track_caller]
 fn assert_same(metrics: &Metrics, record_id: &str, estimate: &str, moe: &str) {
     let (value, bound) = match estimate {
@@ -267,7 +267,7 @@ fn tenths(text: &str) -> i64 {
     whole.parse::<i64>().unwrap() * 10 + fraction.parse::<i64>().unwrap()
 }
 
-/// A row of a download: the code of its area, and its cells by column.
+/// Row of a download: code of its area, and cells by column.
 struct Row {
     code: String,
     cells: HashMap<String, String>,
@@ -281,7 +281,7 @@ impl std::ops::Index<&str> for Row {
     }
 }
 
-/// The rows of one level of a download of data.census.gov, read without the program's decoders.
+/// Reads the rows of one level of a data.census.gov download without the program's decoders.
 fn download(path: &Path, prefix: &str) -> Vec<Row> {
     let mut reader = csv::ReaderBuilder::new()
         .flexible(true)
@@ -322,7 +322,7 @@ fn download(path: &Path, prefix: &str) -> Vec<Row> {
     rows
 }
 
-/// Value, bound, margin and whether there is a reason, of every record below a folder.
+/// Value, bound, margin and presence of a reason, for every record below a folder.
 fn metrics(folder: &Path) -> Metrics {
     let mut metrics = HashMap::new();
     let is_part = |file: &PathBuf| {

@@ -1,5 +1,5 @@
-//! The license lists on real agency files: every row is published, set aside or noted, and every
-//! published row says what its row says. The files are read here by a CSV reader alone.
+//! Checks license lists on real agency files: every row is published, quarantined or noted, and
+//! every published row equals its row in the file. The files are read here by a CSV reader alone.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use pubdata_testing::{Answer, Place, rows_below, shared_data};
 
-/// Files of the agencies and where their publishers have them.
+/// Files of the agencies and their paths at the publishers.
 const FILES: &[(&str, &str)] = &[
     (
         "ltbarbers.csv",
@@ -47,11 +47,11 @@ const FILES: &[(&str, &str)] = &[
     ),
 ];
 
-/// Where California has its list.
+/// Path of California's list.
 pub const CALIFORNIA: &str =
     "www.cslb.ca.gov/OnlineServices/DataPortal/DownLoadFile.ashx@fName=MasterLicenseData&type=C";
 
-/// California's list of 2020, which has no header line in the copy, as it is published today.
+/// Adds the header line that today's list of California has and the copy of 2020 lacks.
 pub fn with_header(list: &[u8]) -> Vec<u8> {
     let header = "LicenseNo,LastUpdate,BusinessName,BUS-NAME-2,FullBusinessName,MailingAddress,City,State,County,ZIPCode,country,BusinessPhone,BusinessType,\
                   IssueDate,ReissueDate,ExpirationDate,InactivationDate,ReactivationDate,PendingSuspension,PendingClassRemoval,PendingClassReplace,\
@@ -62,7 +62,7 @@ pub fn with_header(list: &[u8]) -> Vec<u8> {
     [header.as_bytes(), list].concat()
 }
 
-/// 2021-06-15: some of the licenses have run out, others have not.
+/// On 2021-06-15 some of the licenses are expired and others are not.
 const AS_OF: &str = "2021-06-15";
 
 fn rows_of(path: &Path, has_header: bool) -> Vec<Vec<String>> {
@@ -92,7 +92,7 @@ fn iso(us: &str) -> Value {
     }
 }
 
-/// Dollars as the number that is published.
+/// Dollars as the published number.
 fn dollars(cell: &str) -> Value {
     text(cell)
         .as_str()
@@ -108,7 +108,7 @@ fn text(cell: &str) -> Value {
 }
 
 #[test]
-fn every_row_of_the_real_lists_is_accounted_for() {
+fn every_row_of_the_real_license_lists_is_accounted_for() {
     let Some(data) = shared_data("general/license") else {
         return;
     };
@@ -226,7 +226,7 @@ fn texas(data: &Path, answer: &Answer, licenses: &BTreeMap<String, Record>) {
         );
     }
     assert_eq!(active, 10_281);
-    // 76 numbers of the barbers' file stand in two trades or more.
+    // 76 numbers of the barbers' file appear in two or more trades.
     let mut by_number: BTreeMap<&str, usize> = BTreeMap::new();
     rows[..barbers]
         .iter()
@@ -373,7 +373,7 @@ fn washington(data: &Path, answer: &Answer, licenses: &BTreeMap<String, Record>)
         assert_eq!(
             (&record["status"], &record["status_raw"]),
             (&Value::from("active"), &Value::from("ACTIVE")),
-            "as the list says: {row:?}"
+            "as in the list: {row:?}"
         );
     }
 }

@@ -1,5 +1,5 @@
-//! Links of permits on the cities' and boards' real files: every link is to a contractor of the
-//! declared scheme, as the board's own file says.
+//! Checks links of permits on the real files of cities and boards: every link leads to a contractor
+//! of the declared scheme, confirmed by the board's own file.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -7,7 +7,7 @@ use std::path::Path;
 use super::license::{CALIFORNIA, with_header};
 use pubdata_testing::{Place, shared_data};
 
-/// Lists of permits and of licenses, and where their publishers have them.
+/// Lists of permits and of licenses, and their paths at the publishers.
 const FILES: &[(&str, &str)] = &[
     (
         "permits/austin_3syk-w9eu.excerpt.csv",
@@ -59,7 +59,7 @@ const FILES: &[(&str, &str)] = &[
 const CONSUMER_AFFAIRS: &str = "license/Legally_Operating_Businesses.csv";
 const BUILDINGS: &str = "permits/nyc_dob_permit_issuance_2024_subset.csv";
 
-/// Cells of a file by the names of its columns.
+/// Cells of a file by column name.
 fn rows(path: &Path) -> Vec<BTreeMap<String, String>> {
     let mut reader = csv::ReaderBuilder::new()
         .flexible(true)
@@ -78,7 +78,7 @@ fn rows(path: &Path) -> Vec<BTreeMap<String, String>> {
         .collect()
 }
 
-/// Letters and digits of a name without what a company writes behind it.
+/// Letters and digits of a name without the legal form of a company.
 fn plain(name: &str) -> String {
     let upper = name.to_uppercase();
     let words = upper
@@ -88,7 +88,7 @@ fn plain(name: &str) -> String {
 }
 
 #[test]
-fn no_permit_is_linked_to_a_license_that_is_no_contractors_of_the_declared_scheme() {
+fn permits_link_only_to_contractors_of_the_declared_scheme() {
     let Some(data) = shared_data("general") else {
         return;
     };
@@ -118,7 +118,7 @@ fn no_permit_is_linked_to_a_license_that_is_no_contractors_of_the_declared_schem
         licenses.len()
     );
 
-    // What the board itself says of a number, and what the city says of a permit.
+    // The board's own entry for a number, and the city's entry for a permit.
     let consumer_affairs = rows(&data.join(CONSUMER_AFFAIRS));
     let board: BTreeMap<&str, &BTreeMap<String, String>> = consumer_affairs
         .iter()
@@ -172,7 +172,7 @@ fn no_permit_is_linked_to_a_license_that_is_no_contractors_of_the_declared_schem
             Some(scheme) => assert_eq!(license["number_scheme"], scheme, "{record_id}"),
             None => assert!(
                 party["license_number"].is_null() && party["other_license_number"].is_null(),
-                "{record_id}: who states a number is not looked for by name"
+                "{record_id}: a party with a stated number is not searched by name"
             ),
         }
         if let Some(row) = license["number"]

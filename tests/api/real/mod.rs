@@ -1,5 +1,5 @@
-//! Whole families on real agency files, against readers that share no code with the program.
-//! Skipped where the files are not.
+//! Checks complete families on real agency files, against readers that share no code with the
+//! program. Skips if the files are absent.
 
 mod answers;
 mod business;

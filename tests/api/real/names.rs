@@ -1,5 +1,5 @@
-//! Names looked for in real registries and lists: what a person would type, and the number that the
-//! agency's file gives the one who is meant. The numbers are taken from the files by hand.
+//! Searches real registries and lists for names as users type them, and expects the number that the
+//! agency's file gives the intended entry. The numbers were taken from the files manually.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -17,7 +17,7 @@ use super::business::{IOWA, cordata, packed};
 use super::license::{CALIFORNIA, with_header};
 use pubdata_testing::shared_data;
 
-/// The agencies' files, and where their publishers have them.
+/// The agencies' files, and their paths at the publishers.
 const FILES: [(&str, &str); 9] = [
     (
         "business/ny_active_corporations.excerpt.csv",
@@ -68,8 +68,8 @@ const PIPELINES: [&str; 8] = [
     "license.wa_lni",
 ];
 
-/// Family, what is typed, and the number of the first answer in the agency's file; none when nobody
-/// is to be found.
+/// Family, typed text, and the number of the first answer in the agency's file; empty if no entry
+/// may match.
 #[rustfmt::skip]
 const NAMES: &[(&str, &str, &str)] = &[
     // Designator
@@ -109,7 +109,7 @@ const NAMES: &[(&str, &str, &str)] = &[
     ("business", "H and K Amusement", "L23000449551"),
     ("business", "Kibbey Wagner and Blum", "L23000450110"),
     ("business", "Lualdi & Co", "L23000449781"),
-    // Leading the
+    // Leading "the"
     ("business", "Dewy Dandelion", "L23000448750"),
     ("business", "Bono Bakery LLC", "L23000449500"),
     ("business", "The Art of Love Studio", "L23000448570"),
@@ -153,7 +153,7 @@ const NAMES: &[(&str, &str, &str)] = &[
     ("license", "ZOB Builders", "1000036"),
     ("license", "U.S.A. Realty Construction Group", "1000068"),
     ("license", "AAD Construction", "1464782-DCA"),
-    // Dba
+    // Doing business as
     ("license", "Suburban Well Drilling", "WWC.0000083-W1"),
     ("license", "Dicks Artesian Well Company", "WWC.0000089-W1"),
     ("license", "The Hartford Provis Co", "VMA.0000419"),
@@ -210,7 +210,7 @@ fn lay_out(agency: &Path, mirror: &Path) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn names_of_real_registries_find_who_is_meant() {
+async fn names_typed_by_users_find_the_intended_registry_entry() {
     let Some(agency) = shared_data("general") else {
         return;
     };
@@ -273,7 +273,7 @@ async fn names_of_real_registries_find_who_is_meant() {
             "number_raw"
         };
         let found = answer["data"][0][number].as_str().unwrap_or_default();
-        // Two that fit equally well would leave the order to chance.
+        // Two equal scores would leave the order to chance.
         let score = |place: usize| answer["data"][place]["match"]["score"].as_f64();
         if found != *expected || (score(0).is_some() && score(0) == score(1)) {
             wrong.push(format!(

@@ -1,5 +1,5 @@
-//! Every row of the cities' real files: published, merged into another or set aside with a reason,
-//! counted by a reader of our own.
+//! Checks every row of the cities' real files: published, merged into another or quarantined with a
+//! reason, as counted by an independent reader.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -12,15 +12,15 @@ use serde_json::Value;
 
 use pubdata_testing::{folders, rows_below, shared_data};
 
-/// A pipeline's real file: where its publisher has it, and how many permits and rows set aside it
-/// must give, counted below.
+/// Real file of a pipeline: its path at the publisher, and the expected numbers of permits and
+/// quarantined rows, counted below.
 struct City {
     pipeline_id: &'static str,
     file: &'static str,
     at: &'static str,
 }
 
-/// The city's file, which its service hands out in pages of a thousand records.
+/// The city's file, which its service returns in pages of a thousand records.
 const NASHVILLE: &str = "nashville_building_permits.csv";
 
 const SOCRATA: &str = "rows.csv@accessType=DOWNLOAD";
@@ -86,7 +86,7 @@ const CITIES: &[City] = &[
     ),
 ];
 
-/// The same datasets as their APIs put them out.
+/// The same datasets as their APIs return them.
 const APIS: &[City] = &[
     city(
         "permit.nyc_bis",
@@ -100,14 +100,14 @@ const APIS: &[City] = &[
     ),
 ];
 
-/// What was published of some cities: the rows of a dataset by pipeline.
+/// Published data of some cities: the rows of a dataset by pipeline.
 struct Published {
     permits: BTreeMap<String, BTreeMap<String, Value>>,
-    /// Places of rows, by pipeline: those of permits, and of rows set aside.
+    /// Row positions by pipeline: those of permits, and those of quarantined rows.
     places: BTreeMap<String, (Vec<u64>, Vec<u64>)>,
     warnings: BTreeMap<String, BTreeMap<String, u64>>,
     parties: Vec<Value>,
-    /// What `status --json` says became of the rows of each source.
+    /// Row counts by source, from `status --json`.
     source_rows: BTreeMap<String, SourceRows>,
 }
 
@@ -227,13 +227,13 @@ fn write_pages(file: &Path, folder: &Path) {
     }
 }
 
-/// The records of a file with the place of each, and its columns.
+/// Records of a file with their byte positions, and its columns.
 fn read(path: &Path) -> (StringRecord, Vec<(u64, StringRecord)>) {
     let bytes = std::fs::read(path).unwrap();
     let mut reader = csv::Reader::from_reader(bytes.as_slice());
     let header = reader.headers().unwrap().clone();
     let header = StringRecord::from(header.iter().map(str::trim).collect::<Vec<_>>());
-    // The reader takes the second byte of a line's end for the first of the next record.
+    // The CSV reader takes the second byte of a line ending for the first byte of the next record.
     let place = |record: &StringRecord| {
         let start = record.position().unwrap().byte();
         start + u64::from(bytes[usize::try_from(start).unwrap()] == b'\n')
@@ -266,10 +266,10 @@ fn every_real_permit_row_is_published_folded_or_quarantined() {
                 records.len(),
                 "{pipeline_id}: a row counts once"
             );
-            // Places in pages are not those of the file.
+            // Positions in pages differ from those in the file.
             assert!(
                 *file == NASHVILLE || found == expected,
-                "{pipeline_id}: every row is somewhere"
+                "{pipeline_id}: every row is accounted for"
             );
             let account = &published.source_rows[*pipeline_id];
             let permits = published.permits[*pipeline_id].len();
@@ -321,7 +321,7 @@ fn tally<'t>(texts: impl Iterator<Item = &'t str>) -> BTreeMap<&'t str, usize> {
     counts
 }
 
-/// A column of a file, without blanks at the ends; empty cells left out.
+/// Column of a file, without blanks at the ends; empty cells are left out.
 fn column<'r>(
     header: &StringRecord,
     records: &'r [(u64, StringRecord)],
@@ -337,7 +337,7 @@ fn column<'r>(
         .filter(|cell| !cell.is_empty())
 }
 
-/// The digits of a column's figures.
+/// Digits of a column's figures.
 fn figures<'p>(
     permits: &'p BTreeMap<String, Value>,
     column: &'p str,
@@ -356,7 +356,7 @@ fn cents(text: &str) -> i64 {
 }
 
 #[test]
-fn figures_of_the_real_permits_are_those_of_the_files() {
+fn real_permit_figures_equal_those_of_the_files() {
     let Some(folder) = shared_data("general/permits") else {
         return;
     };
@@ -415,8 +415,8 @@ fn figures_of_the_real_permits_are_those_of_the_files() {
         );
     }
 
-    // Nashville: two rows of one number that contradict each other are set aside, two others say
-    // the same.
+    // Nashville: two rows with the same number contradict each other and are quarantined; two
+    // others are identical.
     let (header, records) = read(&folder.join("nashville_building_permits.csv"));
     let nashville = &published.permits["permit.nashville"];
     let numbers: BTreeSet<&str> = column(&header, &records, "Permit__").collect();
@@ -438,7 +438,7 @@ fn figures_of_the_real_permits_are_those_of_the_files() {
         .find(|(_, record)| &record[0] == "2023023374")
         .unwrap();
     // 1681189200000 ms is 05:00 UTC on 11 April 2023: midnight in Nashville, where summer time is
-    // five hours behind.
+    // UTC-5.
     assert_eq!(
         (
             &first.1[4],
@@ -447,7 +447,7 @@ fn figures_of_the_real_permits_are_those_of_the_files() {
         ("1681189200000", Some("2023-04-11"))
     );
 
-    // New York: a permit for each job, type, work and day on which the work began.
+    // New York: one permit for each job, type, work and start day of the work.
     let (header, records) = read(&folder.join("nyc_dob_permit_issuance_2024_subset.csv"));
     let cell = |record: &StringRecord, name: &str| {
         record[header.iter().position(|column| column == name).unwrap()]
@@ -514,8 +514,8 @@ fn persons_of_the_real_permits_are_not_named() {
         named.len()
     );
 
-    // New York says which owners are individuals; some write the name of their company all the
-    // same, which others write too.
+    // New York marks which owners are individuals; some of these give the name of their company,
+    // which other owners give too.
     let (header, records) = read(&folder.join("nyc_dob_permit_issuance_2024_subset.csv"));
     let [kind, name] = ["Owner's Business Type", "Owner's Business Name"]
         .map(|name| header.iter().position(|column| column == name).unwrap());
@@ -551,7 +551,7 @@ fn persons_of_the_real_permits_are_not_named() {
             );
         }
     }
-    // Nashville's accounts are written in small letters by their owners.
+    // Account owners in Nashville write their names in lower case.
     for account in [
         "duane cuthbertson",
         "adam kan",

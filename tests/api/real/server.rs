@@ -1,4 +1,4 @@
-//! A server on the release of a place, asked in process.
+//! Starts a server on the release of a place and queries it in process.
 
 use axum::body::Body;
 use axum::http::Request;
@@ -21,7 +21,7 @@ pub struct Server {
 }
 
 impl Server {
-    /// Runs pipelines on the mirror of a place and serves what they published.
+    /// Runs pipelines on the mirror of a place and serves the published release.
     pub async fn start(place: Place, selectors: &[&str]) -> Self {
         let mut settings = settings(
             &place.home(),

@@ -1,4 +1,4 @@
-//! Sales tax from the whole files of the states, counted and read a second time line by line.
+//! Checks sales tax on the states' complete files, counted and read a second time line by line.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -53,7 +53,7 @@ fn lines(path: &Path) -> Vec<Vec<String>> {
         .collect()
 }
 
-/// `0.0050` as the number that is published.
+/// Converts `0.0050` to the published number.
 fn number(cell: &str) -> Value {
     let number: f64 = match cell {
         "" => return Value::Null,
@@ -75,7 +75,7 @@ fn day(cell: &str) -> Value {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn every_line_of_the_states_files_is_published_as_it_stands() {
+async fn every_line_of_the_states_tax_files_is_published_unchanged() {
     let Some(data) = shared_data("general/tax") else {
         return;
     };
@@ -192,7 +192,7 @@ async fn every_line_of_the_states_files_is_published_as_it_stands() {
             "{cells:?}"
         );
     }
-    // What the files say of two ZIP codes, until the last day of March 2019.
+    // Entries of the files for two ZIP codes, until the last day of March 2019.
     let at = |zip: &str| {
         let covers = |row: &serde_json::Map<String, Value>| {
             row["record_type"] == "zip5"

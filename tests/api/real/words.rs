@@ -1,5 +1,5 @@
-//! The words that publishers were seen to write, with the rows that have them, against what the
-//! declarations and the vocabulary of the trade know.
+//! Checks the words seen in publishers' lists, with their row counts, against the declarations and
+//! the vocabulary of the trade.
 
 use std::collections::BTreeMap;
 
@@ -8,19 +8,18 @@ use pubdata_core::declared::DeclarationFiles;
 use pubdata_core::pipeline::Declarations;
 use pubdata_testing::shared_data;
 
-/// Of the rows of a vocabulary that counts them, so many must have a known word, percent.
+/// Minimum share of rows with a known word, in percent, for each vocabulary that counts rows.
 const FEWEST_KNOWN: f64 = 95.0;
 
-/// With the lists' own tables emptied, so many on average, percent.
+/// Minimum average share with the lists' own tables emptied, in percent.
 const FEWEST_KNOWN_TO_THE_TRADE: f64 = 80.0;
 
-/// The words of one column of a list.
+/// Words of one column of a list.
 struct Vocabulary {
     pipeline_id: String,
     /// `status`, `type`, `profession`, …
     column: String,
-    /// Words, with the rows that have them and the text that the publisher's own table spells them
-    /// out with.
+    /// Words, with their row counts and the publisher's own spelled-out text.
     words: Vec<(String, u64, Option<String>)>,
 }
 
@@ -60,8 +59,8 @@ fn vocabularies(text: &str) -> Vec<Vocabulary> {
     found
 }
 
-/// Whether an entry of a list's table is about a text, in any case; `*` stands for any text in
-/// tables of licenses.
+/// Returns true if an entry of a list's table matches a text, ignoring case; `*` matches any text
+/// in tables of licenses.
 fn fits(entry: &str, text: &str) -> bool {
     let plain = |text: &str| {
         text.split_whitespace()
@@ -78,7 +77,7 @@ fn fits(entry: &str, text: &str) -> bool {
     }
 }
 
-/// Percent of the rows whose word is known.
+/// Percentage of rows with a known word.
 fn share(vocabulary: &Vocabulary, is_known: impl Fn(&str, Option<&str>) -> bool) -> f64 {
     let rows = |is_wanted: &dyn Fn(&str, Option<&str>) -> bool| -> u64 {
         vocabulary
@@ -92,7 +91,7 @@ fn share(vocabulary: &Vocabulary, is_known: impl Fn(&str, Option<&str>) -> bool)
 }
 
 #[test]
-fn the_words_of_real_lists_are_known() {
+fn words_of_real_lists_are_known() {
     let Some(path) = shared_data("found/words.md") else {
         return;
     };
@@ -119,7 +118,7 @@ fn the_words_of_real_lists_are_known() {
         let by_trade = |word: &str, spelled_out: Option<&str>| {
             words.get(word).is_some() || spelled_out.is_some_and(|text| words.get(text).is_some())
         };
-        // A pair's first word may say enough.
+        // The first word of a pair may be enough.
         let declares = |word: &str| {
             let first = word.split('/').next().unwrap_or(word);
             table.is_some_and(|table| {

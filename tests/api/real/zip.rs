@@ -1,5 +1,5 @@
-//! ZIP codes from the whole files of GeoNames and the crosswalk of 2022, whose codes are text,
-//! against a reading of them that shares no code with the program.
+//! Checks ZIP codes from the complete files of GeoNames and the crosswalk of 2022, whose codes are
+//! text, against a reader that shares no code with the program.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -19,8 +19,8 @@ const WORKBOOK: &str =
 const RELATIONSHIP: &str =
     "www2.census.gov/geo/docs/maps-data/data/rel2020/zcta520/tab20_zcta520_county20_natl.txt";
 
-/// Counties by tabulation area, from an extract of the relationship file of 2020 whose rows are put
-/// into the file's layout.
+/// Counties by tabulation area, from an extract of the relationship file of 2020 whose rows are
+/// converted to the file's layout.
 fn relationship(place: &Place, extract: &Path) -> BTreeMap<String, BTreeSet<String>> {
     let path = place.mirror().join(RELATIONSHIP);
     let header = std::fs::read_to_string(&path)
@@ -55,7 +55,7 @@ fn relationship(place: &Place, extract: &Path) -> BTreeMap<String, BTreeSet<Stri
     counties
 }
 
-/// The fixtures' mirror with the publishers' whole files in place of the small ones.
+/// The fixtures' mirror with the publishers' complete files in place of the small ones.
 fn place(data: &Path) -> Place {
     let place = Place::new();
     let postal = std::fs::read(data.join("US.txt")).unwrap();
@@ -80,8 +80,8 @@ fn place(data: &Path) -> Place {
     place
 }
 
-/// Cells of the first column and of the second-last one, split by hand: every cell of this workbook
-/// names a shared text.
+/// Cells of the first and the second-last column, parsed without a library: every cell of this
+/// workbook refers to a shared string.
 fn crosswalk(path: &Path) -> BTreeMap<String, Option<String>> {
     let mut archive = zip::ZipArchive::new(std::fs::File::open(path).unwrap()).unwrap();
     let mut member = |name: &str| std::io::read_to_string(archive.by_name(name).unwrap()).unwrap();
@@ -164,8 +164,8 @@ async fn every_zip_code_of_either_file_is_published_once() {
         .collect();
     assert_eq!(published, union);
     let of = |zip: &str| &zips[&format!("zip.zip:{zip}")].0;
-    // What GeoNames says of a code that is there once, or there with a state; its county only where
-    // the tabulation area has a part in it.
+    // GeoNames' entry for a code that appears once, or once with a state; its county only if the
+    // tabulation area overlaps it.
     let mut contradicted = BTreeMap::<(&str, &str), usize>::new();
     for cells in lines.iter().filter(|cells| !cells[4].is_empty()) {
         let row = of(cells[1]);
@@ -207,7 +207,7 @@ async fn every_zip_code_of_either_file_is_published_once() {
                     "{cells:?}"
                 );
             }
-            // Of a code without a county the area decides.
+            // The tabulation area decides for a code without a county.
             (None, Some(_)) => {}
             (named, _) => assert_eq!(
                 row["county_fips"].as_str().map(str::to_owned),
@@ -234,7 +234,7 @@ async fn every_zip_code_of_either_file_is_published_once() {
             .filter(|(row, _)| row["type"] == zip_type)
             .count()
     };
-    // 511 rows without a state, two of which are Hawaii's codes once more.
+    // 511 rows have no state; two of them repeat codes of Hawaii.
     assert_eq!(count("military"), 509);
     let of_crosswalk = |raw: &str| {
         zips.values()
@@ -266,7 +266,7 @@ async fn every_zip_code_of_either_file_is_published_once() {
             "{zip}"
         );
     }
-    // Counties: of military codes none; shares of a tabulation area come to the whole.
+    // Counties: military codes have none; the shares of a tabulation area add up to the whole.
     let mut shares: BTreeMap<String, f64> = BTreeMap::new();
     for (row, _) in place.rows("zip.county").values() {
         let zip = row["zip"].as_str().unwrap();
@@ -296,7 +296,7 @@ async fn every_zip_code_of_either_file_is_published_once() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_workbook_reads_the_same_with_openpyxl() {
+async fn workbook_reads_the_same_with_openpyxl() {
     let (Some(data), Some(python)) = (shared_data("general/zip"), python(&["openpyxl"])) else {
         return;
     };

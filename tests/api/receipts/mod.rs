@@ -1,5 +1,5 @@
-//! Receipts and the log, against other programs of the same standards: `tlog_tiles` and
-//! `signed_note` for trees, tiles and notes, a file of Python for whole receipts
+//! Tests receipts and the log against other implementations of the same standards: `tlog_tiles` and
+//! `signed_note` for trees, tiles and notes, a Python file for complete receipts
 //! (`peers::receipts`).
 
 mod program;
@@ -21,10 +21,10 @@ pub struct SealedPlace {
     pub key: String,
 }
 
-/// Holds the key of the log, beside the publisher's secret.
+/// File of the log's public key, next to the publisher's secret.
 const PUBLIC_KEY: &str = "signing.key.public";
 
-/// Makes a publisher's key, seals the release and returns the key of the log.
+/// Creates a publisher's key, seals the release and returns the key of the log.
 fn seal(place: &Place) -> String {
     let file = place.root().join("signing.key");
     let file = file.to_str().unwrap();
@@ -72,7 +72,7 @@ impl SealedPlace {
         }
     }
 
-    /// The file of the publisher's secret.
+    /// File of the publisher's secret.
     pub fn secret(&self) -> PathBuf {
         self.place.root().join("signing.key")
     }
@@ -81,19 +81,19 @@ impl SealedPlace {
         self.place.pubdata(&["receipt", record_id]).expect(0).json()
     }
 
-    /// What `pubdata seal` says.
+    /// Runs `pubdata seal` and returns its output.
     pub fn seal(&self, code: i32) -> Answer {
         self.place
             .pubdata(&["seal", "--signing-key", self.secret().to_str().unwrap()])
             .expect(code)
     }
 
-    /// A file of the log.
+    /// File of the log.
     pub fn log_file(&self, name: &str) -> PathBuf {
         self.place.home().join("log/nightly").join(name)
     }
 
-    /// What the program says of a receipt.
+    /// Result of `pubdata verify` for a receipt.
     pub fn verified(&self, receipt: &Value) -> Value {
         let file = self.place.root().join("receipt.json");
         std::fs::write(&file, receipt.to_string()).unwrap();

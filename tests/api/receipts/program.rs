@@ -12,9 +12,9 @@ use serde_json::{Value, json};
 use super::SealedPlace;
 use pubdata_testing::{Place, files_below};
 
-/// One record of every dataset, and one beside it that is not there.
+/// One record of every dataset, and an absent record next to it.
 #[test]
-fn of_every_dataset_a_record_is_proven_and_that_another_is_not_there() {
+fn record_of_every_dataset_is_proven_and_its_absent_neighbour_too() {
     let sealed = SealedPlace::new();
     let manifest = sealed.place.manifest();
     let mut proven = 0;
@@ -49,9 +49,9 @@ fn of_every_dataset_a_record_is_proven_and_that_another_is_not_there() {
     assert!(proven > 20, "{proven}");
 }
 
-/// 90210 in ACS 2023: the fixture's file says 19,652.
+/// 90210 in ACS 2023: the fixture's file has 19,652.
 #[test]
-fn a_receipt_has_the_record_with_its_numbers_as_texts() {
+fn receipt_has_the_record_with_numbers_as_text() {
     let sealed = SealedPlace::new();
     let record = sealed.receipt("geo.zcta_metric:2023:90210:population")["record"].take();
     assert_eq!(
@@ -70,7 +70,7 @@ fn a_receipt_has_the_record_with_its_numbers_as_texts() {
 }
 
 #[test]
-fn the_log_is_files_that_the_digests_of_the_seals_lead_to() {
+fn log_files_match_the_digests_of_the_seals() {
     let sealed = SealedPlace::new();
     let folder = sealed.place.home().join("log/nightly");
     let files: Vec<String> = files_below(&folder)
@@ -96,7 +96,7 @@ fn the_log_is_files_that_the_digests_of_the_seals_lead_to() {
     );
     let entry = std::fs::read(folder.join("tile/entries/000.p/1")).unwrap();
     let receipt = sealed.receipt("geo.zcta_metric:2023:90210:population");
-    // By hand: canonical JSON of what is logged.
+    // Manual canonical JSON of the logged entry.
     let release: BTreeMap<String, Value> =
         serde_json::from_value(receipt["release"].clone()).unwrap();
     let digest = Digest::of(serde_json::to_string(&release).unwrap().as_bytes());
@@ -117,7 +117,7 @@ fn the_log_is_files_that_the_digests_of_the_seals_lead_to() {
 }
 
 #[test]
-fn a_second_night_is_logged_behind_the_first_and_an_unchanged_one_is_not() {
+fn second_run_extends_the_log_and_an_unchanged_one_does_not() {
     let sealed = SealedPlace::new();
     let secret = sealed.secret();
     let secret = secret.to_str().unwrap();
@@ -147,7 +147,7 @@ fn a_second_night_is_logged_behind_the_first_and_an_unchanged_one_is_not() {
     assert_eq!(
         sealed.verified(&first)["is_valid"],
         true,
-        "a receipt of before stays good"
+        "an earlier receipt stays valid"
     );
     let of_before = sealed.place.pubdata(&[
         "receipt",
@@ -165,9 +165,9 @@ fn a_second_night_is_logged_behind_the_first_and_an_unchanged_one_is_not() {
     );
 }
 
-/// The same release has the same seal, whether parts of it were sealed before or not.
+/// The same release has the same seal, even if parts of it were sealed before.
 #[test]
-fn the_seal_of_a_release_depends_on_the_release_alone() {
+fn seal_depends_on_the_release_alone() {
     let sealed = SealedPlace::new();
     let seal = || {
         sealed
@@ -199,10 +199,10 @@ fn the_seal_of_a_release_depends_on_the_release_alone() {
     assert_eq!(std::fs::read(seal()).unwrap(), with_roots_of_before);
 }
 
-/// The rows that a build has in memory give the roots of the parts that are read again, whatever
-/// the dataset.
+/// Rows sealed from memory during a build have the same roots as parts that are read again, for
+/// every dataset.
 #[test]
-fn what_is_sealed_while_it_is_built_is_what_is_read_again() {
+fn sealing_during_the_build_equals_sealing_from_disk() {
     let place = Place::new();
     let secret = place.root().join("signing.key");
     let secret = secret.to_str().unwrap();
@@ -226,7 +226,7 @@ fn what_is_sealed_while_it_is_built_is_what_is_read_again() {
         .lines()
         .find(|line| line.contains("sealing"))
         .unwrap_or_default();
-    // Most lists have a word that nobody knows, on purpose.
+    // Most lists contain an unknown word on purpose.
     assert!(
         run.status.code() == Some(10) && sealing.contains("to_read=0"),
         "{sealing}"
@@ -249,10 +249,10 @@ fn what_is_sealed_while_it_is_built_is_what_is_read_again() {
     assert_eq!(std::fs::read(&seal).unwrap(), while_built);
 }
 
-/// Rows that are not those that the part says have no root: whoever seals it reads it, and says
-/// what is wrong.
+/// Rows that differ from those of the part yield no root; sealing then reads the part and reports
+/// the difference.
 #[test]
-fn rows_make_the_root_of_their_part_and_of_no_other() {
+fn rows_yield_the_root_of_their_own_part_only() {
     let sealed = SealedPlace::new();
     let releases = Releases::open(&Home::open(&sealed.place.home()).unwrap(), None).unwrap();
     let runtime = tokio::runtime::Runtime::new().unwrap();
@@ -306,7 +306,7 @@ fn rows_make_the_root_of_their_part_and_of_no_other() {
 }
 
 #[test]
-fn what_is_not_sealed_or_was_damaged_is_told() {
+fn unsealed_or_damaged_release_is_reported() {
     let place = Place::published();
     let none = place
         .pubdata(&["receipt", "geo.zcta_metric:2023:90210:population"])
@@ -336,7 +336,7 @@ fn what_is_not_sealed_or_was_damaged_is_told() {
         "{}",
         unheard.stderr
     );
-    // The release is published all the same.
+    // The release is published nevertheless.
     sealed.place.edit("acsdt5y2023-b01003.dat", |text| {
         text.replacen("|19652|", "|19653|", 1)
     });
@@ -354,7 +354,7 @@ fn what_is_not_sealed_or_was_damaged_is_told() {
     assert_eq!(
         night.status.code(),
         Some(10),
-        "most lists have a word that nobody knows, on purpose"
+        "most lists contain an unknown word on purpose"
     );
     assert_ne!(sealed.place.current(), before);
     let seal = sealed
@@ -417,7 +417,7 @@ fn what_is_not_sealed_or_was_damaged_is_told() {
         ),
         (
             vec!["verify-receipt", "-", "--key", "a+b+c"],
-            "is no key to verify with",
+            "is not a verification key",
         ),
         (
             vec!["verify-receipt", "-", "--key", "/no/such/key"],
@@ -425,7 +425,7 @@ fn what_is_not_sealed_or_was_damaged_is_told() {
         ),
         (
             vec!["verify-receipt", "-", "--key", secret.to_str().unwrap()],
-            "this is the key that signs",
+            "this is a signing key",
         ),
         (vec!["receipt", "nonsense"], "nonsense"),
         (vec!["receipt", "no.dataset:1"], "has no dataset"),

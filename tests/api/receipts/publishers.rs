@@ -1,5 +1,5 @@
-//! What a log is when publishers are killed, run at once, are robbed or robbed of their memory:
-//! what is signed is what was published, and never two things of one size.
+//! Tests the log when publishers are killed, run at the same time, are robbed, or lose their
+//! memory: only published releases are signed, and never two trees of one size.
 
 use pubdata_core::ids::Digest;
 use pubdata_store::receipts::{Checkpoint, Seal, SealedRelease, root};
@@ -10,7 +10,7 @@ use pubdata_testing::{copy_folder, files_below};
 
 const RECORD: &str = "geo.zcta_metric:2023:90210:population";
 
-/// Publishes what the bureau changed, unsealed.
+/// Publishes a release with the bureau's change, unsealed.
 fn another_release(sealed: &SealedPlace, population: u32) {
     sealed.place.edit("acsdt5y2023-b01003.dat", |text| {
         let at = text.find("860Z200US90210|").unwrap() + "860Z200US90210|".len();
@@ -33,7 +33,7 @@ fn log(sealed: &SealedPlace) -> Vec<(String, Vec<u8>)> {
         .collect()
 }
 
-/// The digest of a release that nobody published.
+/// Digest of a release that was never published.
 fn forged() -> Digest {
     let manifest_sha256 = Digest::of(b"never published");
     let release = SealedRelease {
@@ -46,7 +46,7 @@ fn forged() -> Digest {
 }
 
 #[test]
-fn every_release_that_the_channel_pointed_at_is_sealed_in_its_order() {
+fn every_release_of_the_channel_is_sealed_in_order() {
     let sealed = SealedPlace::new();
     let first = sealed.place.current();
     another_release(&sealed, 19_653);
@@ -82,7 +82,7 @@ fn every_release_that_the_channel_pointed_at_is_sealed_in_its_order() {
             (&json!(index), &json!(true))
         );
     }
-    // Back to the first: it is logged already.
+    // Back to the first release: it is logged already.
     sealed
         .place
         .pubdata(&["releases", "rollback", "--to", &first])
@@ -92,17 +92,17 @@ fn every_release_that_the_channel_pointed_at_is_sealed_in_its_order() {
     assert_eq!(log(&sealed), before);
 }
 
-/// Whatever a killed publisher left, the next one makes the log that an undisturbed one makes.
+/// The next publisher makes the same log as an undisturbed one, at whatever point the first was
+/// killed.
 #[test]
-fn what_a_killed_publisher_began_is_finished_with_the_same_bytes() {
+fn work_of_a_killed_publisher_is_finished_with_the_same_bytes() {
     let sealed = SealedPlace::new();
     another_release(&sealed, 19_653);
     let aside = sealed.place.root().join("before");
     copy_folder(&sealed.place.home(), &aside);
     sealed.seal(0);
     let whole = log(&sealed);
-    // In the order in which they are written; what was signed is remembered before the checkpoint
-    // is there.
+    // Files in the order of writing; the signature is remembered before the checkpoint is written.
     let written = [
         "tile/entries/000.p/2",
         "tile/0/000.p/2",
@@ -136,9 +136,9 @@ fn what_a_killed_publisher_began_is_finished_with_the_same_bytes() {
     }
 }
 
-/// Two homes of one store, of which one has begun to log a release that the other does not know.
+/// Two homes of one store; one has begun to log a release that the other does not know.
 #[test]
-fn a_publisher_that_was_quicker_is_not_written_over() {
+fn faster_publisher_is_not_overwritten() {
     let sealed = SealedPlace::new();
     another_release(&sealed, 19_653);
     let aside = sealed.place.root().join("slower");
@@ -146,7 +146,7 @@ fn a_publisher_that_was_quicker_is_not_written_over() {
     another_release(&sealed, 19_654);
     sealed.seal(0);
     let quicker = log(&sealed);
-    // The slower one has looked at the channel before, and writes now.
+    // The slower publisher has read the channel before, and writes now.
     copy_folder(&sealed.place.home().join("log"), &aside.join("log"));
     std::fs::remove_file(aside.join("log/nightly/checkpoint/0000000003")).unwrap();
     let at_slower = |arguments: &[&str]| {
@@ -176,9 +176,9 @@ fn a_publisher_that_was_quicker_is_not_written_over() {
     }
 }
 
-/// Whoever may write into the store and has no key.
+/// An attacker with write access to the store and without a key.
 #[test]
-fn what_a_stranger_wrote_into_the_store_is_not_signed() {
+fn content_written_by_an_untrusted_client_is_not_signed() {
     let sealed = SealedPlace::new();
     let first = std::fs::read(sealed.log_file("tile/entries/000.p/1")).unwrap();
     let with_forged = [&first[..], &[0, 32], forged().as_bytes()].concat();
@@ -186,10 +186,10 @@ fn what_a_stranger_wrote_into_the_store_is_not_signed() {
     let told = sealed.seal(50).stderr;
     assert!(
         told.contains("does not know")
-            && told.contains("nobody of yours has written log/nightly/tile/entries/000.p/2"),
+            && told.contains("none of your publishers wrote log/nightly/tile/entries/000.p/2"),
         "{told}"
     );
-    // With a checkpoint that nobody signed.
+    // With a checkpoint that no key signed.
     let leaves = [&first[2..34], forged().as_bytes()].map(pubdata_store::receipts::leaf_hash);
     let checkpoint = Checkpoint {
         origin: "data.example.org/2026/nightly".to_owned(),
@@ -207,7 +207,7 @@ fn what_a_stranger_wrote_into_the_store_is_not_signed() {
     let told = sealed.seal(60).stderr;
     assert!(
         told.contains("is not signed by data.example.org/2026/nightly")
-            && told.contains("somebody has written below log/"),
+            && told.contains("somebody else has written below log/"),
         "{told}"
     );
     for name in ["tile/entries/000.p/2", "checkpoint/0000000002"] {
@@ -215,7 +215,7 @@ fn what_a_stranger_wrote_into_the_store_is_not_signed() {
     }
     sealed.seal(0);
 
-    // The root of a part in a seal that is not the logged one is looked at again.
+    // A part's root is checked again if its seal differs from the logged one.
     another_release(&sealed, 19_653);
     let file = sealed
         .place
@@ -230,7 +230,7 @@ fn what_a_stranger_wrote_into_the_store_is_not_signed() {
     for parts in poisoned["datasets"].as_object_mut().unwrap().values_mut() {
         parts[0]["root"] = json!("ab".repeat(32));
     }
-    // Of one piece: with the roots above made anew.
+    // Consistent in itself: the roots above it are recomputed.
     let of_release = poisoned.clone();
     let datasets: std::collections::BTreeMap<String, Vec<pubdata_store::receipts::SealedPart>> =
         serde_json::from_value(of_release["datasets"].clone()).unwrap();
@@ -240,7 +240,10 @@ fn what_a_stranger_wrote_into_the_store_is_not_signed() {
         .collect();
     poisoned["release"]["records_root"] = json!(root(&tops).to_string());
     let text = serde_json::to_vec(&poisoned).unwrap();
-    assert!(Seal::from_json(&text).is_ok(), "it is of one piece");
+    assert!(
+        Seal::from_json(&text).is_ok(),
+        "the forged seal is consistent in itself"
+    );
     let release = file
         .parent()
         .unwrap()
@@ -257,7 +260,11 @@ fn what_a_stranger_wrote_into_the_store_is_not_signed() {
         "{told}"
     );
     sealed.seal(0);
-    assert_eq!(std::fs::read(&file).unwrap(), right, "it is made anew");
+    assert_eq!(
+        std::fs::read(&file).unwrap(),
+        right,
+        "the seal is made anew"
+    );
     let newest = std::fs::read_to_string(
         sealed
             .place
@@ -270,10 +277,10 @@ fn what_a_stranger_wrote_into_the_store_is_not_signed() {
     assert!(!newest.contains(&"ab".repeat(32)));
 }
 
-/// A log that is lost, or put back as it was earlier, is made again as it was while the channel's
-/// releases are there, and not at all otherwise.
+/// A log that is lost or reset is rebuilt unchanged while the channel's releases exist, and is
+/// refused otherwise.
 #[test]
-fn a_log_that_was_put_back_is_the_one_that_was_signed_or_is_not_signed_on() {
+fn reset_log_is_restored_as_signed_or_not_continued() {
     let sealed = SealedPlace::new();
     let first = sealed.place.current();
     let backup = sealed.place.root().join("backup");
@@ -296,15 +303,15 @@ fn a_log_that_was_put_back_is_the_one_that_was_signed_or_is_not_signed_on() {
     lose();
     let told = sealed.seal(60).stderr;
     assert!(
-        told.contains("has not the 3 releases that were signed from here")
-            && told.contains("whoever has seen that would see a fork"),
+        told.contains("does not have the 3 releases that this home signed")
+            && told.contains("clients that have seen them would see a fork"),
         "{told}"
     );
     assert!(!sealed.log_file("checkpoint").exists(), "nothing is signed");
 }
 
 #[test]
-fn another_key_continues_a_log_when_it_is_told_to() {
+fn another_key_continues_a_log_only_on_request() {
     let sealed = SealedPlace::new();
     let next = sealed.place.root().join("next.key");
     let next = next.to_str().unwrap();

@@ -5,7 +5,7 @@ use super::SealedPlace;
 const PRESENT: &str = "geo.zcta_metric:2023:90210:population";
 const ABSENT: &str = "geo.zcta_metric:2023:90211:population";
 
-/// Every text, number and truth value of a document, changed in one place at a time.
+/// Every text, number and boolean of a document, changed one at a time.
 fn changes(document: &Value) -> Vec<(String, Value)> {
     let mut places = Vec::new();
     collect(document, "", &mut places);
@@ -14,8 +14,8 @@ fn changes(document: &Value) -> Vec<(String, Value)> {
         let value = copy.pointer_mut(place).unwrap();
         *value = match value.take() {
             Value::String(text) if text.is_empty() => json!("x"),
-            // The last letter but one: the last of a note is a line break, and of base64 may not
-            // count.
+            // A character near the end: the last of a note is a line break, and that of base64 may
+            // not count.
             Value::String(text) => {
                 let at = text
                     .char_indices()
@@ -61,10 +61,9 @@ fn collect(value: &Value, place: &str, places: &mut Vec<String>) {
     }
 }
 
-/// Texts of a receipt that prove as much, and show more or look otherwise: a member added to every
-/// object, a member named twice, something beside the receipt, a hash or a number or a list written
-/// otherwise, parts in another order, a signature that does not hold beside the one that does, a
-/// format nobody knows.
+/// Texts of a receipt that prove the same but show more or look different: an additional member in
+/// every object, a duplicate member, an extra top-level value, a hash or number or list in another
+/// notation, parts in another order, an invalid signature next to the valid one, an unknown format.
 pub fn attacks(receipt: &Value) -> Vec<(String, String)> {
     let mut attacks = Vec::new();
     let mut objects = Vec::new();
@@ -174,10 +173,9 @@ fn collect_objects(value: &Value, place: &str, places: &mut Vec<String>) {
     }
 }
 
-/// What the verifier refuses after one change, with the receipt of a record and of one that is not
-/// there.
+/// The verifier's refusals after one change, for the receipts of a present and of an absent record.
 #[test]
-fn one_change_anywhere_in_a_receipt_is_seen() {
+fn single_change_anywhere_in_a_receipt_is_detected() {
     use pubdata_store::receipts::{Receipt, VerifierKey};
     let sealed = SealedPlace::new();
     let key = VerifierKey::parse(&sealed.key).unwrap();
@@ -194,27 +192,27 @@ fn one_change_anywhere_in_a_receipt_is_seen() {
         );
         let changes = changes(&receipt);
         assert!(changes.len() > 30, "{}", changes.len());
-        // Another id between the same neighbours is as absent.
+        // Another id between the same neighbours is equally absent.
         let says_nothing = |place: &str| record_id == ABSENT && place == "/record_id";
         for (place, changed) in attacks(&receipt) {
             let parsed = Receipt::parse(changed.as_bytes()).map_err(|error| error.to_string());
             assert!(
                 parsed.and_then(|receipt| receipt.verify(&key)).is_err(),
-                "{record_id}: {place}, and nobody saw it: {changed}"
+                "{record_id}: {place} was attacked and not detected: {changed}"
             );
         }
         for (place, changed) in changes.iter().filter(|(place, _)| !says_nothing(place)) {
             assert!(
                 verdict(changed).is_err(),
-                "{record_id}: {place} was changed, and nobody saw it: {changed:#}"
+                "{record_id}: {place} was changed and not detected: {changed:#}"
             );
         }
     }
 }
 
-/// A record that is there cannot be shown to be absent by leaving out what would show it.
+/// A present record cannot be shown as absent by leaving out the evidence for it.
 #[test]
-fn a_record_that_is_there_cannot_be_hidden() {
+fn present_record_cannot_be_hidden() {
     let sealed = SealedPlace::new();
     let present = sealed.receipt(PRESENT);
     let mut hidden = sealed.receipt(ABSENT);
@@ -240,8 +238,8 @@ fn a_record_that_is_there_cannot_be_hidden() {
             .contains("not all that could have the record")
     );
     assert_eq!(sealed.verified(&present)["is_valid"], true);
-    // Whoever asks for what is not there chooses its id, and is not quoted as saying something of
-    // another record.
+    // The caller chooses the id of an absent record; the report must not quote it as a statement
+    // about another record.
     let sentence = format!("{PRESENT} is not in release r0; geo.zcta_metric:none:x");
     assert_eq!(
         sealed.verified(&sealed.receipt(&sentence))["proves"]["is_present"],
@@ -264,8 +262,8 @@ fn a_record_that_is_there_cannot_be_hidden() {
     );
 }
 
-/// Parts by subject: whatever is asked for, the neighbours of those that could hold it show that
-/// there are no others.
+/// Parts by subject: for any id, the neighbours of the parts that could hold it prove that no other
+/// such part exists.
 #[test]
 fn no_part_that_could_hold_a_record_can_be_left_out() {
     let sealed = SealedPlace::new();
@@ -281,7 +279,7 @@ fn no_part_that_could_hold_a_record_can_be_left_out() {
         .iter()
         .filter_map(|part| part["subjects_end"].as_str())
         .collect();
-    // The last three digits of the fixtures' registrants.
+    // Last three digits of the fixtures' registrants.
     let registrants = [
         "001", "002", "003", "045", "056", "067", "110", "179", "193", "326", "617", "647", "730",
         "747", "785", "810", "950", "954",
@@ -326,7 +324,7 @@ fn no_part_that_could_hold_a_record_can_be_left_out() {
             );
         }
     }
-    // What is shown for another subject does not show this one's part.
+    // Parts shown for another subject do not cover this subject.
     let mut elsewhere = sealed.receipt("sec.filing:0009999045:0000000000-99-000000");
     elsewhere["record_id"] = json!("sec.filing:0009999001:0000000000-99-000000");
     assert_eq!(sealed.verified(&elsewhere)["is_valid"], false);

@@ -8,7 +8,7 @@ use pubdata_store::receipts::{
 use signed_note::{Note, StandardVerifier, VerifierList};
 use tlog_tiles::tlog::{self, Hash, HashReader};
 
-/// The hashes of a tree as the oracle keeps them.
+/// Hashes of a tree as the reference implementation keeps them.
 struct Stored(RefCell<Vec<Hash>>);
 
 impl HashReader for Stored {
@@ -43,9 +43,9 @@ fn ours(hashes: &[Hash]) -> Vec<Digest> {
         .collect()
 }
 
-/// Every size to 70, and two beyond a tile: every leaf, and every earlier size.
+/// Every size up to 70, and two beyond a tile: every leaf, and every earlier size.
 #[test]
-fn roots_and_proofs_are_those_of_another_program() {
+fn roots_and_proofs_match_another_implementation() {
     for size in (0..70).chain([256, 300]) {
         let (leaves, stored) = tree(size);
         let expected = Digest::from_bytes(tlog::tree_hash(size, &stored).unwrap().0);
@@ -81,7 +81,7 @@ fn roots_and_proofs_are_those_of_another_program() {
 }
 
 #[test]
-fn a_proof_with_a_hash_too_many_too_few_or_of_another_leaf_proves_nothing() {
+fn proof_with_missing_extra_or_foreign_hashes_proves_nothing() {
     let (leaves, _) = tree(21);
     let whole = root(&leaves);
     for index in 0..21_u64 {
@@ -102,9 +102,9 @@ fn a_proof_with_a_hash_too_many_too_few_or_of_another_leaf_proves_nothing() {
     }
 }
 
-/// The log forgot, exchanged or reordered what it had.
+/// The log lost, replaced or reordered entries.
 #[test]
-fn a_forked_log_is_not_consistent_with_what_was_seen() {
+fn forked_log_is_inconsistent_with_the_earlier_one() {
     let (leaves, _) = tree(13);
     let seen = root(&leaves[..6]);
     let honest = consistency_path(&leaves, 6);
@@ -134,7 +134,7 @@ fn a_forked_log_is_not_consistent_with_what_was_seen() {
 }
 
 #[test]
-fn notes_are_signed_as_another_program_reads_them_and_the_other_way_round() {
+fn signed_notes_are_exchanged_with_another_implementation() {
     let key = SigningKey::generate("data.example.org/2026")
         .unwrap()
         .of_log("nightly")
@@ -171,7 +171,7 @@ fn notes_are_signed_as_another_program_reads_them_and_the_other_way_round() {
     assert_eq!(
         String::from_utf8(other.to_bytes()).unwrap(),
         note,
-        "Ed25519 signs the same bytes the same way"
+        "Ed25519 signs the same bytes with the same result"
     );
 
     let opened = key.verifier().opened(&note).map(str::to_owned);
@@ -180,7 +180,7 @@ fn notes_are_signed_as_another_program_reads_them_and_the_other_way_round() {
     assert_eq!(
         key.verifier().opened(&witnessed).map(str::to_owned),
         opened,
-        "others may sign it too"
+        "another key may add its signature"
     );
     for wrong in [
         note.replace("\n7\n", "\n8\n"),
@@ -199,7 +199,7 @@ fn notes_are_signed_as_another_program_reads_them_and_the_other_way_round() {
 }
 
 #[test]
-fn keys_that_are_none_are_refused_and_the_secret_is_not_shown() {
+fn invalid_keys_are_refused_without_showing_the_secret() {
     let key = SigningKey::generate("data.example.org/2026").unwrap();
     assert_eq!(
         SigningKey::parse(&format!("{}\n", key.to_private_text()))
@@ -212,7 +212,7 @@ fn keys_that_are_none_are_refused_and_the_secret_is_not_shown() {
         key.verifier()
     );
     let secret = key.to_private_text();
-    let encoded = secret.splitn(5, '+').last().unwrap(); // Base64 may have a plus sign of its own.
+    let encoded = secret.splitn(5, '+').last().unwrap(); // Base64 may contain a plus sign.
     let other = secret.replace("2026", "2027");
     for wrong in [
         "",

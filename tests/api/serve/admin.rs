@@ -1,4 +1,4 @@
-//! What keys of the scope `admin` are told, and that no other key is.
+//! Tests the endpoints of the scope `admin`, and that no other key may use them.
 
 use std::collections::BTreeMap;
 
@@ -12,8 +12,7 @@ use super::World;
 
 const PATHS: [&str; 3] = ["/v1/admin/keys", "/v1/admin/usage", "/v1/admin/status"];
 
-/// A run in which one task was carried over with a reason, and one that never published was
-/// blocked.
+/// A run with one task reused with a reason, and one blocked task that never published.
 pub fn run(world: &World, run_id: &str) -> LedgerEntry {
     let task = |outcome: &str, reason: Option<&str>, findings: Vec<SourceFinding>| LedgerTask {
         outcome: outcome.to_owned(),
@@ -70,7 +69,7 @@ async fn ask(world: &World, key: &str, path: &str) -> super::Answer {
 }
 
 #[tokio::test]
-async fn only_keys_of_the_scope_are_told_and_no_answer_is_kept() {
+async fn admin_answers_need_the_scope_and_are_never_cached() {
     let world = World::new().await;
     let admin = world.create_key(&[Scope::Admin], "unlimited").key;
     let others = world
@@ -115,7 +114,7 @@ async fn only_keys_of_the_scope_are_told_and_no_answer_is_kept() {
         assert_eq!(
             world.send(changing).await.problem(),
             (refused.0, refused.1.to_owned()),
-            "{path} is not changed by others"
+            "{path} is not changed by other keys"
         );
     }
     assert_eq!(
@@ -127,7 +126,7 @@ async fn only_keys_of_the_scope_are_told_and_no_answer_is_kept() {
 }
 
 #[tokio::test]
-async fn a_key_is_made_and_revoked_by_keys_of_the_scope() {
+async fn admin_keys_create_and_revoke_keys() {
     let world = World::new().await;
     let others = world
         .create_key(
@@ -225,7 +224,7 @@ async fn a_key_is_made_and_revoked_by_keys_of_the_scope() {
 }
 
 #[tokio::test]
-async fn keys_are_listed_without_what_could_be_tried_in_their_place() {
+async fn key_list_contains_no_usable_secret() {
     let world = World::new().await;
     let created = world.create_key(&[Scope::Geo], "free");
     Keys::open(&world.home)
@@ -258,7 +257,7 @@ async fn keys_are_listed_without_what_could_be_tried_in_their_place() {
 }
 
 #[tokio::test]
-async fn usage_counts_what_each_key_asked_for() {
+async fn usage_counts_the_requests_of_each_key() {
     let world = World::new().await;
     let free = world.create_key(&[Scope::Geo], "free");
     for path in [
@@ -290,12 +289,12 @@ async fn usage_counts_what_each_key_asked_for() {
             &report["keys"][0]["last_request_at"]
         ),
         (&json!(0), &Value::Null),
-        "this very request is not over"
+        "the current request is not finished"
     );
 }
 
 #[tokio::test]
-async fn status_tells_tasks_that_never_published_and_reasons_in_full() {
+async fn status_shows_unpublished_tasks_and_complete_reasons() {
     let world = World::new().await;
     let entry = run(&world, "run-2");
     append_ledger(
@@ -345,7 +344,7 @@ async fn status_tells_tasks_that_never_published_and_reasons_in_full() {
             .as_str()
             .unwrap()
             .contains(world.home.root().to_str().unwrap()),
-        "the folder is told here"
+        "the folder is shown here"
     );
     assert_eq!(
         (

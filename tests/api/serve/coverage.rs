@@ -20,7 +20,7 @@ fn entry<'a>(answer: &'a Value, dataset_id: &str) -> &'a Value {
 }
 
 #[tokio::test]
-async fn coverage_says_what_is_there_and_what_is_missing() {
+async fn coverage_lists_present_and_missing_data() {
     let world = World::new().await;
     let answer = world.ok("/v1/coverage").await;
     let contract = &world.contracts["geo.zcta_metric"];
@@ -64,9 +64,9 @@ async fn coverage_says_what_is_there_and_what_is_missing() {
     );
 }
 
-/// The figures are the Bureau's of 1 July 2024, as `fixtures/census/population` has them.
+/// The figures are the Bureau's for 1 July 2024, as in `fixtures/census/population`.
 #[tokio::test]
-async fn a_list_says_how_many_people_it_reaches_and_all_lists_of_a_city_count_once() {
+async fn list_reports_its_population_and_a_city_counts_once() {
     let served = Served::new().await;
     let answer = served.ok("/v1/coverage").await;
     let permits = entry(&answer, "permit.permit");
@@ -109,7 +109,7 @@ async fn a_list_says_how_many_people_it_reaches_and_all_lists_of_a_city_count_on
         share(permits)
     );
     assert!(share(entry(&answer, "tax.state")) >= 0.6);
-    // California's list and New York City's are of 39,431,263 and 8,478,072 people.
+    // California's list and New York City's cover 39,431,263 and 8,478,072 people.
     let licenses = entry(&answer, "license.license");
     assert!(
         licenses["lists"]
@@ -121,7 +121,7 @@ async fn a_list_says_how_many_people_it_reaches_and_all_lists_of_a_city_count_on
     );
     assert_eq!(
         licenses["reach"]["population"], 340_110_988,
-        "one of its lists is of the whole country"
+        "one of its lists covers the whole country"
     );
     let texas = entry(&answer, "tax.state")["lists"]
         .as_array()
@@ -133,10 +133,10 @@ async fn a_list_says_how_many_people_it_reaches_and_all_lists_of_a_city_count_on
     assert_eq!(texas["reach"]["areas"][0]["name"], "Texas");
 }
 
-/// Washington's file of contractors has days from which licenses hold, and none of issue: the first
+/// Washington's file of contractors has effective dates of licenses and no issue dates: the first
 /// is 1985-03-19.
 #[tokio::test]
-async fn a_list_says_from_which_day_it_is_whatever_its_publisher_calls_it() {
+async fn list_reports_its_first_day_for_any_name_of_the_date() {
     let served = Served::new().await;
     let answer = served.ok("/v1/coverage").await;
     let days = |dataset_id: &str, id: &str| {
@@ -167,9 +167,9 @@ async fn a_list_says_from_which_day_it_is_whatever_its_publisher_calls_it() {
     assert_eq!(days("business.entity", "NY").0, "1944-11-17");
 }
 
-/// Of two lists of which one loses the meaning of its statuses, only that one's answers say so.
+/// If one of two lists loses the meaning of its statuses, only answers from that list report it.
 #[tokio::test(flavor = "multi_thread")]
-async fn answers_of_the_list_whose_meaning_is_lost_say_so_and_those_of_others_do_not() {
+async fn only_answers_of_the_list_with_lost_meanings_report_it() {
     let place = Place::with(&["permit.cincinnati", "permit.minneapolis"]);
     place.edit("uhjb-xac9/rows.csv@accessType=DOWNLOAD", |text| {
         ["ISSUED", "CLOSED", "WITHDRWN"]
@@ -207,7 +207,7 @@ async fn answers_of_the_list_whose_meaning_is_lost_say_so_and_those_of_others_do
     assert_eq!(
         notices("/v1/search?q=example").await,
         Vec::<String>::new(),
-        "no list was named"
+        "the request named no list"
     );
     let coverage = server.ask("/v1/coverage", None).await;
     let words = entry(&coverage, "permit.permit")["words"]
@@ -240,7 +240,7 @@ async fn freshness_follows_age_cadence_and_failed_renewal() {
             .unwrap()
             .to_owned()
     };
-    // The newest file is of 2025-09-01 and a period is 366 days.
+    // The newest file is of 2025-09-01; a period is 366 days.
     for (now, expected) in [
         ("2026-09-02T23:00:00Z", "fresh"),
         ("2026-09-03T00:00:00Z", "stale"),
@@ -256,7 +256,7 @@ async fn freshness_follows_age_cadence_and_failed_renewal() {
     let tag = async || world.get("/v1/coverage").await.header("etag").to_owned();
     let fresh = tag().await;
     let mut tags = BTreeSet::from([fresh.clone()]);
-    // What the next night could not renew stands beside the same release.
+    // The same release with a source that the next run could not confirm.
     for reason in ["the publisher answered 503", "the publisher answered 404"] {
         let mark = NotRenewed {
             reason: reason.to_owned(),
@@ -282,7 +282,7 @@ async fn freshness_follows_age_cadence_and_failed_renewal() {
         );
         tags.insert(tag().await);
     }
-    assert_eq!(tags.len(), 3, "an answer that is kept is asked for again");
+    assert_eq!(tags.len(), 3, "a cached answer is revalidated");
     releases
         .put_unrenewed("nightly", &Unrenewed::new(BTreeMap::new()))
         .await
@@ -295,7 +295,7 @@ async fn freshness_follows_age_cadence_and_failed_renewal() {
 }
 
 #[tokio::test]
-async fn an_edition_that_is_late_is_told_of_the_newest_partition() {
+async fn late_edition_is_reported_for_the_newest_partition_only() {
     let world = World::new().await;
     world
         .publish(&Draft {
@@ -413,8 +413,8 @@ async fn every_record_id_of_an_answer_has_a_provenance() {
     ] {
         collect_record_ids(&world.ok(path).await, &mut ids);
     }
-    // Of a profile the area, its twelve metrics and the first of them, each with its provenance; of
-    // the schools the area and each school.
+    // For a profile: the area, its twelve metrics and the first of them, each with its provenance.
+    // For schools: the area and each school.
     assert_eq!(ids.len(), 27 + 27 + 4);
     for id in ids {
         let answer = world.ok(&format!("/v1/provenance/{id}")).await;

@@ -1,5 +1,5 @@
-//! `/v1/provenance` with `include`: the publisher's bytes, made again on request, and what of them
-//! is never shown.
+//! Tests `/v1/provenance` with `include`: the publisher's bytes, the replay on request, and the
+//! cells that are never shown.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -32,7 +32,7 @@ fn cell<'a>(bytes: &'a Value, column: &str) -> &'a Value {
         .unwrap_or_else(|| panic!("no cell {column}: {bytes:#}"))
 }
 
-/// The characters of a text from one place to another.
+/// Characters of a text from one position to another.
 fn part(text: &Value, from: &Value, to: &Value) -> String {
     let (from, to) = (
         from.as_u64().unwrap() as usize,
@@ -47,7 +47,7 @@ fn part(text: &Value, from: &Value, to: &Value) -> String {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_bytes_of_a_figure_are_shown_with_its_cells_and_it_is_made_again() {
+async fn bytes_of_a_figure_are_shown_with_cells_and_replayed() {
     let served = Served::new().await;
     let data = served.ok(&format!("{SHARE}?include=bytes,replay")).await["data"].take();
     assert_eq!(
@@ -60,7 +60,7 @@ async fn the_bytes_of_a_figure_are_shown_with_its_cells_and_it_is_made_again() {
     );
     let source = &data["sources"][0];
     let bytes = &source["bytes"];
-    // What the file itself says, found without the program.
+    // The row of the file itself, found without the program.
     let file = std::fs::read_to_string(served.place.snapshot("-acsdt5y2023-b25003.dat")).unwrap();
     let row = file
         .lines()
@@ -133,7 +133,7 @@ async fn the_bytes_of_a_figure_are_shown_with_its_cells_and_it_is_made_again() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_value_in_a_document_is_shown_with_what_stands_around_it() {
+async fn value_in_a_document_is_shown_with_its_context() {
     let served = Served::new().await;
     let record =
         "sec.financial_value:0000002488:eps_diluted:2023-01-01..2023-12-30:0000002488-25-000012";
@@ -176,7 +176,7 @@ async fn a_value_in_a_document_is_shown_with_what_stands_around_it() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn of_a_person_nothing_is_shown_that_is_not_published() {
+async fn unpublished_data_of_a_person_is_never_shown() {
     let served = Served::new().await;
     let data = served
         .ok("/v1/provenance/license.license:OH-ocilb-EL90001?include=bytes,replay")
@@ -229,7 +229,8 @@ async fn of_a_person_nothing_is_shown_that_is_not_published() {
             "{unpublished}"
         );
     }
-    // The row with what is withheld in it, and each such cell, by digests that could be tried.
+    // The complete row with its withheld cells, and each such cell, by digests that an attacker
+    // could try.
     let row = file
         .lines()
         .find(|line| line.starts_with("EL.90001,"))
@@ -243,7 +244,7 @@ async fn of_a_person_nothing_is_shown_that_is_not_published() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn of_a_person_what_comes_out_otherwise_is_told_by_its_columns_only() {
+async fn replay_differences_of_a_person_are_shown_by_column_only() {
     let served = Served::new().await;
     let file = served.place.snapshot("-GenerateRoster.aspx");
     let text = std::fs::read_to_string(&file).unwrap();
@@ -271,7 +272,7 @@ async fn of_a_person_what_comes_out_otherwise_is_told_by_its_columns_only() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_address_in_a_description_and_that_of_a_reporting_person_are_not_shown() {
+async fn addresses_in_descriptions_and_of_reporting_persons_are_hidden() {
     let served = Served::new().await;
     let permit = served
         .ok("/v1/provenance/permit.permit:us-md-baltimore:COM2026-99001?include=bytes")
@@ -290,8 +291,8 @@ async fn an_address_in_a_description_and_that_of_a_reporting_person_are_not_show
         (&Value::Null, &json!(true), &Value::Null)
     );
     assert!(!permit.to_string().contains("jane@example.com"));
-    // A person of the SEC's archive: the document's head holds street and telephone, and is no JSON
-    // value by itself.
+    // A person of the SEC's archive: the head of the document holds street and telephone, and is
+    // not a JSON value.
     let person = served
         .ok("/v1/provenance/sec.registrant:0009900002?include=bytes,replay")
         .await["data"]
@@ -323,7 +324,7 @@ async fn an_address_in_a_description_and_that_of_a_reporting_person_are_not_show
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_table_of_the_program_is_not_shown_as_a_publishers_file() {
+async fn program_table_is_not_shown_as_a_publishers_file() {
     let served = Served::new().await;
     let page = text(
         &browse(
@@ -345,7 +346,7 @@ async fn a_table_of_the_program_is_not_shown_as_a_publishers_file() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn cells_whose_content_is_published_in_another_form_are_shown() {
+async fn cells_published_in_another_form_are_shown() {
     let served = Served::new().await;
     let permit = served
         .ok("/v1/provenance/permit.permit:us-tx-austin:2007-115377-BP?include=bytes")
@@ -372,8 +373,8 @@ async fn cells_whose_content_is_published_in_another_form_are_shown() {
             "{column}"
         );
     }
-    // The time of day is not published, nor are the contractor's telephone and the addresses of
-    // parties; what is not read may say something else.
+    // The time of day, the contractor's telephone and the addresses of parties are not published. A
+    // cell that is not read may contain anything.
     for column in [
         "statusdate",
         "contractor_phone",
@@ -405,7 +406,7 @@ async fn cells_whose_content_is_published_in_another_form_are_shown() {
     );
     let (_, unread) = page.split_once("Not read for this dataset: ").unwrap();
     assert!(
-        unread.contains("even where it repeats a published value")
+        unread.contains("even if it repeats a published value")
             && unread.contains("<code>permit_<wbr>location</code>"),
         "{unread}"
     );
@@ -442,7 +443,7 @@ async fn cells_whose_content_is_published_in_another_form_are_shown() {
     );
 }
 
-/// The day in a text that has midnight behind it or nothing, as pages and portals write it.
+/// Day in a text that ends with midnight or without a time, as pages and portals write it.
 fn day_of(text: &str) -> Option<String> {
     let (date, time) = text.split_once(['T', ' ']).unwrap_or((text, ""));
     let is_midnight = time
@@ -461,7 +462,7 @@ fn day_of(text: &str) -> Option<String> {
     is_midnight.then(|| format!("{year}-{month:0>2}-{day:0>2}"))
 }
 
-/// Whether what a cell is read as tells of a party.
+/// Returns true if the meaning of a cell concerns a party.
 fn is_of_party(read_as: &Value) -> bool {
     let name = read_as.as_str().unwrap_or_default();
     name != "street_name"
@@ -480,7 +481,7 @@ fn is_of_party(read_as: &Value) -> bool {
         .any(|word| name.contains(word))
 }
 
-/// The day in a text of milliseconds since 1970.
+/// Day in a text of milliseconds since 1970.
 fn day_of_milliseconds(text: &str) -> Option<String> {
     let milliseconds = text.parse().ok().filter(|_| text.len() > 10)?;
     Some(
@@ -491,8 +492,8 @@ fn day_of_milliseconds(text: &str) -> Option<String> {
     )
 }
 
-/// Whether a text is made of words and coordinates of a published address; what the cell is read as
-/// must be a part of one.
+/// Returns true if a text consists of words and coordinates of a published address; the meaning of
+/// the cell must be a part of an address.
 fn is_of_address(text: &str, published: &str) -> bool {
     let is_coordinate = |part: &str| {
         part.parse::<f64>()
@@ -509,10 +510,10 @@ fn is_of_address(text: &str, published: &str) -> bool {
     })
 }
 
-/// Of each dataset some records of each part: what may be shown is decided for all lists in one
-/// place.
+/// Some records of each part of each dataset: one place in the code decides for all lists what may
+/// be shown.
 #[tokio::test(flavor = "multi_thread")]
-async fn of_no_list_that_may_tell_of_persons_is_more_shown_than_is_published() {
+async fn lists_about_persons_show_no_more_than_is_published() {
     let served = Served::new().await;
     let manifest = Manifest::from_json(served.place.manifest().to_string().as_bytes()).unwrap();
     let (mut shown, mut withheld, mut unseen) = (0, 0, BTreeSet::new());
@@ -605,12 +606,12 @@ async fn of_no_list_that_may_tell_of_persons_is_more_shown_than_is_published() {
     );
     assert!(
         unseen.len() < 10,
-        "lists of which no cells can be told apart: {unseen:?}"
+        "lists whose cells cannot be told apart: {unseen:?}"
     );
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_this_server_cannot_look_at_is_said_and_not_kept() {
+async fn evidence_this_server_lacks_is_reported_and_not_cached() {
     let served = Served::new().await;
     let path = format!("{SHARE}?include=bytes,replay");
     let seen = served.get(&path).await;
@@ -637,13 +638,13 @@ async fn what_this_server_cannot_look_at_is_said_and_not_kept() {
         assert_eq!(
             source["commands"],
             json!([]),
-            "a mirror's copy is not at the publisher's"
+            "the publisher does not have the mirror's copy"
         );
     }
     assert_eq!(
         served.ok(&path).await["data"]["replay"]["verdict"],
         "match",
-        "what was found stays found"
+        "a result stays in the cache"
     );
     let world = World::new().await;
     let nobody = world
@@ -652,13 +653,13 @@ async fn what_this_server_cannot_look_at_is_said_and_not_kept() {
         .take();
     assert_eq!(
         nobody["replay"]["reason"],
-        "this server does not look at the publishers' files"
+        "this server has no access to the publishers' files"
     );
     assert_eq!(nobody["sources"][1]["bytes"]["shown"], "unavailable");
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_damaged_file_is_a_mismatch_without_the_folders_of_the_server() {
+async fn damaged_file_is_a_mismatch_and_names_no_server_folder() {
     let served = Served::new().await;
     let file = served.place.snapshot("-acsdt5y2023-b25003.dat");
     let text = std::fs::read_to_string(&file).unwrap();
@@ -681,11 +682,11 @@ async fn a_damaged_file_is_a_mismatch_without_the_folders_of_the_server() {
     assert_eq!(
         served.ok(&format!("{SHARE}?include=replay")).await["data"]["replay"]["verdict"],
         "match",
-        "a difference is not kept"
+        "a difference is not cached"
     );
 }
 
-/// Tells the same of every record: bytes with all members, and a difference.
+/// Returns the same for every record: bytes with all members, and a difference.
 #[derive(Debug)]
 pub struct Fixed;
 
@@ -722,7 +723,7 @@ impl Tracer for Fixed {
     }
 }
 
-/// Looks at nothing until it is told to.
+/// Blocks until it is released.
 #[derive(Debug)]
 struct Slow(Mutex<Receiver<()>>);
 
@@ -757,7 +758,7 @@ impl Tracer for Slow {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn who_waits_too_long_for_a_replay_is_told_to_come_back_and_finds_it_done() {
+async fn slow_replay_asks_to_retry_and_is_done_at_the_retry() {
     let (slow, go) = Slow::new();
     let world = World::with(|settings| {
         settings.tracer = Some(slow);

@@ -1,6 +1,6 @@
-//! The worked examples of the OpenAPI document: real answers from the fixtures. `make bless`
-//! rewrites them; what changes from one run to the next (times, run and request ids, the dates of
-//! the files on this disk) is written as a constant.
+//! Writes the worked examples of the OpenAPI document: real answers from the fixtures. `make bless`
+//! rewrites them. Values that change from run to run (times, run and request ids, the dates of the
+//! files on this disk) are replaced by constants.
 
 use pubdata_core::declared::DeclarationFiles;
 use pubdata_store::{Home, Keys, NewKey, Plans, Releases, Scope};
@@ -12,7 +12,7 @@ use super::served::Served;
 use crate::receipts::SealedPlace;
 use pubdata_testing::{Place, project};
 
-/// Operation and path; one with a request among [`requests`] is a POST.
+/// Operation and path; an operation with a body in [`requests`] is a POST.
 const EXAMPLES: [(&str, &str); 53] = [
     (
         "getReceipt",
@@ -143,7 +143,7 @@ const EXAMPLES: [(&str, &str); 53] = [
 
 const HASH: &str = "0000000000000000000000000000000000000000000000000000000000000000";
 const RELEASE: &str = "r00000000000000000000";
-/// In place of an invitation's token, as long as one.
+/// Replaces an invitation's token, with the same length.
 pub const NO_TOKEN: &str = "pi_0000000000000000000000000000000000000000000";
 
 const VOLATILE: [(&str, &str); 33] = [
@@ -160,7 +160,7 @@ const VOLATILE: [(&str, &str); 33] = [
     ("dateModified", "2026-08-05"),
     ("modified", "2026-08-05"),
     ("issued", "2026-08-05"),
-    // Of every dataset: a catalog names them all.
+    // A catalog names every dataset.
     ("checksumValue", HASH),
     ("byteSize", "0"),
     ("as_of", "2026-08-05"),
@@ -192,11 +192,11 @@ const VOLATILE: [(&str, &str); 33] = [
     ("rotated_at", "2026-08-05T08:00:00Z"),
     ("previous_secret_valid_until", "2026-08-05T09:00:00Z"),
     ("since", "2026-08-05T07:00:00Z"),
-    // Names the release it goes on in.
+    // Contains the release in which the page continues.
     ("next_cursor", "MXxyMDAwMDAwMDAwMDAwMDAwMDAwMDA"),
 ];
 
-/// Puts constants in place of what changes from one run to the next.
+/// Replaces values that change from run to run by constants.
 pub fn settle(value: &mut Value) {
     match value {
         Value::Object(fields) => {
@@ -264,8 +264,8 @@ fn requests() -> [(&'static str, Value); 8] {
     ]
 }
 
-/// The fixtures' release, and before it on the channel one of the same parts without schools, so
-/// that there is something to compare with.
+/// The fixtures' release, preceded on the channel by one of the same parts without schools, so that
+/// a comparison is possible.
 pub async fn two_releases() -> Place {
     let place = Place::published();
     let home = Home::open(&place.home()).unwrap();
@@ -292,7 +292,7 @@ async fn examples_of_the_openapi_document_are_real_answers() {
         .iter()
         .map(|(operation, body)| (format!("{operation}.request"), body.clone()))
         .collect();
-    // What code samples ask.
+    // Requests of the code samples.
     examples.push((
         "requests".to_owned(),
         EXAMPLES
@@ -301,7 +301,7 @@ async fn examples_of_the_openapi_document_are_real_answers() {
             .collect(),
     ));
     let (mut made, nothing) = (String::new(), json!({}));
-    // Whoever has the key that is shown, replaces its secret and revokes it.
+    // The holder of the displayed key replaces its secret and revokes it.
     let new = NewKey {
         name: "Ann's notebook".to_owned(),
         scopes: vec![Scope::General, Scope::Geo],
@@ -319,7 +319,7 @@ async fn examples_of_the_openapi_document_are_real_answers() {
             .iter()
             .find(|(known, _)| *known == operation)
             .map(|(_, body)| body);
-        // The key that was made before.
+        // The key that was created before.
         let body = match operation {
             "revokeKey" | "revokeMyKey" => Some(&nothing),
             "showInvitation" | "redeemInvitation" => Some(&invited),

@@ -1,5 +1,4 @@
-//! `/v1/search`: what a person types into one box is found, whatever it is, and everything that is
-//! found can be asked for.
+//! Tests `/v1/search`: any text typed into one box is found, and every result can be requested.
 
 use axum::body::Body;
 use axum::http::Request;
@@ -17,7 +16,7 @@ fn question(text: &str) -> String {
     )
 }
 
-/// Kind, id and way of the results.
+/// Kind, id and match of the results.
 fn told(answer: &Value) -> Vec<(String, String, String)> {
     let text = |value: &Value| value.as_str().unwrap().to_owned();
     answer["data"]["results"]
@@ -34,7 +33,7 @@ fn told(answer: &Value) -> Vec<(String, String, String)> {
         .collect()
 }
 
-/// Paths that are answered; pages for some ids belong to endpoints of other rooms.
+/// Paths that this server answers; pages for some ids belong to other test modules.
 fn is_here(path: &str) -> bool {
     ![
         "/v1/datasets/",
@@ -46,7 +45,7 @@ fn is_here(path: &str) -> bool {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn whatever_is_typed_is_found_and_leads_on() {
+async fn anything_typed_is_found_and_every_result_can_be_requested() {
     let served = Served::new().await;
     let release = served.place.current();
     let cases = [
@@ -184,7 +183,7 @@ async fn whatever_is_typed_is_found_and_leads_on() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn results_say_what_they_are_in_one_form() {
+async fn results_share_one_form_and_state_their_kind() {
     let served = Served::new().await;
     let answer = served.ok("/v1/search?q=median%20income%2090210").await;
     // The Bureau's figure in the fixture's file: 126696 ± 10491.
@@ -223,7 +222,7 @@ async fn results_say_what_they_are_in_one_form() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_a_key_may_not_see_is_not_found_and_said() {
+async fn results_outside_the_scope_of_a_key_are_hidden_and_reported() {
     let world = World::empty(|_| {}).await;
     world.publish(&geo::draft(19_652.0)).await;
     world.service.refresh().await.unwrap();
@@ -266,7 +265,7 @@ async fn what_a_key_may_not_see_is_not_found_and_said() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn strange_texts_are_searched_or_refused_and_break_nothing() {
+async fn unusual_texts_are_searched_or_refused_without_failure() {
     let served = Served::new().await;
     let long = "é".repeat(120);
     for text in [

@@ -1,4 +1,4 @@
-//! The fixtures' release: real rows of every list, found as a caller would look for them.
+//! Tests the fixtures' release: finds real rows of every list as a caller would.
 
 use serde_json::json;
 
@@ -91,7 +91,7 @@ async fn real_rows_are_found_and_every_record_leads_to_its_bytes() {
         );
         collect_record_ids(&answer, &mut record_ids);
     }
-    // The barber and the barber school have one number: FABLON, FALAN is in the file twice.
+    // The barber and the barber school share one number: FABLON, FALAN is in the file twice.
     let two = served.ok("/v1/license/verify?number=29995&state=TX").await;
     assert_eq!(
         (

@@ -1,4 +1,4 @@
-//! A small home with releases, written as parts directly. All figures are made up, except ZCTA
+//! Writes a small home with releases, directly as parts. All figures are invented, except ZCTA
 //! 90210's population and Los Angeles County's median household income, which are the Bureau's.
 
 use std::collections::BTreeMap;
@@ -21,25 +21,24 @@ use pubdata_store::{
 };
 use serde_json::{Value, json};
 
-/// One part to be written.
+/// Part to be written.
 pub struct Table {
     pub dataset_id: &'static str,
     pub vintage_year: Option<i32>,
-    /// Last digits of the number of those the rows are about, where a dataset is spread over files
-    /// so.
+    /// Last digits of the subject's number, if the dataset is split into files by them.
     pub bucket: Option<&'static str>,
-    /// Other folders: column and value.
+    /// Further partition folders: column and value.
     pub folders: &'static [(&'static str, &'static str)],
     pub rows: Vec<Value>,
     pub report: PartReport,
 }
 
-/// A release to be written.
+/// Release to be written.
 pub struct Draft {
     pub tables: Vec<Table>,
     pub is_sample: bool,
     pub published_at: &'static str,
-    /// The day from which every task is late.
+    /// Day from which every task is late.
     pub due: Option<&'static str>,
 }
 
@@ -145,7 +144,7 @@ pub async fn point(releases: &Releases, release_id: &ReleaseId, moved_at: &str) 
     releases.advance_channel("nightly", now, to).await.unwrap();
 }
 
-/// Publishes a release once more with another manifest, and points the channel at it.
+/// Publishes a release again with a changed manifest, and points the channel at it.
 pub async fn publish_changed(
     home: &Home,
     id: &ReleaseId,
@@ -174,7 +173,7 @@ pub async fn publish_changed(
     manifest.release_id
 }
 
-/// The snapshot that every pointer of a vintage (or of the places) names.
+/// Snapshot that every pointer of a vintage (or of the places) names.
 pub fn snapshot(vintage_year: Option<i32>) -> Snapshot {
     let name = vintage_year.map_or_else(|| "places".to_owned(), |year| format!("metrics-{year}"));
     Snapshot {
@@ -205,7 +204,7 @@ pub fn snapshot(vintage_year: Option<i32>) -> Snapshot {
     }
 }
 
-/// Of metrics only.
+/// Row counts of metric tables only.
 fn source_rows(vintage_year: Option<i32>) -> BTreeMap<String, SourceRows> {
     let left_out = BTreeMap::from([("repeated".to_owned(), 2)]);
     let rows = SourceRows {
@@ -338,7 +337,7 @@ fn array(column: &Column, rows: &[Value]) -> ArrayRef {
     }
 }
 
-/// Two pointers for each row: the same file, other bytes.
+/// Two pointers for each row: the same file, different bytes.
 fn pointers(rows: &[Value]) -> ArrayRef {
     let snapshots: Vec<Snapshot> = rows
         .iter()

@@ -1,4 +1,5 @@
-//! Sign-up by invitation: what a link grants, how often, and what strangers may try with it.
+//! Tests sign-up by invitation: what a link grants, how often, and how untrusted clients may attack
+//! it.
 
 use axum::body::Body;
 use axum::http::Request;
@@ -56,7 +57,7 @@ fn count(world: &World) -> usize {
 }
 
 #[tokio::test]
-async fn an_invitation_makes_one_key_with_what_it_offers() {
+async fn invitation_creates_one_key_with_the_offered_scopes() {
     let world = World::new().await;
     let token = invite(&world).token;
     let offered = post(&world, SHOW, &token).await;
@@ -105,7 +106,7 @@ async fn an_invitation_makes_one_key_with_what_it_offers() {
 }
 
 #[tokio::test]
-async fn a_visitor_makes_a_key_by_a_link_where_pages_need_one() {
+async fn visitor_creates_a_key_by_a_link_if_pages_need_one() {
     let world = World::with(|settings| settings.pages = Pages::Keyed).await;
     let link = format!("/keys?invite={}", invite(&world).token);
     let page = browse(&world.router, &link, "").await;
@@ -117,7 +118,7 @@ async fn a_visitor_makes_a_key_by_a_link_where_pages_need_one() {
             && shown.contains("90 days after it is created"),
         "{shown}"
     );
-    assert_eq!(count(&world), 1, "to look makes no key");
+    assert_eq!(count(&world), 1, "viewing the page creates no key");
     let invited = link.split_once('=').unwrap().1;
     let made = send(
         &world.router,
@@ -139,7 +140,7 @@ async fn a_visitor_makes_a_key_by_a_link_where_pages_need_one() {
         .next()
         .unwrap();
     assert!(key.starts_with("pd_"), "{made_page}");
-    // The browser is signed in, and the key is on no other page.
+    // The browser is signed in, and no other page shows the key.
     let cookies = format!("{}; {}", cookies(&page), cookies(&made));
     assert!(cookies.contains(&format!("pubdata_key={key}")), "{cookies}");
     let dashboard = text(&browse(&world.router, "/keys", &cookies).await);
@@ -158,7 +159,7 @@ async fn a_visitor_makes_a_key_by_a_link_where_pages_need_one() {
 }
 
 #[tokio::test]
-async fn an_invitation_grants_no_more_than_its_operator_said() {
+async fn invitation_grants_no_more_than_its_operator_set() {
     let world = World::new().await;
     let keys = Keys::open(&world.home);
     let refused = |new: NewInvitation| {
@@ -168,7 +169,7 @@ async fn an_invitation_grants_no_more_than_its_operator_said() {
     };
     assert_eq!(
         refused(wish(&[Scope::Geo, Scope::Admin], "free")),
-        "an invitation grants no scope `admin`: whoever has the link makes the key"
+        "an invitation must not grant the scope `admin`: anyone with the link can create the key"
     );
     assert_eq!(
         refused(wish(&[Scope::Geo], "anonymous")),
@@ -187,7 +188,7 @@ async fn an_invitation_grants_no_more_than_its_operator_said() {
             name: "ada\u{202e}".to_owned(),
             ..wish(&[Scope::Geo], "free")
         })
-        .contains("no control characters")
+        .contains("must not have control characters")
     );
     let invited = invite(&world).token;
     let wider = json!({"token": invited, "scopes": ["admin"], "plan": "unlimited"});
@@ -214,7 +215,7 @@ async fn an_invitation_grants_no_more_than_its_operator_said() {
 }
 
 #[tokio::test]
-async fn an_invitation_that_expired_or_was_revoked_makes_no_key() {
+async fn expired_or_revoked_invitation_creates_no_key() {
     let world = World::new().await;
     let (late, revoked) = (invite(&world), invite(&world));
     Keys::open(&world.home)
@@ -247,7 +248,7 @@ async fn an_invitation_that_expired_or_was_revoked_makes_no_key() {
 }
 
 #[tokio::test]
-async fn guesses_of_tokens_find_nothing_and_cost_as_any_request() {
+async fn guessed_tokens_find_nothing_and_cost_a_token_each() {
     let world = World::new().await;
     let invited = invite(&world);
     let digest = invited.entry.sha256.to_string();
@@ -278,7 +279,7 @@ async fn guesses_of_tokens_find_nothing_and_cost_as_any_request() {
 }
 
 #[tokio::test]
-async fn a_form_of_another_site_uses_no_invitation_up() {
+async fn form_of_another_site_uses_up_no_invitation() {
     let world = World::new().await;
     let invited = invite(&world).token;
     let page = browse(&world.router, &format!("/keys?invite={invited}"), "").await;
@@ -303,7 +304,7 @@ async fn a_form_of_another_site_uses_no_invitation_up() {
         .body(Body::from(format!("{redeem}&token={}", token(&page))))
         .unwrap();
     assert_eq!(world.send(forged).await.status, 403);
-    // An address alone, as of a picture or a link, changes nothing either.
+    // A plain link or image with the address changes nothing either.
     browse(
         &world.router,
         &format!(
@@ -318,13 +319,13 @@ async fn a_form_of_another_site_uses_no_invitation_up() {
 }
 
 #[tokio::test]
-async fn the_token_stands_in_no_file_log_or_address_of_another() {
+async fn invitation_token_appears_in_no_file_log_or_foreign_address() {
     let world = World::new().await;
     let log = Log::default();
     let _listening = log.listen();
     let invited = invite(&world).token;
     let page = browse(&world.router, &format!("/keys?invite={invited}"), "").await;
-    // Nothing of another site is in the page, and to none the address is sent; no cache keeps it.
+    // The page contains no content of another site, sends the address to none, and is not cached.
     assert_eq!(
         (page.header("referrer-policy"), page.header("cache-control")),
         ("same-origin", "no-store")
@@ -356,7 +357,7 @@ async fn the_token_stands_in_no_file_log_or_address_of_another() {
     assert!(
         logged.contains("GET /keys")
             && logged.contains("POST /v1/invitations/show")
-            && logged.contains("API key made from an invitation"),
+            && logged.contains("API key created from an invitation"),
         "{logged}"
     );
     let kept = std::fs::read_to_string(world.home.keys_file()).unwrap();
@@ -372,7 +373,7 @@ async fn the_token_stands_in_no_file_log_or_address_of_another() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn of_many_who_redeem_at_once_one_gets_a_key() {
+async fn parallel_redemptions_of_an_invitation_create_one_key() {
     let world = World::new().await;
     let invited = invite(&world).token;
     let asked =
@@ -388,7 +389,7 @@ async fn of_many_who_redeem_at_once_one_gets_a_key() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn of_many_servers_of_a_store_one_makes_the_key() {
+async fn servers_that_share_a_store_create_one_key() {
     let folders: Vec<tempfile::TempDir> = (0..4).map(|_| tempfile::tempdir().unwrap()).collect();
     let store = SharedStore::at(&format!("file://{}", folders[0].path().display())).unwrap();
     let homes: Vec<Home> = folders[1..]
@@ -403,7 +404,7 @@ async fn of_many_servers_of_a_store_one_makes_the_key() {
     .await
     .unwrap();
     let token = Digest::of(invited.token.as_bytes());
-    // Several of each home: one process has the same folder for what it changes.
+    // Several processes of each home share a folder for changes.
     let (plans, store) = (std::sync::Arc::new(plans), std::sync::Arc::new(store));
     let asked = (0..12).map(|number| {
         let (home, store, plans) = (
@@ -442,7 +443,7 @@ async fn of_many_servers_of_a_store_one_makes_the_key() {
 }
 
 #[tokio::test]
-async fn a_hundred_invitations_may_be_open_and_those_that_ended_are_forgotten() {
+async fn hundred_invitations_may_be_open_and_ended_ones_are_forgotten() {
     let world = World::new().await;
     let keys = Keys::open(&world.home);
     let first = invite(&world);
@@ -458,7 +459,7 @@ async fn a_hundred_invitations_may_be_open_and_those_that_ended_are_forgotten() 
         .unwrap();
     invite(&world);
     assert_eq!(keys.invitations().unwrap().len(), 101);
-    // All but the last have expired for more than 30 days.
+    // All but the last expired more than 30 days ago.
     let new = NewInvitation {
         expires_at: "2026-04-01T00:00:00Z".parse().unwrap(),
         ..wish(&[Scope::Geo], "free")
@@ -469,7 +470,7 @@ async fn a_hundred_invitations_may_be_open_and_those_that_ended_are_forgotten() 
 }
 
 #[test]
-fn the_command_prints_a_link_once_and_lists_and_revokes_invitations() {
+fn command_prints_a_link_once_and_lists_and_revokes_invitations() {
     let place = Place::new();
     let invite = |arguments: &[&str], code: i32| {
         place
@@ -530,7 +531,7 @@ fn the_command_prints_a_link_once_and_lists_and_revokes_invitations() {
             .pubdata(&["keys", "invite", "--name", "Ann", "--scopes", "admin"])
             .expect(40)
             .stderr
-            .contains("grants no scope `admin`")
+            .contains("must not grant the scope `admin`")
     );
     let listed = place.pubdata(&["keys", "list"]).expect(0).stdout;
     assert!(

@@ -1,4 +1,4 @@
-//! The fixtures' release behind a real address, for programs that ask as callers do.
+//! Serves the fixtures' release at a real address, for programs that send requests as callers do.
 
 use std::net::SocketAddr;
 
@@ -9,10 +9,10 @@ use tokio::net::TcpListener;
 use super::Served;
 use super::examples::two_releases;
 
-/// A server that listens; ended when dropped.
+/// A listening server; ended when dropped.
 pub struct Listening {
     pub served: Served,
-    /// `http://127.0.0.1:12345`, which the server knows as its own.
+    /// `http://127.0.0.1:12345`, which the server also knows as its address.
     pub url: String,
     server: tokio::task::JoinHandle<()>,
 }
@@ -43,7 +43,7 @@ impl Listening {
     }
 }
 
-/// A server behind a real address, for as long as the test lasts.
+/// Serves at a real address for the duration of the test.
 pub async fn at_an_address(served: &Served) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}", listener.local_addr().unwrap());

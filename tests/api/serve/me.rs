@@ -1,4 +1,4 @@
-//! What holders of a key ask of it, change of it, and how it ends.
+//! Tests what holders of a key can read, change and end.
 
 use axum::body::Body;
 use axum::http::Request;
@@ -33,7 +33,7 @@ async fn me(world: &World, key: &str) -> Value {
 }
 
 #[tokio::test]
-async fn a_holder_sees_scopes_plan_limits_and_use_but_no_secret() {
+async fn holder_sees_scopes_plan_limits_and_usage_but_no_secret() {
     let world = World::new().await;
     let free = world.create_key(&[Scope::Geo], "free");
     for path in [
@@ -94,7 +94,7 @@ async fn without_a_key_the_limits_of_the_address_are_reported() {
 }
 
 #[tokio::test]
-async fn plans_are_those_that_the_operator_declares() {
+async fn plans_are_those_declared_by_the_operator() {
     let text = "[anonymous]\nrequests_per_minute = 7\nburst = 3\n[gold]\nrequests_per_minute = 5\nburst = 9\nstream_sockets = 1\n[unlimited]\nrequests_per_minute = 900\nburst = 900\n";
     let world = World::with(|settings| settings.plans = Plans::parse(text).unwrap()).await;
     let plans = world.ok("/v1/plans").await["data"]["plans"].take();
@@ -117,7 +117,7 @@ async fn plans_are_those_that_the_operator_declares() {
             )
         })
         .collect();
-    // Sockets that are not declared are five.
+    // The default is five sockets.
     assert_eq!(
         shown,
         [
@@ -129,7 +129,7 @@ async fn plans_are_those_that_the_operator_declares() {
 }
 
 #[tokio::test]
-async fn a_replaced_secret_is_accepted_for_the_stated_time_and_decides_nothing() {
+async fn replaced_secret_is_accepted_for_its_time_without_write_access() {
     let world = World::new().await;
     let created = world.create_key(&[Scope::Geo], "standard");
     let rotated = world
@@ -194,7 +194,7 @@ async fn a_replaced_secret_is_accepted_for_the_stated_time_and_decides_nothing()
 }
 
 #[tokio::test]
-async fn a_secret_that_leaked_ends_at_once_and_a_second_rotation_ends_the_first_secret() {
+async fn leaked_secret_ends_at_once_and_rotation_keeps_two_at_most() {
     let world = World::new().await;
     let first = world.create_key(&[Scope::Geo], "standard").key;
     let rotate = async |key: &str, body: &Value| {
@@ -213,7 +213,7 @@ async fn a_secret_that_leaked_ends_at_once_and_a_second_rotation_ends_the_first_
     assert_eq!(
         ask(&world, &second, PROFILE).await.status,
         200,
-        "an hour, when nothing is said"
+        "an hour by default"
     );
     let fourth = rotate(&third, &json!({"overlap_minutes": null})).await;
     world.set_clock("2026-01-15T12:00:02Z");
@@ -273,12 +273,12 @@ async fn both_secrets_of_a_key_share_one_bucket() {
                 == 429,
         );
     }
-    // The burst is 20, of which the rotation took one.
+    // The burst is 20, and the rotation took one.
     assert_eq!(refused, 5);
 }
 
 #[test]
-fn of_many_who_rotate_at_once_one_gets_a_secret() {
+fn parallel_rotations_give_one_new_secret() {
     let folder = tempfile::tempdir().unwrap();
     let home = pubdata_store::Home::open(folder.path()).unwrap();
     let plans = Plans::load(&pubdata_core::declared::DeclarationFiles::built_in()).unwrap();
@@ -306,7 +306,7 @@ fn of_many_who_rotate_at_once_one_gets_a_secret() {
 }
 
 #[tokio::test]
-async fn a_holder_revokes_their_own_key_with_all_its_secrets_and_no_other() {
+async fn holder_revokes_their_own_key_with_all_its_secrets_only() {
     let world = World::new().await;
     let (mine, other) = (
         world.create_key(&[Scope::Geo], "standard"),
@@ -343,7 +343,7 @@ async fn a_holder_revokes_their_own_key_with_all_its_secrets_and_no_other() {
 }
 
 #[tokio::test]
-async fn keys_plans_and_invitations_are_answered_before_the_first_release() {
+async fn keys_plans_and_invitations_work_before_the_first_release() {
     let world = World::empty(|_| {}).await;
     assert_eq!(world.service.refresh().await.unwrap(), None);
     let free = world.create_key(&[Scope::Geo], "free");

@@ -1,5 +1,5 @@
-//! The HTTP API, asked in process on small homes. Folders mirror `src/serve`; what they share
-//! stands here.
+//! Tests the HTTP API in process, on small homes. Folders mirror `src/serve`; shared code is in
+//! this folder.
 
 mod admin;
 mod bulk;

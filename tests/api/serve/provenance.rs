@@ -1,5 +1,5 @@
-//! `/v1/provenance`: which parts are read for a record, whose records a key may see, and that what
-//! was altered on disk is never told.
+//! Tests `/v1/provenance`: the parts that are read for a record, the records that a key may see,
+//! and the refusal of data altered on disk.
 
 use axum::body::Body;
 use axum::http::Request;
@@ -14,7 +14,7 @@ use pubdata_testing::{Place, rows_below};
 const POPULATION: &str = "/v1/provenance/geo.zcta_metric:2023:90210:population";
 
 #[tokio::test]
-async fn a_part_that_was_altered_beside_the_manifest_is_not_told() {
+async fn part_that_differs_from_the_manifest_is_not_shown() {
     for was_asked_before in [false, true] {
         let world = World::new().await;
         let other = world.publish(&geo::draft(20_000.0)).await;
@@ -33,7 +33,7 @@ async fn a_part_that_was_altered_beside_the_manifest_is_not_told() {
         .unwrap();
         let answer = world.get(POPULATION).await;
         match was_asked_before {
-            // What was read and checked is kept.
+            // Data that was read and verified stays in memory.
             true => assert_eq!(
                 answer.json()["data"]["record"]["columns"]["value"],
                 json!(19_652)
@@ -43,7 +43,7 @@ async fn a_part_that_was_altered_beside_the_manifest_is_not_told() {
     }
 }
 
-/// Registries of sixty parts with ten businesses each, in the order of their numbers.
+/// Registries with sixty parts of ten businesses each, ordered by number.
 fn sixty_parts() -> Draft {
     let business = |bucket: usize, number: usize| {
         let entity_number = format!("{bucket:02}{number:02}");
@@ -72,7 +72,7 @@ fn sixty_parts() -> Draft {
 }
 
 #[tokio::test]
-async fn for_a_record_that_is_not_there_no_part_is_read_that_cannot_hold_it() {
+async fn absent_record_reads_only_the_parts_that_could_hold_it() {
     let world = World::empty(|_| {}).await;
     let release_id = world.publish(&sixty_parts()).await;
     world.service.refresh().await.unwrap();
@@ -82,7 +82,7 @@ async fn for_a_record_that_is_not_there_no_part_is_read_that_cannot_hold_it() {
         .join("releases")
         .join(release_id.as_str())
         .join("business.entity");
-    // A part that is read now is refused.
+    // A part that is read from now on is refused.
     let spoil = |is_spoilt: &dyn Fn(&str) -> bool| {
         for file in std::fs::read_dir(&folder)
             .unwrap()
@@ -110,22 +110,22 @@ async fn for_a_record_that_is_not_there_no_part_is_read_that_cannot_hold_it() {
     assert_eq!(
         ask("FL-2402").await.problem(),
         (500, "internal_error".to_owned()),
-        "only what may hold it is read, and that is checked"
+        "only parts that may hold the record are read and verified"
     );
     spoil(&|_| true);
     assert_eq!(
         ask("FL-2303").await.problem(),
         (404, "not_found".to_owned()),
-        "what a part holds is known since it was read"
+        "the contents of a part are known after the first read"
     );
     assert_eq!(
         ask("FL-2302").await.status,
         200,
-        "what was read and checked is kept"
+        "verified data stays in memory"
     );
 }
 
-/// Of every dataset: the part that holds a record is never passed over.
+/// The part that holds a record is never skipped, in any dataset.
 #[tokio::test(flavor = "multi_thread")]
 async fn every_record_lies_in_the_range_of_its_part() {
     let place = Place::published();
@@ -157,12 +157,12 @@ async fn every_record_lies_in_the_range_of_its_part() {
     }
     assert!(
         records > 1_000 && passed_over > records / 10,
-        "{records} records, {passed_over} parts passed over"
+        "{records} records, {passed_over} parts skipped"
     );
 }
 
 #[tokio::test]
-async fn records_that_were_set_aside_are_shown_to_keys_of_their_family_only() {
+async fn quarantined_records_are_shown_to_keys_of_their_family_only() {
     let world = World::empty(|_| {}).await;
     let mut draft = geo::draft(1.0);
     let set_aside = |dataset_id: &'static str, record: &str| -> (String, Value) {

@@ -1,5 +1,4 @@
-//! `/v1/receipts/{record_id}` and `/v1/log/…`: what a server without the publisher's secret hands
-//! out.
+//! Tests `/v1/receipts/{record_id}` and `/v1/log/…` of a server without the publisher's secret.
 
 use pubdata_store::Scope;
 use pubdata_store::receipts::{Checkpoint, Receipt, VerifierKey};
@@ -11,7 +10,7 @@ use pubdata_testing::Place;
 const RECORD: &str = "geo.zcta_metric:2023:90210:population";
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_receipt_of_a_record_and_of_none_is_proven_with_the_key_that_the_log_shows() {
+async fn receipts_of_present_and_absent_records_verify_with_the_log_key() {
     let sealed = SealedPlace::new();
     let known = sealed.key.clone();
     let served = Served::of(sealed.place).await;
@@ -35,7 +34,7 @@ async fn a_receipt_of_a_record_and_of_none_is_proven_with_the_key_that_the_log_s
         (true, RECORD, served.place.current())
     );
     assert_eq!(answer.json()["data"]["record"]["value"], "19652");
-    // A school: its part is one of a dataset without partitions.
+    // A school: its dataset has no partitions.
     for absent in [
         "geo.zcta_metric:2023:00000:population",
         "geo.school:000000000000",
@@ -59,10 +58,10 @@ async fn a_receipt_of_a_record_and_of_none_is_proven_with_the_key_that_the_log_s
     assert_eq!(
         (tile.status.as_u16(), &tile.bytes[..]),
         (200, &read.root.as_bytes()[..]),
-        "of one leaf the root is the leaf"
+        "the root of a single leaf is the leaf"
     );
     assert!(tile.header("cache-control").contains("immutable"));
-    // What a publisher has begun and not signed.
+    // Files that a publisher has written and not signed.
     for name in ["tile/0/000.p/2", "tile/entries/000.p/2"] {
         std::fs::write(
             served.place.home().join("log/nightly").join(name),
@@ -77,7 +76,7 @@ async fn a_receipt_of_a_record_and_of_none_is_proven_with_the_key_that_the_log_s
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_no_receipt_can_be_issued_of_is_told() {
+async fn receipt_that_cannot_be_issued_is_explained() {
     let served = Served::of(Place::published()).await;
     assert_eq!(
         served
@@ -150,7 +149,7 @@ async fn what_no_receipt_can_be_issued_of_is_told() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_release_that_another_channel_has_logged_is_not_in_the_log_of_this_one() {
+async fn release_logged_by_another_channel_only_has_no_receipt() {
     let sealed = SealedPlace::new();
     sealed
         .place

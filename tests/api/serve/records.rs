@@ -1,5 +1,5 @@
-//! A small release of businesses, licenses and permits, which answers of one family take from
-//! another. All rows are made up.
+//! Holds a small release of businesses, licenses and permits, whose families refer to each other.
+//! All rows are invented.
 
 use pubdata_store::PartReport;
 

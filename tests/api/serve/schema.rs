@@ -1,5 +1,5 @@
-//! Answers held against the OpenAPI document: what an answer has and its schema has not, and what a
-//! schema has and no answer.
+//! Compares answers with the OpenAPI document: members of an answer that its schema lacks, and
+//! members of a schema that no answer has.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::OnceLock;
@@ -18,7 +18,7 @@ const SCHEMAS: &str = "/components/schemas/";
 const ANSWER: &str = "/responses/200/content/application~1json/schema";
 const REQUEST: &str = "/requestBody/content/application~1json/schema";
 
-/// Words of JSON Schema that are held here, and those that say nothing about a value.
+/// Keywords of JSON Schema that are checked here, and those that do not constrain a value.
 const WORDS: [&str; 15] = [
     "$ref",
     "additionalProperties",
@@ -37,17 +37,17 @@ const WORDS: [&str; 15] = [
     "uniqueItems",
 ];
 
-/// Words that only requests may use: the server holds them.
+/// Keywords that only requests may use: the server enforces them.
 const WORDS_OF_REQUESTS: [&str; 5] = ["default", "maxItems", "maxLength", "minItems", "title"];
 
-/// The document that every server of the tests has.
+/// The document that every server of the tests serves.
 pub fn document(contracts: &Contracts) -> &'static Value {
     static DOCUMENT: OnceLock<Value> = OnceLock::new();
     DOCUMENT.get_or_init(|| openapi_document(contracts, None))
 }
 
-/// Stops where an answer is not what the document says of it. What is not under `/v1` and the
-/// document itself are not described.
+/// Fails if an answer differs from the document. The document itself and paths outside `/v1` are
+/// not described.
 #[track_caller]
 pub fn hold(contracts: &Contracts, method: &str, path: &str, answer: &Answer) {
     let media = answer.header("content-type");
@@ -75,23 +75,23 @@ pub fn hold(contracts: &Contracts, method: &str, path: &str, answer: &Answer) {
     }
     assert!(
         survey.breaches.is_empty(),
-        "the document says otherwise: {:#?}",
+        "the document differs: {:#?}",
         survey.breaches
     );
 }
 
-/// How often an object was met, and its members.
+/// Number of times an object occurred, and its members.
 #[derive(Default)]
 struct Seen {
     objects: usize,
     members: BTreeMap<String, usize>,
 }
 
-/// What was found of a document in some answers. Schemas are known by their JSON pointer.
+/// Facts about a document collected from some answers. Schemas are identified by JSON pointer.
 pub struct Survey<'a> {
     document: &'a Value,
     endpoints: Vec<Endpoint>,
-    /// Schemas that values are held against, of a document without endpoints.
+    /// Schemas to check values against, for a document without endpoints.
     roots: Vec<String>,
     pub breaches: Vec<String>,
     seen: BTreeMap<String, Seen>,
@@ -105,7 +105,7 @@ impl<'a> Survey<'a> {
         }
     }
 
-    /// Schemas of something else than the API, known by their JSON pointers.
+    /// Surveys schemas outside the API, by their JSON pointers.
     pub fn of(document: &'a Value, roots: Vec<String>) -> Self {
         Self {
             document,
@@ -116,7 +116,7 @@ impl<'a> Survey<'a> {
         }
     }
 
-    /// Holds an answer against the schema of the endpoint that the path means.
+    /// Checks an answer against the schema of the endpoint for the path.
     pub fn answer(&mut self, method: &str, path: &str, answer: &Value) {
         let bare = path.split('?').next().unwrap_or_default();
         let found = meant(&self.endpoints, bare)
@@ -131,8 +131,8 @@ impl<'a> Survey<'a> {
         }
     }
 
-    /// Holds the members of an answer's objects against the order in which their schemas require
-    /// them, in which `/docs` shows them.
+    /// Checks the order of members in an answer's objects against `required` in their schemas,
+    /// which is the order in `/docs`.
     fn order(&mut self, method: &str, path: &str, answer: &Ordered) {
         let found = meant(&self.endpoints, path)
             .into_iter()
@@ -189,8 +189,8 @@ impl<'a> Survey<'a> {
         self.value(&format!("{SCHEMAS}Problem"), problem, place);
     }
 
-    /// Holds an example of the documents, named after its operation: `getZip` an answer,
-    /// `getZips.request` what was asked.
+    /// Checks an example of the documents, named after its operation: `getZip` is an answer,
+    /// `getZips.request` a request.
     pub fn example(&mut self, name: &str, example: &Value) {
         let (operation, part) = name
             .strip_suffix(".request")
@@ -204,11 +204,11 @@ impl<'a> Survey<'a> {
             Some(pointer) => self.value(&format!("{pointer}{part}"), example, name),
             None => self
                 .breaches
-                .push(format!("{name} is the example of no operation")),
+                .push(format!("{name} is an example without an operation")),
         }
     }
 
-    /// Holds a value against a schema of the document.
+    /// Checks a value against a schema of the document.
     pub fn value(&mut self, at: &str, value: &Value, place: &str) {
         let (at, schema) = self.resolved(at);
         if let Some(variants) = schema["anyOf"].as_array() {
@@ -220,13 +220,13 @@ impl<'a> Survey<'a> {
                 ([other], _) if variants.len() == 2 => {
                     self.value(&format!("{at}/anyOf/{other}"), value, place)
                 }
-                // An object, or a text in its place.
+                // An object, or a text instead.
                 ([object, text], _) if variants[*text]["type"] == "string" => {
                     let variant = if value.is_string() { text } else { object };
                     self.value(&format!("{at}/anyOf/{variant}"), value, place);
                 }
                 _ => self.breaches.push(format!(
-                    "{}: only a schema, and null or a text, is understood",
+                    "{}: only a schema with null or a text is supported",
                     short(&at)
                 )),
             }
@@ -235,7 +235,7 @@ impl<'a> Survey<'a> {
         let breach = contradiction(schema, value).map(|said| format!("{place}: {value} {said}"));
         self.breaches.extend(breach);
         match value {
-            // Any value may stand here.
+            // Any value is allowed here.
             _ if types(schema).is_empty() => {}
             Value::Object(_) => self.object(&at, schema, value, place),
             Value::Array(items) => items.iter().enumerate().for_each(|(index, item)| {
@@ -271,7 +271,7 @@ impl<'a> Survey<'a> {
         }
     }
 
-    /// Where a schema and all that it names stand.
+    /// Pointers of a schema and of all schemas it refers to.
     fn resolved(&self, at: &str) -> (String, &'a Value) {
         let mut at = at.to_owned();
         loop {
@@ -330,7 +330,7 @@ impl<'a> Survey<'a> {
         )
     }
 
-    /// Schemas of parameters, which are held by the server.
+    /// Schemas of parameters, which the server enforces.
     fn parameters(&self) -> BTreeSet<String> {
         let of_endpoint = |endpoint: &Endpoint| {
             let at = endpoint.pointer() + "/parameters";
@@ -346,7 +346,7 @@ impl<'a> Survey<'a> {
         self.document.pointer(at).unwrap_or(&Value::Null)
     }
 
-    /// What the document says of answers and no answer has: a member, or a whole object.
+    /// Members or whole objects that the document describes and no answer has.
     pub fn unwritten(&self) -> Vec<String> {
         let mut found = Vec::new();
         for at in self
@@ -386,8 +386,8 @@ impl<'a> Survey<'a> {
         found
     }
 
-    /// Schemas that leave a value open, use words that are not held, require what they do not
-    /// declare, or that no endpoint names.
+    /// Schemas that leave a value open, use unchecked keywords, require undeclared members, or are
+    /// used by no endpoint.
     pub fn loose(&self) -> Vec<String> {
         let (answered, asked) = (self.answered(), self.asked());
         let mut found = Vec::new();
@@ -400,7 +400,7 @@ impl<'a> Survey<'a> {
             };
             names(schema)
                 .filter(|word| !is_known(word))
-                .for_each(|word| say(format!("`{word}` is not held")));
+                .for_each(|word| say(format!("`{word}` is not checked")));
             if schema["anyOf"].is_null() && types(schema).is_empty() {
                 say("has no type".to_owned());
             }
@@ -427,13 +427,13 @@ impl<'a> Survey<'a> {
         found.extend(
             schemas
                 .filter(|at| !known.contains(&self.resolved(at).0) || !known.contains(at))
-                .map(|at| format!("{}: no endpoint names it", short(&at))),
+                .map(|at| format!("{}: no endpoint uses it", short(&at))),
         );
         found
     }
 }
 
-/// What a schema says against a value, its members and items left aside.
+/// Contradiction between a schema and a value, without its members and items.
 fn contradiction(schema: &Value, value: &Value) -> Option<String> {
     let types = types(schema);
     let found = match value {
@@ -463,7 +463,7 @@ fn contradiction(schema: &Value, value: &Value) -> Option<String> {
     if let Some(items) = value.as_array().filter(|_| schema["uniqueItems"] == true)
         && (1..items.len()).any(|index| items[..index].contains(&items[index]))
     {
-        return Some("has an item twice".to_owned());
+        return Some("has a duplicate item".to_owned());
     }
     if let (Some(pattern), Some(text)) = (schema["pattern"].as_str(), value.as_str()) {
         return (!Regex::new(pattern).unwrap().is_match(text))
@@ -475,7 +475,7 @@ fn contradiction(schema: &Value, value: &Value) -> Option<String> {
             "date-time" => text.parse::<jiff::Timestamp>().is_ok(),
             _ => false,
         };
-        return (!is_right).then(|| format!("is no {format}"));
+        return (!is_right).then(|| format!("is not a {format}"));
     }
     let is_beyond = |number: f64| {
         schema["minimum"]

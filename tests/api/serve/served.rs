@@ -1,4 +1,4 @@
-//! A server on the fixtures' release.
+//! Starts a server on the fixtures' release.
 
 use std::sync::Arc;
 
@@ -36,7 +36,7 @@ impl Served {
         Self::with(place, |_| {}).await
     }
 
-    /// The same with settings of its own.
+    /// The same with changed settings.
     pub async fn with(place: Place, change: impl FnOnce(&mut ServeSettings)) -> Self {
         let files = DeclarationFiles::built_in();
         let (plans, contracts) = (
@@ -70,7 +70,7 @@ impl Served {
         }
     }
 
-    /// Another key for it.
+    /// Creates another key for the server.
     pub fn key_of(&self, scopes: &[Scope]) -> String {
         create_key(
             &self.place,
@@ -79,7 +79,7 @@ impl Served {
         )
     }
 
-    /// The token of an invitation to a key for it.
+    /// Creates an invitation for the server and returns its token.
     pub fn invitation(&self) -> String {
         let expires_at = jiff::Timestamp::now() + jiff::SignedDuration::from_hours(1);
         let name = "Ann's notebook".to_owned();
@@ -100,7 +100,7 @@ impl Served {
             .token
     }
 
-    /// Sends a request as it is.
+    /// Sends a request unchanged.
     pub async fn send(&self, request: Request<Body>) -> Answer {
         let (method, path) = (
             request.method().to_string(),
@@ -115,12 +115,12 @@ impl Served {
         self.ask(path, None).await
     }
 
-    /// Asks, with a body where there is one to send.
+    /// Sends a GET, or a POST if a body is given.
     pub async fn ask(&self, path: &str, body: Option<&Value>) -> Answer {
         self.ask_as(&self.key, path, body).await
     }
 
-    /// Asks with another key.
+    /// Sends a request with another key.
     pub async fn ask_as(&self, key: &str, path: &str, body: Option<&Value>) -> Answer {
         let method = if body.is_some() { "POST" } else { "GET" };
         let request = Request::builder().method(method).uri(path);

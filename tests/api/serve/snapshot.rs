@@ -1,4 +1,4 @@
-//! `/v1/snapshots/{sha256}`: what is known of a publisher's file, and who may have the file itself.
+//! Tests `/v1/snapshots/{sha256}`: metadata of a publisher's file, and access to the file itself.
 
 use axum::body::Body;
 use axum::http::Request;
@@ -12,10 +12,10 @@ use super::served::Served;
 use pubdata_testing::Place;
 
 const OPEN: &str = "-acsdt5y2023-b25003.dat";
-/// Of persons.
+/// A file about persons.
 const CLOSED: &str = "-GenerateRoster.aspx";
 
-/// The path of a snapshot, and its bytes.
+/// Path of a snapshot, and its bytes.
 fn snapshot(served: &Served, ending: &str) -> (String, Vec<u8>) {
     let bytes = std::fs::read(served.place.snapshot(ending)).unwrap();
     (format!("/v1/snapshots/{}", Digest::of(&bytes)), bytes)
@@ -37,7 +37,7 @@ async fn ask(served: &Served, method: &str, path: &str, headers: &[(&str, &str)]
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_is_known_of_a_file_is_told_to_all_and_the_file_to_nobody_unless_it_was_set() {
+async fn snapshot_metadata_is_open_and_the_file_needs_a_setting() {
     let served = Served::new().await;
     let (path, bytes) = snapshot(&served, OPEN);
     let told = ask(&served, "GET", &path, &[]).await;
@@ -78,7 +78,7 @@ async fn what_is_known_of_a_file_is_told_to_all_and_the_file_to_nobody_unless_it
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_file_that_may_be_shown_is_handed_out_whole_and_by_ranges() {
+async fn shareable_file_is_sent_whole_and_by_ranges() {
     let served = public().await;
     let (path, bytes) = snapshot(&served, OPEN);
     let path = format!("{path}?format=bytes");
@@ -162,7 +162,7 @@ async fn a_file_that_may_be_shown_is_handed_out_whole_and_by_ranges() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_list_that_may_tell_of_persons_is_for_administrators_only() {
+async fn list_about_persons_is_for_administrators_only() {
     let served = public().await;
     let (path, bytes) = snapshot(&served, CLOSED);
     assert_eq!(

@@ -1,4 +1,4 @@
-//! A home with a server on it, asked in process.
+//! Runs a server on a home and queries it in process.
 
 use std::sync::{Arc, Mutex};
 
@@ -18,10 +18,10 @@ use super::geo::draft;
 use super::home::{Draft, publish};
 use super::schema::hold;
 
-/// Part of the name of every home, as no answer has it.
+/// Part of the name of every home; no answer may contain it.
 pub const FOLDER: &str = "it's: Ann's (old) home, ünd; ";
 
-/// A home with a server on it and a key for it.
+/// A home with a server and a key for it.
 pub struct World {
     pub folder: tempfile::TempDir,
     pub home: Home,
@@ -33,7 +33,7 @@ pub struct World {
     clock: Arc<Mutex<Timestamp>>,
 }
 
-/// An answer, read.
+/// A complete answer.
 pub struct Answer {
     pub status: StatusCode,
     pub headers: HeaderMap,
@@ -126,7 +126,7 @@ impl World {
         }
     }
 
-    /// Another server on the same home takes the place of this one.
+    /// Replaces this server with another one on the same home.
     pub fn restart(&mut self, change: impl FnOnce(&mut ServeSettings)) {
         let mut settings = ServeSettings::new(self.folder.path().to_owned(), self.plans());
         change(&mut settings);
@@ -173,7 +173,7 @@ impl World {
         *self.clock.lock().unwrap() = text.parse().unwrap();
     }
 
-    /// Sends a request, and stops where its answer is not what the document says.
+    /// Sends a request, and fails if its answer differs from the document.
     pub async fn send(&self, request: Request<Body>) -> Answer {
         let (method, path) = (
             request.method().to_string(),
@@ -184,7 +184,7 @@ impl World {
         answer
     }
 
-    /// Asks with the key.
+    /// Sends a GET with the key.
     pub async fn get(&self, path: &str) -> Answer {
         self.get_with(path, &[]).await
     }
@@ -205,7 +205,7 @@ impl World {
             .await
     }
 
-    /// Sends a body as it is written.
+    /// Sends a body unchanged.
     pub async fn post_text(&self, path: &str, text: String) -> Answer {
         let request = Request::post(path)
             .header("x-api-key", &self.key)
@@ -213,7 +213,7 @@ impl World {
         self.send(request.body(Body::from(text)).unwrap()).await
     }
 
-    /// Asks with another key.
+    /// Sends a POST with another key.
     pub async fn post_as(&self, key: &str, path: &str, body: &Value) -> Answer {
         let request = Request::post(path)
             .header("x-api-key", key)
@@ -247,7 +247,7 @@ pub async fn read(response: axum::response::Response) -> Answer {
     }
 }
 
-/// The codes of an answer's notices.
+/// Codes of an answer's notices.
 pub fn notices(answer: &Value) -> Vec<&str> {
     answer["meta"]["notices"]
         .as_array()

@@ -1,5 +1,5 @@
-//! The checks that `docs/SPECIFICATION.md` writes as lines, such as `data.geography.name = "ZCTA
-//! 90210"`.
+//! Evaluates the checks that `docs/SPECIFICATION.md` writes as lines, such as `data.geography.name
+//! = "ZCTA 90210"`.
 
 use axum::http::HeaderMap;
 use jiff::Timestamp;
@@ -22,11 +22,7 @@ impl Reply {
             .unwrap_or_default()
     }
 
-    /// The values at a path of the body.
-    ///
-    /// # Errors
-    ///
-    /// Some of them are missing.
+    /// Values at a path of the body, or an error that names a missing one.
     pub fn at(&self, path: &str) -> Result<Vec<&Value>, String> {
         select(&self.body, path).map_err(|failure| {
             format!(
@@ -44,7 +40,7 @@ fn shortened(value: &Value) -> String {
 }
 
 /// Parts of a path: `data.series[metric=revenue].values[].value`, where `[]` is every item and `*`
-/// every member. True stands for brackets.
+/// every member. The flag marks brackets.
 fn parts(path: &str) -> Vec<(bool, &str)> {
     let (mut parts, mut rest) = (Vec::new(), path);
     while !rest.is_empty() {
@@ -62,7 +58,7 @@ fn parts(path: &str) -> Vec<(bool, &str)> {
     parts
 }
 
-/// The path at the start of a line, which may have blanks in brackets, and what follows it.
+/// Splits a line into its path, which may have blanks in brackets, and the rest.
 fn subject(line: &str) -> (&str, &str) {
     let mut is_index = false;
     let is_end = |character: char| {
@@ -72,8 +68,8 @@ fn subject(line: &str) -> (&str, &str) {
     line.split_once(is_end).unwrap_or((line, ""))
 }
 
-/// The values at a path. Every member must be there, every list have an item, and every filter find
-/// one: a path that leads nowhere is a failure.
+/// Values at a path. Every member must exist, every list must have an item, and every filter must
+/// match: a path without a target is a failure.
 fn select<'a>(root: &'a Value, path: &str) -> Result<Vec<&'a Value>, String> {
     let mut values = vec![root];
     for (is_index, part) in parts(path) {
@@ -123,7 +119,7 @@ fn text(value: &Value) -> String {
         .map_or_else(|| value.to_string(), str::to_owned)
 }
 
-/// Whether two values are the same; numbers by what they are worth, not by how they are written.
+/// Returns true if two values are equal; numbers are compared by value, not by notation.
 fn is_same(value: &Value, other: &Value) -> bool {
     match (value.as_f64(), other.as_f64()) {
         (Some(number), Some(other)) => number == other,
@@ -146,7 +142,7 @@ fn is_same(value: &Value, other: &Value) -> bool {
     }
 }
 
-/// Whether a value is of a type or format: `date`, `string or null`.
+/// Returns true if a value has a type or format: `date`, `string or null`.
 fn is_of(value: &Value, types: &str) -> bool {
     let written = value.as_str().unwrap_or_default();
     let fits = |pattern: &str| Regex::new(pattern).unwrap().is_match(written);
@@ -168,11 +164,7 @@ fn is_of(value: &Value, types: &str) -> bool {
     })
 }
 
-/// Holds an answer against a line of the page.
-///
-/// # Errors
-///
-/// What was expected, and what came.
+/// Checks an answer against a line of the page. The error holds the expected and the actual value.
 pub fn check(reply: &Reply, line: &str) -> Result<(), String> {
     let came =
         |value: &dyn std::fmt::Display| Err(format!("expected: {line}\n    came:     {value}"));
@@ -211,7 +203,7 @@ pub fn check(reply: &Reply, line: &str) -> Result<(), String> {
     let json =
         || serde_json::from_str::<Value>(wanted).unwrap_or_else(|error| panic!("{line}: {error}"));
     let names = || wanted.split(", ");
-    // A check of single values, or one of them all.
+    // Checks each value, or all of them together.
     let holds: Box<dyn Fn(&Value) -> bool> = match word {
         "=" => Box::new(move |value| is_same(value, &json())),
         "in" => Box::new(move |value| {
@@ -250,7 +242,7 @@ pub fn check(reply: &Reply, line: &str) -> Result<(), String> {
         "explains" => {
             let (name, reasons) = wanted
                 .split_once(" by ")
-                .expect("a member and what explains it");
+                .expect("a member and its explanation");
             if values.iter().all(|value| !value[name].is_null()) {
                 return came(&format!("no {name} is null: the check proves nothing"));
             }
@@ -274,7 +266,7 @@ pub fn check(reply: &Reply, line: &str) -> Result<(), String> {
         .map_or(Ok(()), |value| came(&shortened(value)))
 }
 
-/// Each kind of check once with an answer that it lets pass, and with those that it does not.
+/// Each kind of check, with an answer that passes and with answers that fail.
 #[test]
 fn every_kind_of_check_can_fail() {
     let body = serde_json::json!({
@@ -374,7 +366,11 @@ fn every_kind_of_check_can_fail() {
         .into_iter()
         .filter(|line| check(&reply, line).is_ok())
         .collect();
-    assert_eq!(passed, Vec::<&str>::new(), "these pass and should not");
+    assert_eq!(
+        passed,
+        Vec::<&str>::new(),
+        "these checks pass and should fail"
+    );
     assert_eq!(
         check(&reply, "a.name = \"y\""),
         Err("expected: a.name = \"y\"\n    came:     \"x\"".to_owned())

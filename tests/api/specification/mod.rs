@@ -1,4 +1,4 @@
-//! `docs/SPECIFICATION.md`: the interface specification, statement by statement, asked of a server
+//! Tests `docs/SPECIFICATION.md`: each statement of the interface specification, against a server
 //! on the fixtures' release.
 
 mod checks;
@@ -17,7 +17,7 @@ use crate::serve::{Served, read};
 use checks::{Reply, check};
 use page::{Asked, Statement, Step};
 
-/// A server and what the statements ask it with.
+/// A server, and the keys for the statements.
 struct Desk {
     served: Served,
 }
@@ -38,8 +38,8 @@ impl Desk {
             .key
     }
 
-    /// A header's value, in which `{key}` is a key of all scopes and `{key:geo}` one of that scope
-    /// alone.
+    /// Value of a header, in which `{key}` is a key with all scopes and `{key:geo}` one with that
+    /// scope alone.
     fn header_value(&self, text: &str) -> String {
         let Some((before, rest)) = text.split_once("{key") else {
             return text.to_owned();
@@ -107,7 +107,7 @@ impl Desk {
         self.ask(&asked).await
     }
 
-    /// What of a statement does not hold, each with what was asked.
+    /// Failed checks of a statement, each with its request.
     async fn failures(&self, statement: &Statement) -> Vec<String> {
         let (mut failures, mut asked, mut reply) = (Vec::new(), String::new(), None);
         for step in &statement.steps {
@@ -121,7 +121,7 @@ impl Desk {
                 Step::Check(line) => check(
                     reply
                         .as_ref()
-                        .expect("the page was read: a request comes first"),
+                        .expect("checked when the page was read: a request comes first"),
                     line,
                 ),
                 Step::Bytes { file, text } => {

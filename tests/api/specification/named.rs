@@ -1,5 +1,5 @@
-//! The checks of `docs/SPECIFICATION.md` that need more than one answer: what is recomputed,
-//! counted, streamed, limited or broken.
+//! Implements the checks of `docs/SPECIFICATION.md` that need more than one answer: recomputation,
+//! counts, streams, limits and damage.
 
 mod figures;
 mod records;
@@ -16,11 +16,7 @@ use super::Desk;
 use super::checks::Reply;
 use super::page::Asked;
 
-/// Runs the test of a name.
-///
-/// # Errors
-///
-/// What does not hold.
+/// Runs the test with a name; the error is the failed expectation.
 pub async fn run(name: &str, desk: &Desk) -> Result<(), String> {
     match name {
         "only_computations_are_posted" => only_computations_are_posted(desk).await,
@@ -46,7 +42,7 @@ pub async fn run(name: &str, desk: &Desk) -> Result<(), String> {
     }
 }
 
-/// Fails with both values where they differ.
+/// Fails with both values if they differ.
 fn same<T: PartialEq + std::fmt::Debug>(what: &str, came: T, expected: T) -> Result<(), String> {
     if came == expected {
         Ok(())
@@ -78,7 +74,7 @@ async fn operations(desk: &Desk) -> Result<Vec<(String, String)>, String> {
 }
 
 async fn only_computations_are_posted(desk: &Desk) -> Result<(), String> {
-    // Keys are the caller's own.
+    // These answers are about the caller's own keys.
     let is_about_keys = |path: &str| {
         ["/v1/admin/", "/v1/invitations/", "/v1/me/"]
             .iter()
@@ -97,7 +93,11 @@ async fn only_computations_are_posted(desk: &Desk) -> Result<(), String> {
         "POST /v1/tax/calculate",
         "POST /v1/zip/batch",
     ];
-    same("what is not GET", others, posted.map(str::to_owned).into())
+    same(
+        "methods other than GET",
+        others,
+        posted.map(str::to_owned).into(),
+    )
 }
 
 async fn all_paths_begin_with_v1(desk: &Desk) -> Result<(), String> {
@@ -146,7 +146,8 @@ async fn one_key_opens_every_family(desk: &Desk) -> Result<(), String> {
     Ok(())
 }
 
-/// What the operator's link offers becomes the holder's own key, which `/v1/me` then describes.
+/// An operator's link becomes the holder's own key with the offered scopes, which `/v1/me`
+/// describes.
 async fn invitation_makes_a_key(desk: &Desk) -> Result<(), String> {
     let plans = Plans::load(&DeclarationFiles::built_in()).unwrap();
     let now = jiff::Timestamp::now();
@@ -190,8 +191,8 @@ async fn invitation_makes_a_key(desk: &Desk) -> Result<(), String> {
     )
 }
 
-/// Members of every error of a request. One of the stream has no status, and `type` is that of the
-/// message.
+/// Members of every error of a request. An error of the stream has no status, and its `type` is
+/// that of the message.
 const PROBLEM: [&str; 8] = [
     "type",
     "title",
@@ -203,8 +204,8 @@ const PROBLEM: [&str; 8] = [
     "errors",
 ];
 
-/// Errors of every family, of a batch's items and of what is no route have the same members, and
-/// name the request.
+/// Errors of every family, of batch items and of unknown routes have the same members, and name the
+/// request.
 async fn problems_have_one_form(desk: &Desk) -> Result<(), String> {
     let mut problems = Vec::new();
     for path in [
@@ -282,7 +283,8 @@ async fn problems_have_one_form(desk: &Desk) -> Result<(), String> {
     Ok(())
 }
 
-/// The plan `free` allows 20 requests at once; the next one is refused, while another plan goes on.
+/// The plan `free` allows 20 requests at once; the next one is refused, while another plan still
+/// works.
 async fn requests_beyond_the_plan_are_refused(desk: &Desk) -> Result<(), String> {
     let (free, standard) = (
         desk.key(&[Scope::General], "free"),

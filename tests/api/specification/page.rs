@@ -1,5 +1,5 @@
-//! Reads `docs/SPECIFICATION.md`: statements as headings, and below each what is asked and what the
-//! answer must be.
+//! Reads `docs/SPECIFICATION.md`: statements as headings, each followed by requests and the
+//! expected answers.
 
 use std::fmt;
 use std::io::Read;
@@ -10,7 +10,7 @@ use pubdata_testing::project;
 const PAGE: &str = "docs/SPECIFICATION.md";
 
 pub struct Statement {
-    /// Part and number in it: `2.4.6`.
+    /// Part and number in the part: `2.4.6`.
     pub number: String,
     pub text: String,
     pub steps: Vec<Step>,
@@ -23,13 +23,13 @@ impl Statement {
             .all(|step| matches!(step, Step::NotJudged(reason) if !reason.is_empty()))
     }
 
-    /// Why a statement cannot be asked as it is written.
+    /// Reason why a statement cannot be tested as written.
     fn fault(&self) -> Option<&'static str> {
         let mut is_answered = false;
         for step in &self.steps {
             match step {
                 Step::Ask(_) => is_answered = true,
-                Step::Check(_) if !is_answered => return Some("a check comes before its request"),
+                Step::Check(_) if !is_answered => return Some("a check precedes its request"),
                 _ => {}
             }
         }
@@ -38,15 +38,15 @@ impl Statement {
             .iter()
             .any(|step| matches!(step, Step::Check(_) | Step::Test(_)));
         (!asks && (!self.is_not_judged() || self.steps.is_empty()))
-            .then_some("nothing is checked, and no reason is given")
+            .then_some("it has no check and no reason")
     }
 }
 
 pub enum Step {
     Ask(Asked),
-    /// A line of `checks.rs`, about the answer before it.
+    /// A line for `checks.rs`, about the answer before it.
     Check(String),
-    /// A file of the fixtures has a text, byte for byte.
+    /// A fixture file contains a text, byte for byte.
     Bytes {
         file: String,
         text: String,
@@ -107,7 +107,7 @@ pub fn read() -> Vec<Statement> {
     statements
 }
 
-/// The statements of a page. Only what stands in blocks of `http` is read as steps.
+/// Statements of a page. Only `http` blocks are read as steps.
 fn statements(page: &str) -> Vec<Statement> {
     let mut statements: Vec<Statement> = Vec::new();
     let mut is_block = false;
@@ -159,11 +159,7 @@ fn add(steps: &mut Vec<Step>, line: &str) {
     }
 }
 
-/// Whether a file has a text; of an archive one of its members.
-///
-/// # Errors
-///
-/// The text is not there.
+/// Checks that a file contains a text; for an archive, that one of its members does.
 pub fn has_bytes(file: &Path, text: &str) -> Result<(), String> {
     let bytes = std::fs::read(file).map_err(|error| format!("{}: {error}", file.display()))?;
     let mut contents = vec![bytes.clone()];
@@ -198,13 +194,13 @@ fn statement_without_a_check_or_a_reason_is_a_fault() {
         .iter()
         .map(|statement| (statement.number.clone(), statement.fault()))
         .collect();
-    let nothing = Some("nothing is checked, and no reason is given");
+    let nothing = Some("it has no check and no reason");
     let expected = [
         ("1.1", None),
         ("1.2", nothing),
         ("1.3", None),
         ("1.4", nothing),
-        ("1.5", Some("a check comes before its request")),
+        ("1.5", Some("a check precedes its request")),
         ("1.6", None),
         ("1.7", nothing),
     ];

@@ -1,5 +1,5 @@
-//! The publishers' files: as they were, replaced, gone, too large, and at addresses that are no
-//! publisher's.
+//! Tests the publishers' files: unchanged, replaced, gone, too large, and at addresses that belong
+//! to no publisher.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -16,8 +16,8 @@ use pubdata_testing::Place;
 const HOUR: Duration = Duration::from_secs(3_600);
 
 #[tokio::test(flavor = "multi_thread")]
-async fn files_are_compared_with_what_the_publishers_have_and_a_newer_one_is_no_mismatch() {
-    // A mirror of its own: what the server was made from stays.
+async fn files_are_compared_with_the_publishers_and_newer_ones_accepted() {
+    // The test changes its own mirror; the files behind the server stay.
     let publisher = Place::new();
     let liar = Liar::new(served(SealedPlace::new()).await).await;
     let auditor = Auditor {
@@ -46,7 +46,7 @@ async fn files_are_compared_with_what_the_publishers_have_and_a_newer_one_is_no_
     );
     assert!(
         !auditor.home.path().join("snapshots").exists(),
-        "nothing is kept"
+        "no file is kept"
     );
 
     let path =
@@ -94,7 +94,7 @@ async fn files_are_compared_with_what_the_publishers_have_and_a_newer_one_is_no_
             .starts_with("the publisher has replaced the file since (retrieved on 20")
     );
     assert_eq!(of[gone.url.as_str()].outcome, FileOutcome::Gone);
-    // A page that stands in for a file says nothing about the file.
+    // An HTML page in place of a file proves nothing about the file.
     assert_eq!(of[page.url.as_str()].outcome, FileOutcome::Unreachable);
     assert!(
         of[page.url.as_str()]
@@ -104,7 +104,7 @@ async fn files_are_compared_with_what_the_publishers_have_and_a_newer_one_is_no_
             .contains("web page")
     );
 
-    // The publisher says that the file has been this one all the time.
+    // The publisher claims that the file was always this one.
     change(replaced, SystemTime::now() - 24 * 365 * HOUR);
     let report = auditor.look().await.unwrap();
     wrong(
@@ -128,10 +128,10 @@ async fn files_are_compared_with_what_the_publishers_have_and_a_newer_one_is_no_
     );
 }
 
-/// A server could have a copy of its own confirm what it says, or have an auditor ask machines of a
-/// network that it cannot reach.
+/// A server could name its own copy as confirmation, or make an auditor send requests into a
+/// network that the server cannot reach.
 #[tokio::test(flavor = "multi_thread")]
-async fn an_address_that_is_no_publishers_is_not_asked() {
+async fn address_outside_the_publishers_is_not_requested() {
     let liar = Liar::new(served(SealedPlace::new()).await).await;
     liar.changes("/v1/provenance/", |text| {
         text.replace(r#""url":"https://"#, r#""url":"https://127.0.0.1:1/"#)
@@ -153,7 +153,7 @@ async fn an_address_that_is_no_publishers_is_not_asked() {
     unchecked(&report);
 }
 
-/// Nothing is wrong, and no publisher was heard.
+/// Asserts that the report has no problem and compared no file.
 fn unchecked(report: &WitnessReport) {
     assert_eq!(
         (report.outcome, report.problems.len()),
@@ -170,7 +170,7 @@ fn unchecked(report: &WitnessReport) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn files_of_which_none_could_be_compared_are_told_as_not_checked() {
+async fn files_are_reported_unchecked_if_none_could_be_compared() {
     let liar = Liar::new(served(SealedPlace::new()).await).await;
     let nobody = tempfile::tempdir().unwrap();
     let auditor = Auditor {

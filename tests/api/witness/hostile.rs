@@ -1,5 +1,5 @@
-//! Servers that send nonsense, or without end: each is told in time, and none stops the program
-//! with a defect.
+//! Tests servers that send garbage or endless answers: each is reported in time, and none makes the
+//! program panic.
 
 use std::time::{Duration, Instant};
 
@@ -11,7 +11,7 @@ use crate::receipts::SealedPlace;
 use pubdata_testing::publisher::{Publisher, Reply};
 
 #[tokio::test(flavor = "multi_thread")]
-async fn nonsense_in_place_of_a_log_is_told_by_name() {
+async fn invalid_log_is_reported_by_name() {
     let note = |text: &str| Reply::body(200, text.to_owned());
     for (reply, told) in [
         (
@@ -20,12 +20,9 @@ async fn nonsense_in_place_of_a_log_is_told_by_name() {
         ),
         (
             Reply::body(200, vec![0xff; 40]),
-            "/v1/log/checkpoint is no text",
+            "/v1/log/checkpoint is not text",
         ),
-        (
-            note("nonsense"),
-            "shows no key that its log is verified with",
-        ),
+        (note("nonsense"), "presents no verification key for its log"),
         (
             Reply::status(500),
             "/v1/log/checkpoint answered with status 500",
@@ -62,7 +59,7 @@ async fn nonsense_in_place_of_a_log_is_told_by_name() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_address_that_is_none_or_not_encrypted_is_refused_before_anything_is_sent() {
+async fn invalid_or_unencrypted_address_is_refused_before_any_request() {
     for (url, told) in [
         ("data.example.org", "is no address"),
         ("http://data.example.org", "is not encrypted"),
@@ -87,7 +84,7 @@ async fn an_address_that_is_none_or_not_encrypted_is_refused_before_anything_is_
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_server_that_drips_is_left_in_time() {
+async fn dripping_server_is_abandoned_in_time() {
     let publisher = Publisher::start().await;
     publisher.route(
         "/v1/log/checkpoint",
@@ -105,10 +102,10 @@ async fn a_server_that_drips_is_left_in_time() {
     );
 }
 
-/// Whatever stands in an answer is held against the log or told, and nothing of it reaches a
-/// terminal as it is.
+/// Any garbage in an answer is checked against the log or reported, and never reaches a terminal
+/// unescaped.
 #[tokio::test(flavor = "multi_thread")]
-async fn nonsense_in_place_of_any_answer_ends_in_a_word() {
+async fn garbage_in_any_answer_is_reported() {
     const NONSENSE: [&str; 9] = [
         "",
         "\u{1b}[2J\u{7}",
@@ -165,7 +162,7 @@ async fn nonsense_in_place_of_any_answer_ends_in_a_word() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_server_that_stops_answering_is_not_asked_for_every_record() {
+async fn server_that_stops_answering_is_not_asked_for_every_record() {
     let liar = Liar::new(served(SealedPlace::new()).await).await;
     liar.lies(|path, status, bytes| {
         if path.contains("format=csv") || path.starts_with("/v1/receipts/") {

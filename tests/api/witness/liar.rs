@@ -1,4 +1,4 @@
-//! A server behind a real address that changes what another one answers.
+//! Runs a server at a real address that alters the answers of another one.
 
 use std::sync::{Arc, Mutex};
 
@@ -13,7 +13,7 @@ use tower::ServiceExt;
 
 use crate::serve::Served;
 
-/// Changes an answer: of a path and query the status and the bytes.
+/// Alters an answer: takes path and query, status and bytes; returns status and bytes.
 pub type Lie = Arc<dyn Fn(&str, u16, Vec<u8>) -> (u16, Vec<u8>) + Send + Sync>;
 
 struct State {
@@ -35,7 +35,7 @@ impl Drop for Liar {
 }
 
 impl Liar {
-    /// One that does not lie yet.
+    /// Starts without alterations.
     pub async fn new(served: Served) -> Self {
         let state = Arc::new(Mutex::new(State {
             served,
@@ -59,7 +59,7 @@ impl Liar {
         self.state.lock().unwrap().served.key.clone()
     }
 
-    /// The manifest of its release.
+    /// Manifest of the server's release.
     pub fn manifest(&self) -> serde_json::Value {
         self.state.lock().unwrap().served.place.manifest()
     }
@@ -72,7 +72,7 @@ impl Liar {
         self.state.lock().unwrap().lie = Arc::new(lie);
     }
 
-    /// Changes the texts of the answers below a path.
+    /// Alters the texts of the answers below a path.
     pub fn changes(
         &self,
         below: &'static str,
@@ -91,7 +91,7 @@ impl Liar {
         });
     }
 
-    /// Puts another text for one in the answers below a path.
+    /// Replaces a text in the answers below a path.
     pub fn replaces(&self, below: &'static str, old: &'static str, new: &'static str) {
         self.changes(below, move |text| {
             assert!(text.contains(old), "no {old}: {text}");

@@ -1,5 +1,5 @@
-//! A log that is the one that was seen, and logs that are not. They are made here, by the standard:
-//! a server of files shows them.
+//! Tests the same log as seen before, and other logs. The test builds them according to the
+//! standard and serves them as files.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -16,10 +16,10 @@ use pubdata_testing::publisher::{Publisher, Reply};
 const CHECKPOINT: &str = "/v1/log/checkpoint";
 const TILE: &str = "/v1/log/tile/0/000.p/1";
 
-/// The files of a log, by their paths.
+/// Files of a log by path.
 type Files = BTreeMap<String, Vec<u8>>;
 
-/// The key of the log of a channel.
+/// Log key of a channel.
 fn key() -> SigningKey {
     SigningKey::generate("data.example.org/2026")
         .unwrap()
@@ -27,7 +27,7 @@ fn key() -> SigningKey {
         .unwrap()
 }
 
-/// A log of so many releases; those from `other` on are not those of other logs.
+/// A log of some number of releases; entries from `other` on differ from those of other logs.
 fn log_of(key: &SigningKey, releases: usize, other: usize) -> Files {
     let leaf = |release: usize| {
         leaf_hash(format!("{}{release}", if release < other { "" } else { "other" }).as_bytes())
@@ -65,7 +65,7 @@ fn signed(key: &SigningKey, leaves: &[Digest]) -> Files {
     files
 }
 
-/// Has a server show a log.
+/// Makes a server serve a log.
 fn show(server: &Publisher, files: &Files) {
     files
         .iter()
@@ -73,8 +73,7 @@ fn show(server: &Publisher, files: &Files) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_log_that_grew_continues_what_was_seen_and_every_other_one_is_told_with_both_checkpoints()
-{
+async fn grown_log_is_accepted_and_any_other_reported_with_checkpoints() {
     let (key, other) = (key(), key());
     let (known, shown) = (key.verifier().to_string(), other.verifier().to_string());
     let server = Publisher::start().await;
@@ -93,7 +92,7 @@ async fn a_log_that_grew_continues_what_was_seen_and_every_other_one_is_told_wit
     assert_eq!(log.name, "data.example.org/2026/nightly");
     let seen_first = auditor.seen();
 
-    // Beyond one tile, and as it is again.
+    // Beyond one tile, and unchanged.
     for (size, seen_size) in [(3, 1), (300, 3), (300, 300)] {
         show(&server, &log_of(&key, size, 999));
         let report = auditor.look().await.unwrap();
@@ -108,14 +107,14 @@ async fn a_log_that_grew_continues_what_was_seen_and_every_other_one_is_told_wit
     assert_eq!(seen["first_seen_at"], seen_first["first_seen_at"]);
     assert_ne!(seen["note"], seen_first["note"]);
 
-    // The last release, one in the middle, and the first are others; and the log went on.
+    // Other entries at the end, in the middle, and from the start on of a longer log.
     for (number, (size, other_from)) in [(300, 299), (300, 260), (512, 0)].into_iter().enumerate() {
         let forked = log_of(&key, size, other_from);
         show(&server, &forked);
         let report = auditor.look().await.unwrap();
         wrong(
             &report,
-            "the log is another one: its first 300 releases have the root",
+            "the log was replaced: its first 300 releases have the root",
         );
         assert!(
             report.notes.iter().any(|note| note.starts_with("seen on "))
@@ -125,7 +124,7 @@ async fn a_log_that_grew_continues_what_was_seen_and_every_other_one_is_told_wit
                     .any(|note| note.starts_with("shown now: ")),
             "{report:#?}"
         );
-        assert_eq!(auditor.seen(), seen, "what was seen stays");
+        assert_eq!(auditor.seen(), seen, "the remembered checkpoint stays");
         assert_eq!(
             (auditor.evidence().len(), report.evidence.len()),
             (number + 1, 1)
@@ -139,8 +138,8 @@ async fn a_log_that_grew_continues_what_was_seen_and_every_other_one_is_told_wit
             ),
             (&seen["note"], &forked[CHECKPOINT][..])
         );
-        // The same again is no other evidence.
-        wrong(&auditor.look().await.unwrap(), "the log is another one");
+        // The same log again adds no evidence.
+        wrong(&auditor.look().await.unwrap(), "the log was replaced");
         assert_eq!(auditor.evidence().len(), number + 1);
     }
 
@@ -165,8 +164,7 @@ async fn a_log_that_grew_continues_what_was_seen_and_every_other_one_is_told_wit
         (report.log, auditor.evidence().len(), auditor.seen()),
         (None, 5, seen)
     );
-    // Who names that key says that it is the publisher's: what was seen has to be in its log all
-    // the same.
+    // A named key counts as the publisher's; even so, its log must contain the remembered entries.
     let named = Auditor {
         key: Some(shown.clone()),
         ..auditor
@@ -196,7 +194,7 @@ async fn a_log_that_grew_continues_what_was_seen_and_every_other_one_is_told_wit
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn two_servers_that_show_different_logs_under_one_key_are_found_out() {
+async fn two_servers_with_different_logs_under_one_key_are_detected() {
     let key = key();
     let servers = [
         Publisher::start().await,
@@ -223,7 +221,7 @@ async fn two_servers_that_show_different_logs_under_one_key_are_found_out() {
     }
     auditor.url = other;
     let report = auditor.look().await.unwrap();
-    wrong(&report, "the log is another one: its first ");
+    wrong(&report, "the log was replaced: its first ");
     assert!(
         report
             .problems
@@ -235,12 +233,12 @@ async fn two_servers_that_show_different_logs_under_one_key_are_found_out() {
     assert_eq!(
         (report.problems.len(), auditor.evidence().len()),
         (2, 2),
-        "that which was behind shows nothing against it"
+        "the shorter log proves nothing against it"
     );
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_log_whose_tiles_or_key_are_not_its_own_is_told() {
+async fn log_with_foreign_tiles_or_keys_is_reported() {
     let key = key();
     let files = log_of(&key, 1, 9);
     let server = Publisher::start().await;
@@ -278,7 +276,7 @@ async fn a_log_whose_tiles_or_key_are_not_its_own_is_told() {
         (
             "/v1/log/key",
             b"data.example.org/2026/nightly+00000000+AAAA".to_vec(),
-            "the server shows another key than data.example.org/2026/nightly+",
+            "the server presents another key than data.example.org/2026/nightly+",
         ),
         (
             CHECKPOINT,
@@ -288,12 +286,12 @@ async fn a_log_whose_tiles_or_key_are_not_its_own_is_told() {
         (
             CHECKPOINT,
             of_another_log.into_bytes(),
-            "the checkpoint is of the log data.example.org/2026/stable, and the key of data.example.org/2026/nightly",
+            "the checkpoint belongs to the log data.example.org/2026/stable, and the key to data.example.org/2026/nightly",
         ),
         (
             CHECKPOINT,
             key.sign("no checkpoint\n").into_bytes(),
-            "what is signed is no checkpoint",
+            "the signed text is not a checkpoint",
         ),
         (
             CHECKPOINT,
@@ -313,7 +311,7 @@ async fn a_log_whose_tiles_or_key_are_not_its_own_is_told() {
     );
     show(&server, &files);
     fine(&auditor.look().await.unwrap());
-    // A signed size that nobody's nights come to is not asked for tile by tile.
+    // A signed size beyond any plausible number of runs is not requested tile by tile.
     let huge = Checkpoint {
         origin: key.name().to_owned(),
         size: u64::MAX,
@@ -333,7 +331,7 @@ async fn a_log_whose_tiles_or_key_are_not_its_own_is_told() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_was_seen_is_never_taken_for_nothing_when_it_is_damaged_or_newer() {
+async fn damaged_or_newer_memory_is_never_treated_as_empty() {
     let server = Publisher::start().await;
     show(&server, &log_of(&key(), 2, 9));
     let auditor = Auditor {
@@ -360,15 +358,14 @@ async fn what_was_seen_is_never_taken_for_nothing_when_it_is_damaged_or_newer() 
             error
                 .way_out()
                 .unwrap()
-                .contains("put it back from a backup")
+                .contains("restore it from a backup")
         );
     }
 }
 
-/// A night may end while the server is looked at; or the server may answer one reader from two
-/// logs.
+/// A nightly run may end during an audit; or the server may answer one reader from two logs.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_log_that_grows_while_it_is_looked_at_is_followed_if_it_is_the_same() {
+async fn log_that_grows_during_an_audit_is_followed_if_consistent() {
     let sealed = SealedPlace::new();
     let of_before = std::fs::read(
         sealed
@@ -410,14 +407,14 @@ async fn a_log_that_grows_while_it_is_looked_at_is_followed_if_it_is_the_same() 
     assert_eq!(
         (report.log.unwrap().size, report.records.len()),
         (1, 2),
-        "as it was when it was looked at first"
+        "as at the first request"
     );
     assert!(
         auditor.seen()["note"].as_str().unwrap().contains("\n2\n"),
-        "what was seen is the newest"
+        "the newest checkpoint is remembered"
     );
 
-    // What the other log grows to does not begin with it.
+    // The other log does not begin with this one.
     first(&of_other[CHECKPOINT], of_other.clone());
     let auditor = Auditor {
         records: 2,
@@ -425,10 +422,7 @@ async fn a_log_that_grows_while_it_is_looked_at_is_followed_if_it_is_the_same() 
     };
     let report = auditor.look().await.unwrap();
     assert_eq!(report.outcome, Outcome::Mismatch, "{report:#?}");
-    assert_eq!(
-        report.problems[0],
-        "the log became another one while it was looked at"
-    );
+    assert_eq!(report.problems[0], "the log changed during the check");
     assert!(
         report.problems[1..]
             .iter()

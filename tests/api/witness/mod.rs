@@ -1,5 +1,4 @@
-//! A server is looked at by who does not trust it: servers of the fixtures' sealed release that
-//! tell the truth, and such that lie.
+//! Audits servers of the fixtures' sealed release: honest ones, and ones that lie.
 
 mod files;
 mod hostile;
@@ -23,7 +22,7 @@ use crate::serve::Served;
 use liar::Liar;
 use pubdata_testing::files_below;
 
-/// An auditor's home, and whom it looks at.
+/// An auditor's home, and the server to audit.
 struct Auditor {
     home: TempDir,
     url: String,
@@ -34,7 +33,7 @@ struct Auditor {
 }
 
 impl Auditor {
-    /// Of a server, whose publishers' files are not looked at.
+    /// Auditor of a server, without checks of the publishers' files.
     fn of(liar: &Liar) -> Self {
         Self {
             api_key: Some(liar.key()),
@@ -108,7 +107,7 @@ impl Auditor {
     }
 }
 
-/// Asserts that all was well.
+/// Asserts that the report has no problem.
 #[track_caller]
 fn fine(report: &WitnessReport) {
     assert_eq!(
@@ -118,7 +117,7 @@ fn fine(report: &WitnessReport) {
     );
 }
 
-/// Asserts that something was not, and that each problem says so.
+/// Asserts that the report has problems, and that each contains the text.
 #[track_caller]
 fn wrong(report: &WitnessReport, told: &str) {
     assert_eq!(report.outcome, Outcome::Mismatch, "{report:#?}");
@@ -128,7 +127,7 @@ fn wrong(report: &WitnessReport, told: &str) {
     );
 }
 
-/// A night that brings another figure, sealed.
+/// A run with another figure, sealed.
 fn night(sealed: &SealedPlace, figure: &str) {
     sealed.place.edit("acsdt5y2023-b01003.dat", |text| {
         text.replacen("|19652|", &format!("|{figure}|"), 1)

@@ -1,4 +1,4 @@
-//! `pubdata verify --url` as it is typed.
+//! Tests `pubdata verify --url` as typed on the command line.
 
 use std::process::Command;
 
@@ -8,7 +8,7 @@ use super::{Auditor, Liar, served};
 use crate::receipts::SealedPlace;
 use pubdata_testing::{Answer, Place, answer};
 
-/// The program with the auditor's home.
+/// Runs the program with the auditor's home.
 async fn asked(auditor: &Auditor, arguments: &[&str]) -> Answer {
     let mut command = Command::new(env!("CARGO_BIN_EXE_pubdata"));
     for name in [
@@ -35,7 +35,7 @@ async fn asked(auditor: &Auditor, arguments: &[&str]) -> Answer {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn it_says_what_is_proven_that_the_key_is_taken_on_trust_and_the_next_time_what_was_seen() {
+async fn first_audit_trusts_the_key_and_the_next_names_what_was_seen() {
     let sealed = SealedPlace::new();
     let key = sealed.key.clone();
     let liar = Liar::new(served(sealed).await).await;
@@ -43,9 +43,9 @@ async fn it_says_what_is_proven_that_the_key_is_taken_on_trust_and_the_next_time
     let quick = ["--records", "3", "--publisher-mb", "0", "--seed", "5"];
     let first = asked(&auditor, &quick).await.expect(0);
     assert!(
-        first
-            .stdout
-            .contains("key taken on trust: compare it with what the publisher says elsewhere"),
+        first.stdout.contains(
+            "key trusted on first use: compare it with what the publisher says elsewhere"
+        ),
         "{first:#?}"
     );
     assert!(
@@ -65,7 +65,7 @@ async fn it_says_what_is_proven_that_the_key_is_taken_on_trust_and_the_next_time
     );
     let second = asked(&auditor, &quick).await.expect(0);
     assert!(
-        !second.stdout.contains("on trust") && second.stdout.contains("seen      20"),
+        !second.stdout.contains("trusted on first use") && second.stdout.contains("seen      20"),
         "{second:#?}"
     );
     let file = auditor.home.path().join("log.key");
@@ -135,7 +135,7 @@ async fn it_says_what_is_proven_that_the_key_is_taken_on_trust_and_the_next_time
 }
 
 #[test]
-fn what_belongs_to_other_ways_of_verifying_is_refused() {
+fn options_of_other_verify_modes_are_refused() {
     let place = Place::new();
     let url = ["verify", "--url", "http://127.0.0.1:1"];
     for arguments in [
@@ -165,7 +165,7 @@ fn what_belongs_to_other_ways_of_verifying_is_refused() {
     assert!(
         refused
             .stderr
-            .contains("`non+sen+se` is no key to verify with"),
+            .contains("`non+sen+se` is not a verification key"),
         "{refused:#?}"
     );
     place.pubdata(&url).expect(30);

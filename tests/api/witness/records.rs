@@ -1,4 +1,4 @@
-//! Records that are what was sealed, and servers that tell another thing of them.
+//! Tests records that equal the sealed ones, and servers that alter them.
 
 use std::collections::BTreeSet;
 
@@ -9,7 +9,7 @@ use super::{Auditor, Liar, fine, night, served, wrong};
 use crate::receipts::SealedPlace;
 
 #[tokio::test(flavor = "multi_thread")]
-async fn records_of_every_dataset_are_drawn_and_proven_and_the_seed_says_which() {
+async fn records_of_every_dataset_are_sampled_by_seed_and_proven() {
     let liar = Liar::new(served(SealedPlace::new()).await).await;
     let auditor = Auditor {
         records: 30,
@@ -42,7 +42,7 @@ async fn records_of_every_dataset_are_drawn_and_proven_and_the_seed_says_which()
                 .any(|part| part["rows"] != 0)
         });
     assert_eq!(datasets, filled.map(|(id, _)| id.as_str()).collect());
-    // Of what was set aside no absence is shown.
+    // The report proves no absence of quarantined records.
     let set_aside = report
         .records
         .iter()
@@ -66,7 +66,7 @@ async fn records_of_every_dataset_are_drawn_and_proven_and_the_seed_says_which()
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_value_that_is_changed_in_either_place_is_told() {
+async fn value_altered_in_either_place_is_reported() {
     let liar = Liar::new(served(SealedPlace::new()).await).await;
     let auditor = Auditor::of(&liar);
 
@@ -92,7 +92,7 @@ async fn a_value_that_is_changed_in_either_place_is_told() {
     liar.replaces("/v1/provenance/", r#""length":"#, r#""length":1"#);
     wrong(
         &auditor.look().await.unwrap(),
-        "the receipt has other places in the publisher's files than /v1/provenance",
+        "the receipt has other source pointers than /v1/provenance",
     );
     liar.replaces(
         "/v1/provenance/",
@@ -105,7 +105,7 @@ async fn a_value_that_is_changed_in_either_place_is_told() {
     );
     liar.replaces("/v1/receipts/", r#""record_id":""#, r#""record_id":"x"#);
     wrong(&auditor.look().await.unwrap(), ": ");
-    // The list of parts is what tables and files are taken by.
+    // The list of parts is the source for downloading tables and files.
     liar.lies(|path, status, bytes| {
         let is_table = path.contains("format=csv");
         (
@@ -129,9 +129,9 @@ async fn a_value_that_is_changed_in_either_place_is_told() {
     );
 }
 
-/// The figure that the fixture's file has, and another one.
+/// The figure of the fixture's file, and another one.
 #[tokio::test(flavor = "multi_thread")]
-async fn one_figure_of_one_record_is_found_where_it_is_drawn() {
+async fn altered_figure_is_found_if_its_record_is_sampled() {
     let liar = Liar::new(served(SealedPlace::new()).await).await;
     liar.replaces(
         "/v1/provenance/geo.zcta_metric",
@@ -183,7 +183,7 @@ async fn receipts_of_another_release_or_record_do_not_count() {
         &auditor.look().await.unwrap(),
         &format!("its receipt is of release {earlier}, and the server answers from {present}"),
     );
-    // A server that answers from an earlier release proves all of it, and says so.
+    // A server that answers from an earlier release can prove all of it, and names that release.
     let (of_present, of_earlier) = (present.clone(), earlier.clone());
     liar.asks(move |path| {
         path.replace("/releases/current", &format!("/releases/{of_earlier}"))
@@ -211,7 +211,7 @@ async fn receipts_of_another_release_or_record_do_not_count() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_key_that_opens_some_families_proves_those_and_none_is_told() {
+async fn key_with_some_scopes_proves_those_and_none_is_reported() {
     let served = served(SealedPlace::new()).await;
     let of_places = served.key_of(&[Scope::Geo]);
     let url = crate::serve::at_an_address(&served).await;
@@ -252,13 +252,13 @@ async fn a_key_that_opens_some_families_proves_those_and_none_is_told() {
         assert_eq!(
             auditor.seen()["url"],
             url.as_str(),
-            "the log was looked at all the same"
+            "the log was checked nevertheless"
         );
     }
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_is_not_given_is_not_proven() {
+async fn missing_evidence_is_not_counted_as_proof() {
     let liar = Liar::new(served(SealedPlace::new()).await).await;
     let auditor = Auditor::of(&liar);
     let refuses = |below: &'static str, body: &'static str| {

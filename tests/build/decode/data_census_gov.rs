@@ -1,5 +1,5 @@
-//! Downloads of data.census.gov: byte order mark, labels in the second line, every cell quoted, a
-//! comma at the end of each line.
+//! Decodes downloads of data.census.gov: byte order mark, labels in the second line, every cell
+//! quoted, and a comma at the end of each line.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -31,7 +31,7 @@ fn decode(path: &Path, plan: &ColumnPlan) -> Decoded {
     decoded
 }
 
-/// A plan for a table of which only some columns are read.
+/// Builds a plan for a table of which only some columns are read.
 fn plan(columns: &[&str], ignore: &[&str]) -> ColumnPlan {
     let ignore = ignore.iter().map(|name| (*name).to_owned()).collect();
     columns
@@ -41,7 +41,7 @@ fn plan(columns: &[&str], ignore: &[&str]) -> ColumnPlan {
         })
 }
 
-/// The rows as text cells.
+/// Returns the rows as text cells.
 fn rows(frame: &DataFrame, columns: &[&str]) -> Vec<Vec<String>> {
     let columns: Vec<_> = columns
         .iter()
@@ -70,7 +70,7 @@ const TENURE: [&str; 8] = [
 ];
 
 #[test]
-fn the_fixtures_are_read_with_symbols_as_text_and_without_the_line_of_labels() {
+fn fixtures_keep_symbols_as_text_and_omit_the_line_of_labels() {
     let folder = project("fixtures/census/acs5/data_census_gov/source");
     let population = rows(
         &decode(
@@ -94,7 +94,7 @@ fn the_fixtures_are_read_with_symbols_as_text_and_without_the_line_of_labels() {
     );
     assert!(
         population.iter().all(|row| row[0] != "Geography"),
-        "labels are no data"
+        "labels are not data"
     );
 
     let tenure = rows(
@@ -137,7 +137,7 @@ fn the_fixtures_are_read_with_symbols_as_text_and_without_the_line_of_labels() {
 }
 
 #[test]
-fn the_real_population_table_has_every_zcta() {
+fn real_population_table_has_every_zcta() {
     let Some(shared) = shared_data("census/acs/ACSDT5Y2023.B01003-Data.csv") else {
         return;
     };
@@ -158,7 +158,7 @@ fn the_real_population_table_has_every_zcta() {
 }
 
 #[test]
-fn the_real_tenure_table_has_540_lines_twice() {
+fn real_tenure_table_has_540_lines_twice() {
     let Some(shared) = shared_data("census/acs/ACSDT5Y2023.B25003-Data.csv") else {
         return;
     };

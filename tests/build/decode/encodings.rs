@@ -25,12 +25,12 @@ fn encoded(encoding: Encoding, quoting: bool) -> Format {
     }
 }
 
-/// A name of one byte for each letter, one of several, a dash of windows-1252, a byte that it
-/// leaves undefined, and blanks of both kinds.
+/// A name in a one-byte encoding and one in a multi-byte encoding, a dash of windows-1252, a byte
+/// that windows-1252 leaves undefined, and both kinds of blanks.
 const BYTES: &[u8] = b"name,note\nMU\xD1OZ,\"a \x96 \xA0\"\nMU\xC3\x91OZ,\x81\n\xA0,\0 b\0\0\n";
 
 #[test]
-fn bytes_are_read_in_the_declared_encoding_and_pointers_stay_theirs() {
+fn bytes_are_read_in_the_declared_encoding_with_correct_pointers() {
     let eñe = Some("MUÑOZ");
     for (encoding, expected) in [
         (
@@ -73,7 +73,7 @@ fn bytes_are_read_in_the_declared_encoding_and_pointers_stay_theirs() {
 }
 
 #[test]
-fn text_that_is_declared_utf_8_and_is_not_is_quarantined_by_the_record() {
+fn invalid_utf_8_is_quarantined_by_record() {
     for quoting in [true, false] {
         let source = Source::new(
             BYTES,
@@ -94,7 +94,7 @@ fn text_that_is_declared_utf_8_and_is_not_is_quarantined_by_the_record() {
 }
 
 #[test]
-fn a_header_line_is_in_the_encoding_of_its_file() {
+fn header_line_is_in_the_encoding_of_its_file() {
     let source = Source::new(
         b"A\xF1o\n2024\n",
         None,

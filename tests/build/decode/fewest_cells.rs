@@ -28,7 +28,7 @@ fn source(rows: &[usize]) -> Source {
 }
 
 #[test]
-fn a_row_may_lack_its_last_cells_down_to_the_fewest_declared() {
+fn row_may_lack_its_last_cells_down_to_the_declared_minimum() {
     let source = source(&[22, 21, 20, 21, 23]);
     let decoded = source.decode(None).unwrap();
     let cells = |name: &str| {

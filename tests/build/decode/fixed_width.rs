@@ -37,7 +37,7 @@ fn sunbiz() -> (Format, ColumnPlan) {
 }
 
 #[test]
-fn the_real_daily_file_of_sunbiz_is_read_byte_by_byte() {
+fn real_daily_file_of_sunbiz_is_read_byte_by_byte() {
     let Some(path) = shared_data("general/business/20230929c.txt") else {
         return;
     };
@@ -66,16 +66,15 @@ fn the_real_daily_file_of_sunbiz_is_read_byte_by_byte() {
     assert_eq!(places(&decoded.frame)[1], (1441, 1440));
     assert!(
         (0..1_500).all(|row| text("filler", row).is_none()),
-        "zero bytes are no text"
+        "zero bytes are not text"
     );
     assert!((0..1_500).all(|row| matches!(text("status", row).as_deref(), Some("A" | "I"))));
-    // Record 974 has a no-break space of one byte behind its name; others have letters of two
-    // bytes.
+    // Record 974 has a one-byte no-break space after its name; others have two-byte letters.
     let name = text("name", 974).unwrap();
     assert!(name.ends_with("ORATIONS LLC"), "{name:?}");
     source.assert_round_trip(&decoded);
 
-    // The quarterly file is the same in an archive, with other line ends.
+    // The quarterly file is the same in an archive, with other line endings.
     let dos = String::from_utf8_lossy(&bytes[..2_882]).replace('\n', "\r\n");
     let packed = Source::new(
         &archive(&[("cordata0.txt", dos.as_bytes())]),
@@ -92,7 +91,7 @@ fn the_real_daily_file_of_sunbiz_is_read_byte_by_byte() {
 }
 
 #[test]
-fn a_record_of_another_length_is_quarantined() {
+fn record_of_another_length_is_quarantined() {
     let source = Source::new(
         b"ab 12\nab 1\n\nab 123\r\ncd  7\r\n\x1a",
         None,
@@ -128,7 +127,7 @@ fn a_record_of_another_length_is_quarantined() {
 }
 
 #[test]
-fn a_letter_that_a_field_cuts_in_two_is_quarantined() {
+fn letter_cut_by_a_field_boundary_is_quarantined() {
     let source = Source::new(
         "ab\u{f1}c\nabcde\n".as_bytes(),
         None,
@@ -144,7 +143,7 @@ fn a_letter_that_a_field_cuts_in_two_is_quarantined() {
 }
 
 #[test]
-fn a_file_without_line_ends_is_an_error() {
+fn file_without_line_ends_is_an_error() {
     let (format, plan) = sunbiz();
     let source = Source::new(&vec![b'x'; 9 << 20], None, format.clone(), plan.clone());
     assert!(

@@ -2,7 +2,7 @@ use std::path::PathBuf;
 
 use polars::prelude::DataFrame;
 use proptest::prelude::*;
-use pubdata_build::decode::{HashPartitioner, Task, partition, read_partition};
+use pubdata_build::decode::{HashPartitioner, KeptRows, Task, partition, read_partition};
 use pubdata_core::ids::hash_bucket;
 use pubdata_core::provenance::POINTERS;
 
@@ -10,7 +10,7 @@ use super::{MAX_BYTES, Source, delimited, places, plan_of};
 
 const COLUMNS: [&str; 3] = ["key", "b", "c"];
 
-/// The rows of a source in buckets, split as often as is said.
+/// Returns the rows of a source in buckets, split `times` times.
 fn split(source: &Source, times: u64, count: u32, fallback_key: Option<&str>) -> Vec<DataFrame> {
     let folder = tempfile::tempdir().unwrap();
     let path_of = |bucket: u32| -> PathBuf { folder.path().join(bucket.to_string()) };
@@ -18,7 +18,7 @@ fn split(source: &Source, times: u64, count: u32, fallback_key: Option<&str>) ->
         key: "key",
         fallback_key,
         count,
-        only: None,
+        kept: KeptRows::All,
         path_of: &path_of,
     };
     let task = Task {
@@ -71,7 +71,7 @@ fn split(source: &Source, times: u64, count: u32, fallback_key: Option<&str>) ->
     frames
 }
 
-/// The cells of a row, and its place.
+/// The cells of a row, and its byte range.
 type Row = (Vec<Option<String>>, (u64, u64));
 
 fn cells(frame: &DataFrame, row: usize) -> Row {
@@ -94,7 +94,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 64, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn rows_come_out_of_their_buckets_as_they_went_in(
+    fn rows_leave_their_buckets_unchanged(
         lines in proptest::collection::vec(("[a-e]{0,2}", "[ -~ñ,\"\u{85}]{0,8}", "(\"\"|\"a,b\"|\"a\"\"b\nc\"|x|)"), 0..40),
         times in 1..4_u64,
         count in 1..5_u32,
@@ -121,7 +121,7 @@ proptest! {
 }
 
 #[test]
-fn more_rows_than_are_held_come_out_in_their_order() {
+fn rows_beyond_the_memory_limit_keep_their_order() {
     let rows = 300_000;
     let text: String = (0..rows)
         .map(|row| format!("{},{row},a cell of some thirty characters\n", row % 7))
@@ -150,7 +150,7 @@ fn more_rows_than_are_held_come_out_in_their_order() {
 }
 
 #[test]
-fn of_one_bucket_alone_its_rows_are_kept_and_all_are_counted() {
+fn single_bucket_keeps_its_rows_and_all_rows_are_counted() {
     let text: String = (0..100).map(|row| format!("{row},b,c\n")).collect();
     let source = Source::new(
         text.as_bytes(),
@@ -165,7 +165,7 @@ fn of_one_bucket_alone_its_rows_are_kept_and_all_are_counted() {
         key: "key",
         fallback_key: None,
         count: 4,
-        only: Some(2),
+        kept: KeptRows::OfBucket(2),
         path_of: &path_of,
     };
     let task = Task {
@@ -194,7 +194,7 @@ fn of_one_bucket_alone_its_rows_are_kept_and_all_are_counted() {
 }
 
 #[test]
-fn a_bucket_that_is_not_as_it_was_written_is_refused() {
+fn changed_bucket_is_refused() {
     let folder = tempfile::tempdir().unwrap();
     let path_of = |bucket: u32| -> PathBuf { folder.path().join(bucket.to_string()) };
     let source = Source::new(
@@ -207,7 +207,7 @@ fn a_bucket_that_is_not_as_it_was_written_is_refused() {
         key: "key",
         fallback_key: None,
         count: 1,
-        only: None,
+        kept: KeptRows::All,
         path_of: &path_of,
     };
     let task = Task {
@@ -233,7 +233,7 @@ fn a_bucket_that_is_not_as_it_was_written_is_refused() {
         assert!(
             read(&written[..length])
                 .unwrap_err()
-                .ends_with("is not as it was written"),
+                .ends_with("is damaged"),
             "{length} of {} bytes",
             written.len()
         );
@@ -242,28 +242,26 @@ fn a_bucket_that_is_not_as_it_was_written_is_refused() {
         let mut other = written.clone();
         other[place] ^= 0x80;
         assert!(
-            read(&other)
-                .unwrap_err()
-                .ends_with("is not as it was written"),
+            read(&other).unwrap_err().ends_with("is damaged"),
             "byte {place}"
         );
     }
 }
 
 #[test]
-fn a_file_without_the_column_is_refused() {
+fn file_without_the_column_is_refused() {
     let source = Source::new(
         b"a,b,c\n",
         None,
         delimited(',', true, &COLUMNS),
         plan_of(&COLUMNS),
     );
-    let path_of = |_: u32| -> PathBuf { unreachable!("nothing is written") };
+    let path_of = |_: u32| -> PathBuf { unreachable!("no bucket is written") };
     let partitioner = HashPartitioner {
         key: "number",
         fallback_key: None,
         count: 2,
-        only: None,
+        kept: KeptRows::All,
         path_of: &path_of,
     };
     let task = Task {

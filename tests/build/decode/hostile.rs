@@ -8,7 +8,7 @@ use pubdata_testing::{only_member, project};
 
 const COLUMNS: [&str; 3] = ["a", "b", "c"];
 
-/// Bytes that mean something to a decoder more often than by chance.
+/// Generates bytes that have a meaning for a decoder more often than by chance.
 fn hostile_bytes() -> impl Strategy<Value = Vec<u8>> {
     let piece = prop_oneof![
         4 => Just(b"|".to_vec()),
@@ -27,7 +27,8 @@ fn hostile_bytes() -> impl Strategy<Value = Vec<u8>> {
     proptest::collection::vec(piece, 0..80).prop_map(|pieces| pieces.concat())
 }
 
-/// A real file with some bytes replaced, removed or added, and perhaps cut.
+/// Generates variants of a real file with some bytes replaced, removed or added, and sometimes
+/// truncated.
 fn mutated(bytes: &'static [u8]) -> impl Strategy<Value = Vec<u8>> {
     let change = (any::<prop::sample::Index>(), 0..4_u8, any::<u8>());
     (
@@ -91,18 +92,18 @@ proptest! {
     }
 
     #[test]
-    fn a_header_of_any_bytes_is_read_or_refused(bytes in hostile_bytes()) {
+    fn header_of_any_bytes_is_read_or_refused(bytes in hostile_bytes()) {
         check(&bytes, delimited('|', true, &[]), ColumnPlan::new(Vec::new()).want_optional("a", &["a", ""]));
     }
 
     #[test]
-    fn a_damaged_table_is_read_or_refused(bytes in mutated(TABLE)) {
+    fn damaged_table_is_read_or_refused(bytes in mutated(TABLE)) {
         let plan = ColumnPlan::new(vec!["B25003_E###".to_owned(), "B25003_M###".to_owned()]).want("geo_id", &["GEO_ID"]);
         check(&bytes, delimited('|', false, &[]), plan.keep_prefixes("geo_id", vec!["860Z200US".to_owned()]));
     }
 
     #[test]
-    fn a_damaged_download_is_read_or_refused(bytes in mutated(DOWNLOAD)) {
+    fn damaged_download_is_read_or_refused(bytes in mutated(DOWNLOAD)) {
         let format = Format::Delimited {
         delimiters: vec![','],
         quoting: true,
@@ -119,7 +120,7 @@ proptest! {
     }
 
     #[test]
-    fn a_damaged_json_answer_is_read_or_refused(bytes in mutated(ANSWER)) {
+    fn damaged_json_answer_is_read_or_refused(bytes in mutated(ANSWER)) {
         let plan = plan_of(&["NAME", "S1701_C03_001E", "S1701_C03_001M", "zip code tabulation area"]);
         check(&bytes, Format::JsonRows, plan);
     }
@@ -137,8 +138,8 @@ proptest! {
     }
 
     #[test]
-    fn a_damaged_archive_is_read_or_refused(seed in mutated(ARCHIVE_SEED)) {
-        // The archive is made of bytes that are not constant; the changes are what is wanted.
+    fn damaged_archive_is_read_or_refused(seed in mutated(ARCHIVE_SEED)) {
+        // The archive varies in its bytes; the mutations matter here.
         let whole = archive(&[("x/table.txt", TABLE)]);
         let bytes: Vec<u8> = whole.iter().enumerate().map(|(index, byte)| byte ^ seed.get(index % seed.len().max(1)).map_or(0, |other| other ^ ARCHIVE_SEED[index % ARCHIVE_SEED.len()])).collect();
         let plan = ColumnPlan::new(vec!["B25003_E###".to_owned(), "B25003_M###".to_owned()]).want("geo_id", &["GEO_ID"]);
@@ -150,11 +151,11 @@ proptest! {
     }
 }
 
-/// As long as the archive, so that a change of a byte here is a change of one byte there.
+/// As long as the archive, so that a change of one byte here changes one byte of the archive.
 const ARCHIVE_SEED: &[u8] = &[7; 1500];
 
 #[test]
-fn a_real_archive_keeps_its_pointers() {
+fn real_archive_keeps_its_pointers() {
     let path = project(
         "fixtures/nces/edge_geocode/basic/source/nces.ed.gov/programs/edge/data/EDGE_GEOCODE_PUBLICSCH_2425.zip",
     );
@@ -176,7 +177,7 @@ fn a_real_archive_keeps_its_pointers() {
 }
 
 #[test]
-fn a_line_without_end_is_refused_before_it_is_read_whole() {
+fn endless_line_is_refused_before_it_is_read_whole() {
     for quoting in [false, true] {
         let source = Source::new(
             &vec![b'x'; 40 << 20],
@@ -190,8 +191,8 @@ fn a_line_without_end_is_refused_before_it_is_read_whole() {
 }
 
 #[test]
-fn a_quotation_mark_that_is_never_closed_takes_no_more_than_the_longest_record() {
-    // Eight megabytes of lines behind the mark: each is looked at once.
+fn unclosed_quotation_mark_consumes_at_most_the_longest_record() {
+    // Eight megabytes of lines follow the mark: each is scanned once.
     let mut bytes = b"1|\"open|3\n".to_vec();
     bytes.extend(b"1|2|3\n".repeat(2 << 20));
     let source = Source::new(
@@ -208,7 +209,7 @@ fn a_quotation_mark_that_is_never_closed_takes_no_more_than_the_longest_record()
     );
     assert!(
         decoded.frame.height() > 500_000,
-        "what comes after it is read"
+        "the lines after it are read"
     );
 }
 
@@ -247,7 +248,7 @@ fn json_nested_a_million_times_is_refused() {
 }
 
 #[test]
-fn members_that_grow_beyond_belief_are_refused() {
+fn members_that_grow_beyond_their_limit_are_refused() {
     let format = delimited('|', false, &COLUMNS);
     let bomb = Source::new(
         &bomb("b.txt", 80 << 20),
@@ -261,7 +262,7 @@ fn members_that_grow_beyond_belief_are_refused() {
         "{error}"
     );
 
-    // The directory says that the member is small; it is not.
+    // The directory declares a small member; it is not small.
     let mut lying = pubdata_testing::publisher::bomb("b.txt", 16 << 20);
     let directory = memchr::memmem::rfind(&lying, b"PK\x01\x02").unwrap();
     lying[22..26].copy_from_slice(&100_u32.to_le_bytes());
@@ -279,7 +280,7 @@ fn members_that_grow_beyond_belief_are_refused() {
 }
 
 #[test]
-fn a_file_larger_than_declared_is_refused_while_it_is_read() {
+fn file_larger_than_declared_is_refused_while_it_is_read() {
     let bytes = b"1|2|3\n".repeat(usize::try_from(MAX_BYTES).unwrap() / 6 + 1_000);
     let source = Source::new(
         &bytes,
@@ -295,7 +296,7 @@ fn a_file_larger_than_declared_is_refused_while_it_is_read() {
 }
 
 #[test]
-fn ranges_that_are_not_in_the_file_are_refused() {
+fn ranges_outside_the_file_are_refused() {
     let source = Source::new(
         b"1|2|3\n",
         None,
@@ -321,10 +322,10 @@ fn ranges_that_are_not_in_the_file_are_refused() {
     }
 }
 
-/// Eight hundred thousand columns: a look at each for each other one would be a third of a million
-/// million, and this test would never end.
+/// Eight hundred thousand columns: comparing each with every other would take a third of a million
+/// million steps, and this test would never end.
 #[test]
-fn a_header_as_wide_as_a_line_may_be_is_looked_at_once() {
+fn header_as_wide_as_a_line_may_be_is_scanned_once() {
     let columns: Vec<String> = (0..800_000).map(|number| format!("c{number}")).collect();
     let mut header = columns.join("|");
     header.push('\n');

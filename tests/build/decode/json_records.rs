@@ -1,4 +1,4 @@
-//! Records as services answer them: Socrata's array, ArcGIS's features, CKAN's result.
+//! Decodes JSON records in the form of services: Socrata's array, ArcGIS's features, CKAN's result.
 
 use proptest::prelude::*;
 use pubdata_build::decode::{ColumnPlan, Decoded};
@@ -51,7 +51,7 @@ fn some(texts: &[&str]) -> Vec<Option<String>> {
 }
 
 #[test]
-fn values_keep_their_digits_and_records_their_places() {
+fn values_keep_their_digits_and_records_their_positions() {
     let plan = ignoring(&["location"])
         .want("permit", &["permit_"])
         .want("cost", &["reported_cost"])
@@ -81,7 +81,7 @@ fn values_keep_their_digits_and_records_their_places() {
 }
 
 #[test]
-fn attributes_of_inner_objects_are_named_by_the_way_to_them() {
+fn attributes_of_inner_objects_are_named_by_their_path() {
     let plan = ColumnPlan::new(Vec::new())
         .want("permit", &["attributes_permit"])
         .want("issued", &["attributes_date_issued"]);
@@ -136,7 +136,7 @@ fn attributes_of_inner_objects_are_named_by_the_way_to_them() {
 }
 
 #[test]
-fn a_file_without_the_declared_attributes_or_list_is_an_error() {
+fn file_without_the_declared_attributes_or_list_is_an_error() {
     for (text, records, reason) in [
         (
             r#"[{"a":1,"b":2}]"#,
@@ -192,7 +192,7 @@ fn a_file_without_the_declared_attributes_or_list_is_an_error() {
     .unwrap_err()
     .to_string();
     assert!(
-        twice.contains("the attributes `a b` and `a-b` are both `a_b`"),
+        twice.contains("the attributes `a b` and `a-b` both map to `a_b`"),
         "{twice}"
     );
     let empty = Source::new(b"[]", None, format(None, false), plan_of(&["a"]))
@@ -206,12 +206,12 @@ fn a_file_without_the_declared_attributes_or_list_is_an_error() {
 }
 
 #[test]
-fn a_record_of_another_shape_is_quarantined() {
+fn record_of_another_shape_is_quarantined() {
     let deep = format!("{{\"a\":{}1{}}}", "{\"b\":".repeat(40), "}".repeat(40));
     let text = format!(r#"[{{"a":"x"}},[1],7,null,{{"a":"y","a":"z"}},{{"a":"\ud800"}},{deep}]"#);
     let source = Source::new(text.as_bytes(), None, format(None, false), plan_of(&["a"]));
     let decoded = source.decode(None).unwrap();
-    // An object that is itself mapped is one cell however deep it is.
+    // A mapped object is one cell, however deep it is.
     assert_eq!(decoded.frame.height(), 2);
     let details: Vec<&str> = decoded
         .malformed

@@ -7,7 +7,7 @@ use zip::{CompressionMethod, ZipWriter};
 
 const MAX_MEMBER: u64 = 1 << 20;
 
-/// An archive of members, each with its content and whether it is packed.
+/// Builds an archive of members, each with its content and whether it is compressed.
 fn zipped(members: &[(&str, &[u8], bool)]) -> Vec<u8> {
     let mut writer = ZipWriter::new(std::io::Cursor::new(Vec::new()));
     for (name, content, is_packed) in members {
@@ -53,7 +53,7 @@ fn refusal(bytes: &[u8]) -> String {
         .to_string()
 }
 
-/// Replaces every occurrence of some bytes: names stand in a member's own header and in the
+/// Replaces every occurrence of some bytes: names occur in a member's own header and in the
 /// directory.
 fn replaced(bytes: &[u8], from: &[u8], to: &[u8]) -> Vec<u8> {
     assert_eq!(from.len(), to.len());
@@ -106,7 +106,7 @@ fn members_are_read_whole_in_any_order_and_by_several_threads() {
 }
 
 #[test]
-fn a_name_that_is_there_twice_is_refused() {
+fn duplicate_member_name_is_refused() {
     let bytes = replaced(
         &zipped(&[
             ("CIK1.json", b"{\"a\":1}", true),
@@ -117,12 +117,12 @@ fn a_name_that_is_there_twice_is_refused() {
     );
     assert_eq!(
         refusal(&bytes),
-        "1 members are there twice, and which one counts cannot be told: CIK1.json"
+        "1 members occur twice, so it is unclear which ones are valid: CIK1.json"
     );
 }
 
 #[test]
-fn what_is_no_archive_or_half_of_one_is_refused() {
+fn non_archive_or_truncated_archive_is_refused() {
     let whole = zipped(&[("CIK1.json", b"{}", true)]);
     for bytes in [
         &b"<!DOCTYPE html>"[..],
@@ -172,9 +172,9 @@ fn damaged_content_is_refused_and_named() {
     }
 }
 
-/// Sizes stand at fixed places of both headers; a lie in them must not be believed.
+/// Sizes have fixed positions in both headers; a false size must be detected.
 #[test]
-fn a_member_that_is_not_as_large_as_it_says_is_refused() {
+fn member_that_differs_from_its_declared_size_is_refused() {
     let text = b"0123456789".repeat(50);
     let honest = zipped(&[("CIK1.json", &text, true)]);
     for claimed in [499_u32, 501, 400, 600, 1] {
@@ -195,7 +195,7 @@ fn a_member_that_is_not_as_large_as_it_says_is_refused() {
 }
 
 #[test]
-fn bombs_and_giants_are_refused_before_a_byte_is_unpacked() {
+fn bombs_and_giants_are_refused_before_a_byte_is_decompressed() {
     let bomb = zipped(&[("CIK1.json", &vec![b' '; 900_000], true)]);
     assert!(
         refusal(&bomb).contains("times when decompressed, more than 500"),
@@ -212,16 +212,16 @@ fn bombs_and_giants_are_refused_before_a_byte_is_unpacked() {
     );
 }
 
-/// The size is believed before the bytes are read, so that it decides how much memory is asked for.
+/// The declared size is used before the bytes are read, so it decides how much memory is allocated.
 #[test]
-fn a_member_that_goes_beyond_the_file_or_into_another_is_refused() {
+fn member_that_extends_beyond_the_file_or_into_another_is_refused() {
     let text = b"0123456789".repeat(50);
     let honest = zipped(&[("CIK1.json", &text, true), ("CIK2.json", &text, true)]);
     let packed: [u8; 4] = honest[18..22].try_into().unwrap();
     let beyond = replaced(&honest, &packed, &0x7fff_ff00_u32.to_le_bytes());
     assert!(
         refusal(&beyond)
-            .contains("`CIK1.json` declares 2147483392 packed bytes, and the file ends before"),
+            .contains("`CIK1.json` declares 2147483392 packed bytes, but the file ends before"),
         "{}",
         refusal(&beyond)
     );
@@ -236,9 +236,10 @@ fn a_member_that_goes_beyond_the_file_or_into_another_is_refused() {
     );
 }
 
-/// Members that each grow less than a member may, and together more than an archive of text does.
+/// Each member stays below the growth limit of a member, but together they exceed that of a text
+/// archive.
 #[test]
-fn members_that_together_grow_beyond_belief_are_refused() {
+fn members_that_together_exceed_the_growth_limit_are_refused() {
     // Eight random bytes in three thousand: each member grows about two hundred times.
     let piece = |number: u64| {
         format!(
@@ -267,14 +268,14 @@ fn members_that_together_grow_beyond_belief_are_refused() {
     assert_eq!(
         open(&zipped(&members[..500])).unwrap().members().len(),
         500,
-        "what unpacks to little may"
+        "small members may grow more than large ones"
     );
 }
 
-/// An end record of 64 bits that declares as many members as no file can list must not decide how
-/// much memory is asked for.
+/// A 64-bit end record that declares more members than any file can list must not decide how much
+/// memory is allocated.
 #[test]
-fn an_end_record_that_declares_more_members_than_the_file_has_bytes_for_is_refused() {
+fn end_record_with_more_members_than_the_file_can_hold_is_refused() {
     let honest = zipped(&[("CIK1.json", b"{}", true)]);
     let end = memchr::memmem::rfind(&honest, b"PK\x05\x06").unwrap();
     let (directory, number) = (
@@ -306,9 +307,9 @@ fn an_end_record_that_declares_more_members_than_the_file_has_bytes_for_is_refus
     );
 }
 
-/// Of a table's archive: the members of other names may be there as often as they like.
+/// In a table's archive, members with other names may be duplicated.
 #[test]
-fn a_member_of_a_table_that_is_there_twice_is_refused() {
+fn duplicate_member_of_a_table_is_refused() {
     let zipped = zipped(&[
         ("rates.csv", b"a\n1\n", true),
         ("notes.csv", b"a\n2\n", true),
@@ -320,7 +321,7 @@ fn a_member_of_a_table_that_is_there_twice_is_refused() {
         .to_string();
     assert_eq!(
         error,
-        "member `rates.csv` is there twice, and which one counts cannot be told"
+        "member `rates.csv` occurs twice, so it is unclear which one is valid"
     );
     let others = placed(&replaced(&zipped, b"Notes.csv", b"notes.csv"));
     assert_eq!(
@@ -331,6 +332,6 @@ fn a_member_of_a_table_that_is_there_twice_is_refused() {
         pubdata_build::decode::member_names(&others.path, "notes*")
             .unwrap_err()
             .to_string()
-            .contains("`notes.csv` is there twice")
+            .contains("`notes.csv` occurs twice")
     );
 }

@@ -1,5 +1,5 @@
-//! Decoders on hostile and on real files: no panic, bounded work, and every pointer leads back to
-//! exactly its record.
+//! Runs decoders on hostile and on real files: no panic, bounded work, and every pointer leads back
+//! to exactly its record.
 
 mod data_census_gov;
 mod encodings;
@@ -26,7 +26,7 @@ use tempfile::TempDir;
 
 const MAX_BYTES: u64 = 64 << 20;
 
-/// A file of some bytes, and how it is declared.
+/// A file of some bytes, with its declaration.
 struct Source {
     _folder: TempDir,
     path: PathBuf,
@@ -59,8 +59,8 @@ impl Source {
         )
     }
 
-    /// Asserts for every record that its bytes can be read again, that they alone make the same
-    /// record, and that all of them together make the same frame.
+    /// Asserts for every record that its bytes can be read again and that they alone make the same
+    /// record. All of them together must make the same frame.
     fn assert_round_trip(&self, decoded: &Decoded) {
         let places = places(&decoded.frame);
         let replayed = self.decode(Some(&places)).unwrap();
@@ -126,7 +126,7 @@ fn decode_file(
     })
 }
 
-/// Offset and length of each record.
+/// Returns offset and length of each record.
 fn places(frame: &DataFrame) -> Vec<(u64, u64)> {
     let lists = frame.column(POINTERS).unwrap().list().unwrap();
     let numbers = |row: usize| -> Vec<u64> {
@@ -159,7 +159,7 @@ fn delimited(delimiter: char, quoting: bool, header: &[&str]) -> Format {
     }
 }
 
-/// A plan that reads columns under their own names and knows no others.
+/// Builds a plan that reads columns under their own names and knows no others.
 fn plan_of(columns: &[&str]) -> ColumnPlan {
     columns
         .iter()

@@ -1,4 +1,4 @@
-//! One declaration for the spellings that a publisher's exports and API have for the same columns.
+//! Reads the different spellings of a publisher's exports and API with one declaration.
 
 use pubdata_build::decode::ColumnPlan;
 use pubdata_core::pipeline::{Encoding, Format};
@@ -29,7 +29,7 @@ fn normalized(header: &[&str]) -> Format {
     }
 }
 
-/// A cell of a source as text.
+/// Returns a cell of a source as text.
 fn cell(decoded: &pubdata_build::decode::Decoded, column: &str, row: usize) -> Option<String> {
     decoded
         .frame
@@ -86,7 +86,7 @@ fn chicago() -> ColumnPlan {
 }
 
 #[test]
-fn an_export_and_an_api_answer_are_read_by_one_mapping() {
+fn export_and_api_answer_are_read_by_one_mapping() {
     for (file, rows, issued, fee) in [
         ("chicago_Building_Permits.csv", 441, "03/22/2016", "$525.00"),
         (
@@ -130,7 +130,7 @@ fn an_export_and_an_api_answer_are_read_by_one_mapping() {
 }
 
 #[test]
-fn blanks_in_names_and_before_values_are_no_part_of_them() {
+fn blanks_in_names_and_before_values_are_ignored() {
     for (file, expired, county) in [
         ("ltbarbers.csv", "04/27/2021", "TARRANT"),
         ("ltcosmos.csv", "07/06/2022", "DALLAS"),
@@ -177,7 +177,7 @@ fn blanks_in_names_and_before_values_are_no_part_of_them() {
 }
 
 #[test]
-fn a_file_without_a_header_may_come_with_it() {
+fn headerless_format_accepts_a_file_with_a_header() {
     let Some(path) = shared_data("general/license/MasterLicenseData.csv") else {
         return;
     };
@@ -223,13 +223,13 @@ fn a_file_without_a_header_may_come_with_it() {
     assert_eq!(
         cell(&decoded, "number", 0).as_deref(),
         Some("1000001"),
-        "a byte order mark is no part of the first cell"
+        "a byte order mark is not part of the first cell"
     );
     source.assert_round_trip(&decoded);
 }
 
 #[test]
-fn a_new_column_is_told_and_a_missing_one_stops_with_the_new_one_that_is_named_like_it() {
+fn new_column_is_reported_and_suggested_for_a_missing_one() {
     let bytes = b"Permit #,Issue Date,Story\nA-1,2024-01-02,x\n";
     let plan = |issued: &str| {
         ColumnPlan::new(Vec::new())
@@ -252,19 +252,21 @@ fn a_new_column_is_told_and_a_missing_one_stops_with_the_new_one_that_is_named_l
         .unwrap_err()
         .to_string();
     assert!(
-        closed.contains("the columns are not those declared (neither mapped nor ignored: `story`)"),
+        closed.contains(
+            "the columns differ from the declaration (neither mapped nor ignored: `story`)"
+        ),
         "{closed}"
     );
     let renamed = Source::new(bytes, None, normalized(&[]), plan("issued_date"))
         .decode(None)
         .unwrap_err()
         .to_string();
-    let expected = "`issued_date` is missing, and `issue_date` is new: perhaps the same under another name; neither mapped nor ignored: `issue_date`, `story`";
+    let expected = "`issued_date` is missing, and `issue_date` is new: the publisher may have renamed it; neither mapped nor ignored: `issue_date`, `story`";
     assert!(renamed.contains(expected), "{renamed}");
 }
 
 #[test]
-fn a_column_in_which_no_record_has_a_value_is_told() {
+fn column_without_a_value_in_any_record_is_reported() {
     let bytes = b"permit,issued\nA-1, \nA-2,\n";
     let plan = plan_of(&["permit", "issued"]).want_optional("lat", &["latitude"]);
     let decoded = Source::new(bytes, None, normalized(&[]), plan)
@@ -278,7 +280,7 @@ fn a_column_in_which_no_record_has_a_value_is_told() {
 }
 
 #[test]
-fn columns_without_a_name_are_ignored_by_an_empty_one() {
+fn unnamed_columns_are_ignored_by_an_empty_name() {
     let bytes = b",Permit #,,Issued Date\n0,A-1,x,2024-01-02\n1,A-2,,2024-01-03\n";
     let plan = |ignore: &[&str]| {
         let plan = ColumnPlan::new(ignore.iter().map(|name| (*name).to_owned()).collect());
@@ -303,7 +305,7 @@ fn columns_without_a_name_are_ignored_by_an_empty_one() {
             .columns
             .new,
         [""],
-        "unknown columns are told, however often they occur"
+        "unknown columns are reported, however often they occur"
     );
     let error = Source::new(
         b"Permit #,permit_\nA,B\n",
@@ -316,6 +318,6 @@ fn columns_without_a_name_are_ignored_by_an_empty_one() {
     .to_string();
     assert!(
         error.contains("column `permit` occurs twice"),
-        "two names that are one when normalized are not told apart: {error}"
+        "two names with the same normalised form cannot be distinguished: {error}"
     );
 }

@@ -26,7 +26,7 @@ fn index(text: &str) -> Source {
 }
 
 #[test]
-fn a_preamble_is_passed_over_and_its_records_keep_their_places() {
+fn preamble_is_skipped_and_its_records_keep_their_positions() {
     let source = index(INDEX);
     let decoded = source.decode(None).unwrap();
     assert_eq!((decoded.frame.height(), decoded.malformed.len()), (2, 0));
@@ -34,7 +34,7 @@ fn a_preamble_is_passed_over_and_its_records_keep_their_places() {
 }
 
 #[test]
-fn a_header_or_ruler_that_is_not_there_is_an_error() {
+fn missing_header_or_ruler_is_an_error() {
     for (from, to, reason) in [
         (
             "CIK|Form Type\n",

@@ -1,4 +1,4 @@
-//! Quotation marks that are not where they should be cost their own record, never its neighbours.
+//! Checks that misplaced quotation marks cost their own record, never its neighbours.
 
 use pubdata_core::pipeline::Format;
 
@@ -61,7 +61,7 @@ fn names(text: &str, escape: Option<char>) -> (Vec<String>, Vec<String>) {
 const HEADER: &str = "no,name,city\n";
 
 #[test]
-fn a_stray_quotation_mark_costs_its_own_record_alone() {
+fn stray_quotation_mark_costs_only_its_own_record() {
     let stray = "\"2\",\"PIPE 5\" LLC\",\"Mesa\"\n";
     let two_lines = "\"4\",\"FOUR\nAND MORE\",\"Mesa\"\n";
     let text = format!(
@@ -70,7 +70,7 @@ fn a_stray_quotation_mark_costs_its_own_record_alone() {
     let (read, malformed) = names(&text, None);
     assert_eq!(read, ["ONE", "THREE", "FOUR\nAND MORE", "FIVE"]);
     assert_eq!(malformed, [stray.trim_end()]);
-    // Two strays close each other's record, which then has too many cells.
+    // Two stray marks close each other's record, which then has too many cells.
     let text = format!("{HEADER}{stray}\"3\",\"THREE\",\"Mesa\"\n{stray}\"5\",\"FIVE\",\"Mesa\"\n");
     let (read, malformed) = names(&text, None);
     assert_eq!(
@@ -92,7 +92,7 @@ fn a_stray_quotation_mark_costs_its_own_record_alone() {
 }
 
 #[test]
-fn an_escaped_quotation_mark_is_part_of_its_cell() {
+fn escaped_quotation_mark_is_part_of_its_cell() {
     let text = format!(
         "{HEADER}\"1\",\"\\\"ACME\\\" BUILDERS, LLC\",\"Mesa\"\n\"2\",\"PIPE 5\\\" LLC\",\"Mesa\"\n\"3\",\"A \"\"B\"\" C\",\"Mesa\"\n\"4\",\"TWO\nLINES\",\"Mesa\"\n"
     );
@@ -107,7 +107,7 @@ fn an_escaped_quotation_mark_is_part_of_its_cell() {
         ]
     );
     assert_eq!(malformed, [""; 0]);
-    // A cell that ends in the escape is not closed: it alone is lost.
+    // A cell that ends in the escape is not closed: only this cell is lost.
     let text = format!("{HEADER}\"1\",\"ROAD\\\",\"Mesa\"\n\"2\",\"TWO\",\"Mesa\"\n");
     let (read, malformed) = names(&text, Some('\\'));
     assert_eq!(

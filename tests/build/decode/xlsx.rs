@@ -1,4 +1,4 @@
-//! Sheets of workbooks: every way a cell can hold a text, and workbooks made to do harm.
+//! Decodes sheets of workbooks: every storage form of a text cell, and harmful workbooks.
 
 use proptest::prelude::*;
 use pubdata_core::pipeline::Format;
@@ -47,7 +47,7 @@ fn cells(source: &Source) -> Vec<[Option<String>; 2]> {
 }
 
 #[test]
-fn a_cell_is_the_text_it_shows_however_it_is_kept() {
+fn cell_is_its_displayed_text_in_every_storage_form() {
     let items = "<si><t>00501</t></si><si><r><t xml:space=\"preserve\">Holts</t></r><r><rPr><b/></rPr><t>ville &amp; so</t></r><rPh sb=\"0\" eb=\"1\"><t>reading</t></rPh></si><si/>";
     let rows = [
         "<row r=\"2\"><c r=\"A2\" t=\"s\"><v>0</v></c><c r=\"B2\" t=\"s\"><v>1</v></c></row>",
@@ -73,7 +73,7 @@ fn a_cell_is_the_text_it_shows_however_it_is_kept() {
 }
 
 #[test]
-fn a_row_that_cannot_be_read_is_quarantined_with_its_bytes() {
+fn unreadable_row_is_quarantined_with_its_bytes() {
     let rows = [
         (
             "<row r=\"2\"><c r=\"A2\" t=\"s\"><v>7</v></c></row>",
@@ -123,7 +123,7 @@ fn a_row_that_cannot_be_read_is_quarantined_with_its_bytes() {
 }
 
 #[test]
-fn what_is_no_sheet_is_refused() {
+fn workbook_without_a_valid_sheet_is_refused() {
     let refused = |sheet: &str, shared: Option<&str>| {
         workbook(sheet, shared)
             .decode(None)
@@ -158,8 +158,8 @@ fn what_is_no_sheet_is_refused() {
 }
 
 #[test]
-fn a_long_text_that_is_named_very_often_does_not_fill_the_memory() {
-    // Of many digits, so that the archive itself is beyond suspicion.
+fn long_text_with_many_references_does_not_fill_the_memory() {
+    // The text has many digits, so the archive itself passes the growth limit.
     let items = format!(
         "<si><t>{}</t></si>",
         (0..20_000)
@@ -207,7 +207,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 64, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn a_damaged_sheet_is_read_or_refused(changes in proptest::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 0..6), in_shared in any::<bool>()) {
+    fn damaged_sheet_is_read_or_refused(changes in proptest::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 0..6), in_shared in any::<bool>()) {
         let sheet = sheet(&format!("{HEADER}<row r=\"2\"><c r=\"A2\" t=\"s\"><v>0</v></c><c r=\"B2\" t=\"inlineStr\"><is><t>é</t></is></c></row><row r=\"3\"><c r=\"B3\"><v>1</v></c></row>"));
         let shared = shared("<si><t>00501</t></si>");
         let mut parts = [sheet.into_bytes(), shared.into_bytes()];

@@ -1,11 +1,11 @@
-//! XML that wants to exhaust memory, read other files or pass for something else; and the way back
-//! from every piece to its bytes.
+//! Decodes XML that tries to exhaust memory, read other files or imitate another format, and checks
+//! the pointers from every piece to its bytes.
 
 use proptest::prelude::*;
 use pubdata_build::decode::{XmlContent, XmlDocument, XmlPiece};
 use pubdata_core::error::{ErrorKind, Result};
 
-/// Names, depths and bytes of all elements, and the text in all of them.
+/// Returns names, depths and bytes of all elements, and their text.
 fn read(content: &[u8]) -> Result<Vec<(String, usize, u64, XmlContent)>> {
     let document = XmlDocument::new(content)?;
     let mut reader = document.reader();
@@ -20,7 +20,7 @@ fn read(content: &[u8]) -> Result<Vec<(String, usize, u64, XmlContent)>> {
         let mut reader = document.reader();
         let mut left = place;
         let content = loop {
-            match reader.advance()?.expect("was there before") {
+            match reader.advance()?.expect("defined earlier") {
                 XmlPiece::Start(_) if left == 0 => break reader.content()?,
                 XmlPiece::Start(_) => left -= 1,
                 XmlPiece::End(_) => {}
@@ -134,7 +134,7 @@ fn no_entity_is_defined_expanded_or_fetched() {
 }
 
 #[test]
-fn what_is_not_well_formed_is_refused_with_its_byte() {
+fn malformed_xml_is_refused_with_its_byte() {
     let cases: &[(&str, &str)] = &[
         ("", "byte 0: has no root element"),
         ("<?xml version='1.0'?>\n", "byte 22: has no root element"),
@@ -149,11 +149,14 @@ fn what_is_not_well_formed_is_refused_with_its_byte() {
         ("<r a='1' a='2'/>", "byte 0: "),
         (
             "<r xmlns:p='u' xmlns:q='u' p:a='1' q:a='2'/>",
-            "byte 0: attribute `a` is there twice",
+            "byte 0: attribute `a` occurs twice",
         ),
         ("<r a=1/>", "byte 0: "),
-        ("<p:r/>", "byte 0: prefix `p` stands for no namespace"),
-        ("<r p:a='1'/>", "byte 0: prefix `p` stands for no namespace"),
+        ("<p:r/>", "byte 0: prefix `p` is not bound to a namespace"),
+        (
+            "<r p:a='1'/>",
+            "byte 0: prefix `p` is not bound to a namespace",
+        ),
         ("<r><!-- </r>", "byte 3: "),
         ("<r>\u{0}</r>", "byte 3: a control character"),
     ];

@@ -11,8 +11,8 @@ use pubdata_core::ids::ReleaseId;
 use pubdata_store::Releases;
 use serde_json::{Map, Value, json};
 
-/// What our own reader finds in every part of a release, in the form that `read_parts.py` compares,
-/// and how many things there are to compare.
+/// Returns the values that our own reader finds in every part of a release, and their number. They
+/// have the form that `read_parts.py` compares.
 pub async fn of_release(
     releases: &Releases,
     id: &ReleaseId,
@@ -54,7 +54,7 @@ pub async fn of_release(
     (json!({ "folder": folder, "datasets": datasets }), counts)
 }
 
-/// What each peer must have compared for the comparison to mean anything.
+/// Numbers of values that each peer must have compared for the comparison to be meaningful.
 #[derive(Debug, Default, Clone, Copy, PartialEq, serde::Deserialize)]
 pub struct Counts {
     pub parts: u64,
@@ -153,7 +153,7 @@ fn bits(value: f64) -> String {
     format!("f64:{:016x}", value.to_bits())
 }
 
-/// Count, sum, minimum and maximum of the values that are there, added up here and not by any
+/// Returns count, sum, minimum and maximum of the non-null values, computed here and not by a
 /// reader.
 fn totals_of(values: &Value) -> Value {
     let values: Vec<&Value> = values

@@ -1,5 +1,5 @@
-//! Other programs read the published Parquet. They are packages that `.ci/run` installs; without
-//! them these tests say so and skip.
+//! Reads the published Parquet with other programs. `.ci/run` installs their packages; without
+//! them, these tests print a reason and skip.
 
 mod expected;
 mod readers;

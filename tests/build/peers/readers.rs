@@ -28,7 +28,7 @@ pub async fn compare(
     let output = read_with_peers(python, &expected);
     assert!(
         output.status.success(),
-        "the peers read something else:\n{}",
+        "the peers read other values:\n{}",
         String::from_utf8_lossy(&output.stderr)
     );
     let compared: BTreeMap<String, Counts> = serde_json::from_slice(&output.stdout).unwrap();
@@ -64,8 +64,8 @@ fn read_with_peers(python: &Path, expected: &serde_json::Value) -> Output {
         .unwrap()
 }
 
-/// Rows with every type at its edges: nulls, empty lists, negative zero, extremes, no pointer and
-/// several.
+/// Returns rows with every type at its extremes: nulls, empty lists, negative zero, extreme values,
+/// no pointer and several.
 fn rows(year: i32) -> Vec<Row> {
     let full = |state: &str| Row {
         year: Some(year),
@@ -123,7 +123,7 @@ fn finding(dataset_id: &str, record: &str) -> Issue {
     }
 }
 
-/// The build of one year of `test.thing`, with something set aside.
+/// Builds one year of `test.thing`, with a quarantined record.
 fn build(year: i32) -> Build {
     let inputs = inputs();
     let partition = BTreeMap::from([("year".to_owned(), year.to_string())]);
@@ -160,7 +160,7 @@ fn build(year: i32) -> Build {
     }
 }
 
-/// The build of a dataset without partitions all of whose records were set aside.
+/// Builds a dataset without partitions in which every record is quarantined.
 fn build_without_partition() -> Build {
     let inputs = inputs();
     let table = quarantine(
@@ -225,7 +225,8 @@ fn entry(inputs: &pubdata_core::provenance::Inputs, seed: &str) -> TaskEntry {
     }
 }
 
-/// A release of three builds: two partitions, and quarantine parts with and without a partition.
+/// Publishes a release of three builds: two partitions, and quarantine parts with and without a
+/// partition.
 async fn publish(place: &Place) -> (ReleaseId, PathBuf) {
     let builds = [build(2022), build(2023), build_without_partition()];
     let contributions = builds
@@ -251,7 +252,7 @@ async fn publish(place: &Place) -> (ReleaseId, PathBuf) {
     (committed.release_id, folder)
 }
 
-// polars blocks inside an asynchronous runtime only when that has several threads.
+// polars blocks inside an asynchronous runtime only if it has several threads.
 #[tokio::test(flavor = "multi_thread")]
 async fn published_parquet_reads_the_same_in_duckdb_polars_and_pyarrow() {
     let Some(python) = python(&["duckdb", "polars", "pyarrow"]) else {
@@ -311,7 +312,7 @@ async fn fixtures_release_reads_the_same_in_duckdb_polars_and_pyarrow() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_peer_that_reads_something_else_is_noticed() {
+async fn peer_that_reads_other_values_is_detected() {
     let Some(python) = python(&["duckdb", "polars", "pyarrow"]) else {
         return;
     };

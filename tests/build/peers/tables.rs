@@ -1,4 +1,4 @@
-//! The Delta logs and the Data Package of a release, as other programs read them.
+//! Reads the Delta logs and the Data Package of a release with other programs.
 
 use std::path::Path;
 use std::process::{Command, Output};
@@ -22,7 +22,7 @@ struct Compared {
     values: u64,
 }
 
-/// What our own reader finds in the release of the fixtures.
+/// Values that our own reader finds in the release of the fixtures.
 struct Fixtures {
     _home: tempfile::TempDir,
     expected: Value,
@@ -66,13 +66,13 @@ fn run(python: &Path, expected: &Value, engine: &str) -> Output {
         .unwrap()
 }
 
-/// Compares with an engine; none when it says that it cannot do so here.
+/// Compares with an engine. Returns `None` if the engine reports that it cannot run here.
 fn compare(python: &Path, expected: &Value, engine: &str) -> Option<Compared> {
     let output = run(python, expected, engine);
     let told = String::from_utf8_lossy(&output.stderr);
     assert!(
         output.status.success(),
-        "{engine} reads something else:\n{told}"
+        "{engine} reads other values:\n{told}"
     );
     let compared: Option<Compared> = serde_json::from_slice(&output.stdout).unwrap();
     if compared.is_none() {
@@ -81,10 +81,9 @@ fn compare(python: &Path, expected: &Value, engine: &str) -> Option<Compared> {
     compared
 }
 
-// polars blocks inside an asynchronous runtime only when that has several threads.
+// polars blocks inside an asynchronous runtime only if it has several threads.
 #[tokio::test(flavor = "multi_thread")]
-async fn every_table_of_the_fixtures_release_reads_the_same_by_its_delta_log_also_after_it_was_moved()
- {
+async fn delta_tables_read_the_same_before_and_after_the_release_is_moved() {
     let Some(python) = python(&["deltalake", "duckdb", "grpc", "polars", "pysail", "pyspark"])
     else {
         return;
@@ -147,7 +146,7 @@ async fn spark_reads_every_folder_of_the_fixtures_release_beside_its_delta_log()
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn delta_logs_and_the_data_package_say_what_is_in_the_parts() {
+async fn delta_logs_and_data_package_match_the_parts() {
     let Some(python) = python(&["dplib", "frictionless", "jsonschema"]) else {
         return;
     };
@@ -156,7 +155,7 @@ async fn delta_logs_and_the_data_package_say_what_is_in_the_parts() {
     assert_eq!((logs.tables, logs.rows), (fixtures.tables(), fixtures.rows));
     assert!(
         logs.values > 2 * fixtures.tables(),
-        "keys were looked at: {logs:?}"
+        "keys were compared: {logs:?}"
     );
     let package = compare(&python, &fixtures.expected, "package").unwrap();
     assert_eq!(
@@ -165,9 +164,9 @@ async fn delta_logs_and_the_data_package_say_what_is_in_the_parts() {
     );
 }
 
-/// Each comparison, once with something else to find.
+/// Repeats each comparison once with a difference to find.
 #[tokio::test(flavor = "multi_thread")]
-async fn an_engine_that_reads_something_else_is_noticed() {
+async fn engine_that_reads_other_values_is_detected() {
     let Some(python) = python(&[
         "deltalake",
         "dplib",
@@ -193,7 +192,7 @@ async fn an_engine_that_reads_something_else_is_noticed() {
         *changed.pointer_mut(&format!("{part}{path}")).unwrap() = value;
         changed
     };
-    // One table shows that an engine's difference is noticed: the others are not read again.
+    // One table proves that an engine's difference is detected: the others are not read again.
     let of_one_table = |path: &str, value: Value| {
         let mut changed = changed(path, value);
         changed["datasets"]

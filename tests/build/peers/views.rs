@@ -1,5 +1,5 @@
-//! The script of `pubdata releases duckdb`, run by DuckDB: each view holds what the manifest says,
-//! with the contract's words beside it.
+//! Runs the script of `pubdata releases duckdb` in DuckDB: each view holds the rows of the
+//! manifest, with the contract's descriptions as comments.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -12,8 +12,8 @@ use crate::validate::contracts;
 use pubdata_testing::copy_folder;
 use pubdata_testing::peers::{pubdata, publish_fixtures, python, script};
 
-/// Facts of the publishers' own files that a number in place of a text would lose, or a folder
-/// called `key=value` would add to.
+/// Facts from the publishers' own files that break if a text becomes a number, or if a folder named
+/// `key=value` adds a column.
 fn queries() -> Value {
     json!({
         "puerto_rico": "SELECT zcta FROM geo.geography WHERE zcta = '00601'",
@@ -42,7 +42,7 @@ fn read(python: &Path, sql: &Path, folder: &Path, started_in: &Path) -> Value {
     serde_json::from_slice(&output.stdout).unwrap()
 }
 
-/// What the views of a release must hold.
+/// Checks the contents of a release's views.
 fn check(seen: &Value, manifest: &Manifest) {
     let rows: BTreeMap<&str, u64> = manifest
         .datasets
@@ -108,7 +108,7 @@ fn views_hold_the_rows_of_the_manifest_wherever_the_release_is() {
         return;
     };
     let folder = tempfile::tempdir().unwrap();
-    // A quotation mark in the SQL, and a folder that a reader may take for a column of its own.
+    // A quotation mark in the SQL, and a folder that a reader may take for a separate column.
     let home = folder.path().join("the night's=home");
     let release_id = publish_fixtures(&home);
     let manifest = Manifest::from_json(
@@ -138,7 +138,7 @@ fn views_hold_the_rows_of_the_manifest_wherever_the_release_is() {
         &manifest,
     );
 
-    // A copy, and names below the folder that DuckDB is started in.
+    // A copy, and names below the folder where DuckDB starts.
     let copy = folder.path().join("copy");
     copy_folder(&home.join("releases").join(&release_id), &copy);
     let printed = pubdata(&[

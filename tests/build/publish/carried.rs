@@ -1,5 +1,5 @@
-//! Rows that are carried into a part leave no trace of it: its bytes are those of a build from
-//! nothing, whichever subjects changed.
+//! Checks that reused rows leave no trace in a part: its bytes equal those of a clean build,
+//! whichever subjects changed.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -17,7 +17,7 @@ use pubdata_store::{PartReport, Staging};
 use super::{Place, build, column, contract, frame, inputs, pointers};
 use crate::lists;
 
-/// Subjects by their keys: how many rows each has, and a number that its rows depend on.
+/// Subjects by key: the number of rows of each, and a number that its rows depend on.
 type Subjects = BTreeMap<u32, (usize, i64)>;
 
 fn with_warnings() -> Contract {
@@ -124,7 +124,7 @@ fn lineage(subjects: &Subjects) -> Lineage {
     }
 }
 
-/// The rows of some subjects of a part.
+/// Returns the rows of some subjects of a part.
 fn kept_of(bytes: &Bytes, kept: &BTreeSet<u32>) -> CarriedRows {
     EarlierPart::open(bytes.clone())
         .unwrap()
@@ -143,8 +143,8 @@ fn table(frame: DataFrame) -> BuiltTable {
     }
 }
 
-/// Builds the part: all subjects, or those not in `kept`, of which the rows are taken from the
-/// bytes of a part of before.
+/// Builds the part: all subjects, or all except those in `kept`, whose rows come from the bytes of
+/// an earlier part.
 fn part_of(
     place: &Place,
     subjects: &Subjects,
@@ -194,7 +194,7 @@ fn assert_same(before: &Subjects, after: &Subjects) {
 }
 
 #[test]
-fn row_groups_in_which_nothing_changed_are_those_of_a_build_from_nothing() {
+fn unchanged_row_groups_equal_those_of_a_clean_build() {
     let before: Subjects = (0..20)
         .map(|subject| (subject, (1_200 + subject as usize * 3, 0)))
         .collect();
@@ -222,7 +222,7 @@ fn row_groups_in_which_nothing_changed_are_those_of_a_build_from_nothing() {
     assert_same(&with(&[large]), &with(&[large, (2, None)]));
 }
 
-/// What a stage compares with that is given parts in an order, each but for the rows of some
+/// Returns the statistics of a stage that gets parts in an order, each one without the rows of some
 /// subjects.
 fn compared(place: &Place, parts: &[(&Bytes, Option<&BTreeSet<u32>>)]) -> Statistics {
     let build = build(2024, "one", frame(2024, 1));
@@ -259,10 +259,9 @@ fn assert_alike(one: &Statistics, other: &Statistics) {
     assert_eq!(one.changes(other).records, other.changes(one).records);
 }
 
-/// Of a part from which rows are carried, the others are compared, as if they had been in a part of
-/// their own.
+/// If rows of a part are reused, its other rows are compared as if they were in a separate part.
 #[test]
-fn rows_that_are_carried_are_not_compared() {
+fn reused_rows_are_not_compared() {
     let place = Place::new();
     let subjects: Subjects = (0..20)
         .map(|subject| (subject, (1_200 + subject as usize * 3, 0)))
@@ -299,10 +298,10 @@ fn rows_that_are_carried_are_not_compared() {
     }
 }
 
-/// A sample is full after the first part, so that of the next only what can come into it is looked
-/// at.
+/// A sample is full after the first part, so only rows of the next part that can enter it are
+/// inspected.
 #[test]
-fn parts_are_compared_alike_in_any_order() {
+fn parts_in_any_order_give_the_same_comparison() {
     let place = Place::new();
     let parts: Vec<Bytes> = (0..3)
         .map(|part| {
@@ -329,7 +328,7 @@ fn parts_are_compared_alike_in_any_order() {
 }
 
 #[test]
-fn nothing_is_carried_into_a_subject_that_was_built() {
+fn rows_cannot_be_reused_for_a_subject_that_was_built() {
     let place = Place::new();
     let subjects: Subjects = (0..3).map(|subject| (subject, (10, 0))).collect();
     let (_, published) = part_of(&place, &subjects, &BTreeSet::new(), None);
@@ -346,11 +345,11 @@ fn nothing_is_carried_into_a_subject_that_was_built() {
         )
         .unwrap_err()
         .to_string();
-    assert!(error.contains("subject 0001 is there twice"), "{error}");
+    assert!(error.contains("subject 0001 occurs twice"), "{error}");
 }
 
 #[test]
-fn a_footer_that_does_not_tell_whose_the_rows_are_is_refused() {
+fn footer_without_the_subjects_of_its_rows_is_refused() {
     let digest = Digest::of(b"one").to_string();
     let subjects = PartSubject::all(&format!("0001 {digest} 3\n0002 - 0\n0003 - 4\n")).unwrap();
     let found: Vec<_> = subjects
@@ -385,7 +384,7 @@ fn a_footer_that_does_not_tell_whose_the_rows_are_is_refused() {
             .unwrap_err()
             .to_string();
         assert!(
-            error.contains(&format!("`{wrong}` is no line about the next subject")),
+            error.contains(&format!("`{wrong}` does not describe the next subject")),
             "{error}"
         );
     }
@@ -397,17 +396,17 @@ fn a_footer_that_does_not_tell_whose_the_rows_are_is_refused() {
         .unwrap_err()
         .to_string();
     assert!(
-        error.contains("tells of subjects with 0 rows, and there are 3"),
+        error.contains("lists subjects with 0 rows, but the part has 3"),
         "{error}"
     );
 }
 
 /// A row that points to a file which this build has not read could not be traced.
 #[test]
-fn rows_that_point_to_what_is_no_input_of_the_build_are_not_carried() {
+fn rows_that_point_outside_the_inputs_of_the_build_are_not_reused() {
     let place = Place::new();
     let subjects: Subjects = (0..3).map(|subject| (subject, (10, 0))).collect();
-    // Each row points into the whole file, whose digest is not the same the next day.
+    // Each row points into the whole file, whose digest differs the next day.
     let add = |of_inputs: &str, built: &[u32], carried: Option<&CarriedRows>| {
         let build = build(2024, of_inputs, frame(2024, 1));
         let contracts = Contracts::from([("test.place".to_owned(), with_warnings())]);
@@ -436,9 +435,9 @@ fn rows_that_point_to_what_is_no_input_of_the_build_are_not_carried() {
     );
 }
 
-/// Rows whose subject the part was not made from would be carried by nobody.
+/// Rows whose subject did not contribute to the part would belong to no subject.
 #[test]
-fn rows_of_a_subject_that_the_part_was_not_made_from_are_refused() {
+fn rows_of_a_subject_missing_from_the_part_are_refused() {
     let place = Place::new();
     let subjects: Subjects = (0..3).map(|subject| (subject, (10, 0))).collect();
     let others: Subjects = (0..2).map(|subject| (subject, (10, 0))).collect();
@@ -455,7 +454,7 @@ fn rows_of_a_subject_that_the_part_was_not_made_from_are_refused() {
         .unwrap_err()
         .to_string();
     assert!(
-        error.contains("rows are of 0002, which is no subject of the shard"),
+        error.contains("rows belong to 0002, which is not a subject of the shard"),
         "{error}"
     );
 }
@@ -463,7 +462,7 @@ fn rows_of_a_subject_that_the_part_was_not_made_from_are_refused() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(6))]
     #[test]
-    fn whichever_subjects_change_the_bytes_are_the_same(
+    fn bytes_are_the_same_whichever_subjects_change(
         before in prop::collection::btree_map(0_u32..50, (0_usize..2_000, 0_i64..3), 0..40),
         changes in prop::collection::btree_map(0_u32..55, prop::option::of((0_usize..2_000, 0_i64..3)), 0..5),
     ) {

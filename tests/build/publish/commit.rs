@@ -20,7 +20,7 @@ fn inode(place: &Place, release_id: &ReleaseId, year: i32) -> u64 {
 }
 
 #[tokio::test]
-async fn a_release_is_complete_and_the_channel_points_at_it() {
+async fn release_is_complete_and_the_channel_points_at_it() {
     let place = Place::new();
     let committed = place
         .publish(vec![
@@ -81,7 +81,7 @@ async fn a_release_is_complete_and_the_channel_points_at_it() {
 }
 
 #[tokio::test]
-async fn equal_builds_make_the_same_release_in_another_folder_at_another_time_in_another_order() {
+async fn equal_builds_make_the_same_release_at_any_place_time_and_order() {
     let (here, there) = (Place::new(), Place::new());
     let first = here
         .publish(vec![here.built(2023, "one", 1), here.built(2024, "one", 1)])
@@ -103,7 +103,7 @@ async fn equal_builds_make_the_same_release_in_another_folder_at_another_time_in
 }
 
 #[tokio::test]
-async fn publishing_the_same_again_changes_nothing() {
+async fn repeated_publish_changes_nothing() {
     let place = Place::new();
     let first = place.publish(vec![place.built(2024, "one", 1)]).await;
     let again = place
@@ -164,7 +164,7 @@ async fn unchanged_parts_are_linked_and_changed_ones_are_written() {
 }
 
 #[tokio::test]
-async fn what_was_not_renewed_stands_beside_the_releases_and_goes_with_a_promotion() {
+async fn stale_marks_are_kept_beside_releases_and_follow_a_promotion() {
     let place = Place::new();
     let mut marked = build(2024, "one", frame(2024, 1));
     (marked.entry.is_stale, marked.entry.stale_reason) =
@@ -262,7 +262,7 @@ async fn what_was_not_renewed_stands_beside_the_releases_and_goes_with_a_promoti
 }
 
 #[tokio::test]
-async fn what_cannot_be_carried_or_fitted_together_is_refused() {
+async fn missing_or_contradictory_contribution_is_refused() {
     let place = Place::new();
     let error = place
         .try_publish(vec![carried(2024)], NOW)
@@ -271,7 +271,7 @@ async fn what_cannot_be_carried_or_fitted_together_is_refused() {
     assert!(
         error
             .to_string()
-            .contains("no release yet to carry test.places/vintage=2024 from"),
+            .contains("no release yet to reuse test.places/vintage=2024 from"),
         "{error}"
     );
     assert!(
@@ -307,7 +307,7 @@ async fn what_cannot_be_carried_or_fitted_together_is_refused() {
 }
 
 #[tokio::test]
-async fn parts_of_an_older_major_schema_are_not_carried() {
+async fn parts_of_an_older_major_schema_are_not_reused() {
     let place = Place::new();
     let first = place.publish(vec![place.built(2024, "one", 1)]).await;
     let manifest = place.releases.manifest(&first.release_id).await.unwrap();
@@ -326,7 +326,7 @@ async fn parts_of_an_older_major_schema_are_not_carried() {
 }
 
 #[tokio::test]
-async fn of_two_publishers_from_the_same_generation_one_wins_and_the_other_says_so() {
+async fn one_of_two_publishers_from_one_generation_wins() {
     let place = Place::new();
     let before = place.publish(vec![place.built(2024, "one", 1)]).await;
     let contracts = contracts();
@@ -375,7 +375,7 @@ async fn of_two_publishers_from_the_same_generation_one_wins_and_the_other_says_
     assert_eq!(history, [before.release_id, won.release_id.clone()]);
     assert!(
         place.releases.exists(&loser).await.unwrap(),
-        "the loser's release is whole; nobody points at it"
+        "the loser's release is whole, and no channel points at it"
     );
 
     let resumed = staged(
@@ -432,13 +432,13 @@ async fn publishers_racing_in_parallel_leave_one_line_of_history() {
             .map(|before| before.release_id.clone());
         assert_eq!(
             winner.previous, before,
-            "no publisher overwrote one it had not seen"
+            "no publisher overwrote a generation it had not seen"
         );
     }
 }
 
 #[tokio::test]
-async fn a_damaged_staged_file_is_never_published() {
+async fn damaged_staged_file_is_never_published() {
     let place = Place::new();
     let before = place.publish(vec![place.built(2024, "one", 1)]).await;
     let built = place.built(2024, "two", 2);
@@ -466,7 +466,7 @@ async fn a_damaged_staged_file_is_never_published() {
 }
 
 #[tokio::test]
-async fn a_damaged_part_is_not_carried_into_the_next_release_and_a_new_build_replaces_it() {
+async fn damaged_part_is_not_reused_and_a_new_build_replaces_it() {
     let place = Place::new();
     let before = place
         .publish(vec![
@@ -488,7 +488,7 @@ async fn a_damaged_part_is_not_carried_into_the_next_release_and_a_new_build_rep
     assert!(
         error
             .to_string()
-            .contains("2023.parquet is carried over, and is missing or damaged"),
+            .contains("2023.parquet is missing or damaged"),
         "{error}"
     );
     assert_eq!(place.current().await, Some(before.release_id));
@@ -500,11 +500,11 @@ async fn a_damaged_part_is_not_carried_into_the_next_release_and_a_new_build_rep
         .await;
     assert_eq!(
         after.parts_linked, 0,
-        "the link to the damaged part is given up"
+        "the link to the damaged part is removed"
     );
     assert!(
         after.parts_written >= 1,
-        "the other part may be there from the failed try"
+        "the other part may exist from the failed try"
     );
     let manifest = place.releases.manifest(&after.release_id).await.unwrap();
     for part in &manifest.datasets["test.place"].parts {
@@ -517,7 +517,7 @@ async fn a_damaged_part_is_not_carried_into_the_next_release_and_a_new_build_rep
 }
 
 #[tokio::test]
-async fn a_changed_manifest_is_detected() {
+async fn changed_manifest_is_detected() {
     let place = Place::new();
     let committed = place.publish(vec![place.built(2024, "one", 1)]).await;
     let path = place
@@ -554,7 +554,7 @@ async fn a_changed_manifest_is_detected() {
 }
 
 #[tokio::test]
-async fn a_damaged_present_release_is_left_by_rollback_and_repaired_by_the_next_publish() {
+async fn damaged_current_release_is_left_by_rollback_and_then_repaired() {
     let place = Place::new();
     let first = place.publish(vec![place.built(2024, "one", 1)]).await;
     let second = place.publish(vec![place.built(2024, "two", 2)]).await;

@@ -1,5 +1,5 @@
-//! The files that a release has beside its parts for other engines: what they say, that they are
-//! the same everywhere, and what becomes of them.
+//! Checks the sidecar files of a release for other engines: their contents, that they are the same
+//! everywhere, and how later publishes treat them.
 
 use std::collections::BTreeMap;
 
@@ -22,7 +22,7 @@ fn log(place: &Place, id: &ReleaseId) -> Vec<Value> {
         .collect()
 }
 
-/// The fields of the log's schema, by name.
+/// Returns the fields of the log's schema, by name.
 fn fields(log: &[Value]) -> BTreeMap<String, Value> {
     let schema: Value =
         serde_json::from_str(log[1]["metaData"]["schemaString"].as_str().unwrap()).unwrap();
@@ -55,7 +55,7 @@ async fn publish_with(
     .unwrap()
 }
 
-/// The contract of a later minor version.
+/// Returns the contract of a later minor version.
 fn later(change: impl FnOnce(&mut pubdata_core::contract::Contract)) -> Contracts {
     let mut contracts = contracts();
     let contract = contracts.get_mut("test.place").unwrap();
@@ -65,7 +65,7 @@ fn later(change: impl FnOnce(&mut pubdata_core::contract::Contract)) -> Contract
 }
 
 #[tokio::test]
-async fn a_log_says_of_a_table_what_its_contract_and_its_parts_say() {
+async fn delta_log_matches_the_contract_and_the_parts() {
     let place = Place::new();
     let mut contracts = contracts();
     let contract = contracts.get_mut("test.place").unwrap();
@@ -171,9 +171,9 @@ async fn a_log_says_of_a_table_what_its_contract_and_its_parts_say() {
     assert_eq!(log.len(), 4);
 }
 
-/// A key whose column is a date, may be null, and is in the order of another column.
+/// A nullable date key, sorted by another column.
 #[tokio::test]
-async fn bounds_of_keys_are_those_of_the_values_and_not_of_the_first_and_last_row() {
+async fn key_bounds_come_from_all_values_not_the_first_and_last_row() {
     let place = Place::new();
     let mut contracts = contracts();
     contracts.get_mut("test.place").unwrap().sort_by = ["year", "code", "opened", "persons"]
@@ -207,7 +207,7 @@ async fn bounds_of_keys_are_those_of_the_values_and_not_of_the_first_and_last_ro
         ),
         (&json!(7), &json!(i64::MAX))
     );
-    // A footer cuts a long text short: such a bound is none.
+    // A footer truncates a long text: a truncated text is not a bound.
     let mut rows = frame(2025, 7);
     let long = "ü".repeat(200);
     rows.with_column(column("code", &[Some("00501"), Some("10001"), Some(&long)]).into())
@@ -227,7 +227,7 @@ async fn bounds_of_keys_are_those_of_the_values_and_not_of_the_first_and_last_ro
             .cloned()
             .collect::<Vec<_>>()
     };
-    // `opened` has a null, `persons` too; of `lat`, which is no key, nothing is said.
+    // `opened` and `persons` contain a null; `lat` is not a key and has no bounds.
     assert_eq!(
         [names("minValues"), names("maxValues"), names("nullCount")],
         [(); 3].map(|()| ["opened", "persons", "record_id", "year"]
@@ -236,9 +236,9 @@ async fn bounds_of_keys_are_those_of_the_values_and_not_of_the_first_and_last_ro
     );
 }
 
-/// Some readers take a bound that is missing in one part for null, and find no rows there.
+/// Some readers take a missing bound in one part for null, and find no rows there.
 #[tokio::test]
-async fn a_column_has_bounds_in_all_parts_or_in_none() {
+async fn column_has_bounds_in_all_parts_or_in_none() {
     let place = Place::new();
     let mut contracts = contracts();
     contracts.get_mut("test.place").unwrap().sort_by =
@@ -281,7 +281,7 @@ async fn a_column_has_bounds_in_all_parts_or_in_none() {
 }
 
 #[tokio::test]
-async fn a_dataset_without_rows_has_a_log_with_its_schema() {
+async fn dataset_without_rows_has_a_log_with_its_schema() {
     let place = Place::new();
     let built = Contribution::Built(
         stage(
@@ -304,7 +304,7 @@ async fn a_dataset_without_rows_has_a_log_with_its_schema() {
 }
 
 #[tokio::test]
-async fn companions_are_the_same_anywhere_at_any_time_and_stay_when_a_release_is_published_again() {
+async fn sidecars_are_equal_anywhere_and_kept_by_a_repeated_publish() {
     let (here, there) = (Place::new(), Place::new());
     let first = here
         .publish(vec![here.built(2023, "one", 1), here.built(2024, "one", 1)])
@@ -329,7 +329,7 @@ async fn companions_are_the_same_anywhere_at_any_time_and_stay_when_a_release_is
         manifest.companions.keys().collect::<Vec<_>>(),
         [PACKAGE, LOG]
     );
-    // The id is that of a release without them, as earlier versions wrote it.
+    // The id equals that of a release without sidecars, as earlier versions wrote it.
     let without = pubdata_store::Manifest {
         companions: BTreeMap::new(),
         ..manifest.clone()
@@ -338,7 +338,7 @@ async fn companions_are_the_same_anywhere_at_any_time_and_stay_when_a_release_is
 }
 
 #[tokio::test]
-async fn missing_changed_and_added_companions_are_told() {
+async fn missing_changed_and_added_sidecars_are_reported() {
     let place = Place::new();
     let id = place
         .publish(vec![place.built(2024, "one", 1)])
@@ -350,7 +350,7 @@ async fn missing_changed_and_added_companions_are_told() {
     assert_eq!(problems().await, Vec::<String>::new());
     std::fs::remove_file(folder.join(PACKAGE)).unwrap();
     std::fs::write(folder.join(LOG), "{}").unwrap();
-    // What `DELETE FROM` of an engine would leave.
+    // The file that `DELETE FROM` of an engine would leave.
     std::fs::write(
         folder.join("test.place/_delta_log/00000000000000000001.json"),
         "{}",
@@ -361,14 +361,17 @@ async fn missing_changed_and_added_companions_are_told() {
     for (problem, (path, word)) in told.iter().zip([
         (PACKAGE, "is missing or was changed"),
         (LOG, "is missing or was changed"),
-        ("00000000000000000001.json", "is not of the release"),
+        (
+            "00000000000000000001.json",
+            "does not belong to the release",
+        ),
     ]) {
         assert!(
             problem.contains(path) && problem.contains(word) && problem.contains(id.as_str()),
             "{problem}"
         );
     }
-    // A release of an earlier version has none, and none is missed.
+    // A release of an earlier version has no sidecars, and none is missed.
     let earlier = pubdata_store::Manifest {
         companions: BTreeMap::new(),
         ..manifest.clone()
@@ -380,8 +383,7 @@ async fn missing_changed_and_added_companions_are_told() {
 }
 
 #[tokio::test]
-async fn a_release_of_an_earlier_version_gets_its_companions_when_it_is_built_again_and_they_go_with_it()
- {
+async fn build_adds_sidecars_to_an_old_release_and_prune_removes_them() {
     let place = Place::new();
     let first = place.publish(vec![place.built(2024, "one", 1)]).await;
     let (files, folder) = (
@@ -429,7 +431,7 @@ async fn a_release_of_an_earlier_version_gets_its_companions_when_it_is_built_ag
 }
 
 #[tokio::test]
-async fn a_column_that_carried_parts_do_not_have_may_be_null() {
+async fn column_missing_from_reused_parts_is_nullable() {
     let place = Place::new();
     place
         .publish(vec![
@@ -483,7 +485,7 @@ async fn a_column_that_carried_parts_do_not_have_may_be_null() {
 }
 
 #[tokio::test]
-async fn of_parts_that_differ_in_schema_there_is_no_log_and_the_package_says_why() {
+async fn parts_with_different_schemas_have_no_log_and_the_package_says_why() {
     let place = Place::new();
     place
         .publish(vec![
@@ -520,7 +522,7 @@ async fn of_parts_that_differ_in_schema_there_is_no_log_and_the_package_says_why
 }
 
 #[tokio::test]
-async fn a_package_says_what_a_column_holds_and_where_it_is_from() {
+async fn package_describes_columns_and_their_sources() {
     let place = Place::new();
     let mut contracts = contracts();
     let columns = &mut contracts.get_mut("test.place").unwrap().columns;

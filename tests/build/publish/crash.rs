@@ -9,10 +9,10 @@ use super::{Place, carried};
 
 const HOME: &str = "PUBDATA_TEST_HOME";
 
-/// Also the program that the tests below start in a process of its own, with a home and a place to
+/// Also the program that the tests below start in a separate process, with a home and a point to
 /// die at.
 #[tokio::test]
-async fn a_second_night_replaces_one_year_and_keeps_the_other() {
+async fn second_run_replaces_one_year_and_keeps_the_other() {
     let place = match std::env::var_os(HOME) {
         Some(root) => Place::at(Path::new(&root)),
         None => {
@@ -63,7 +63,7 @@ pub async fn assert_whole(place: &Place, release_id: &ReleaseId) {
 }
 
 #[tokio::test]
-async fn killed_at_any_step_readers_see_the_old_or_the_new_release_and_the_next_run_finishes() {
+async fn kill_at_any_step_leaves_the_old_or_new_release_and_recovers() {
     let expected = {
         let place = Place::new();
         first_night(&place).await;
@@ -76,7 +76,7 @@ async fn killed_at_any_step_readers_see_the_old_or_the_new_release_and_the_next_
         let killed = Command::new(std::env::current_exe().unwrap())
             .args([
                 "--exact",
-                "publish::crash::a_second_night_replaces_one_year_and_keeps_the_other",
+                "publish::crash::second_run_replaces_one_year_and_keeps_the_other",
             ])
             .env(HOME, place.root())
             .env(VARIABLE, point)
@@ -128,7 +128,7 @@ async fn killed_at_any_step_readers_see_the_old_or_the_new_release_and_the_next_
 }
 
 #[tokio::test]
-async fn a_half_written_release_folder_is_completed() {
+async fn partial_release_folder_is_completed() {
     let place = Place::new();
     first_night(&place).await;
     let expected = {

@@ -13,7 +13,7 @@ use pubdata_store::{
 use super::{Place, build, carried, contracts, frame, pointers, task_id};
 use crate::lists;
 
-/// Publishes the builds one after the other, 2023 staying as it was, and compares the two releases.
+/// Publishes the builds in sequence while 2023 stays unchanged, and compares the two releases.
 async fn compare_builds(
     contracts: &Contracts,
     old: Build,
@@ -66,7 +66,8 @@ fn source_changed(source_id: &str, from: &str, to: &str) -> Cause {
     }
 }
 
-/// The frame of 2024 with another first place, so that one record goes and one comes.
+/// Returns the frame of 2024 with another first place, so that one record disappears and one
+/// appears.
 fn moved(mut frame: DataFrame) -> DataFrame {
     frame
         .with_column(
@@ -88,7 +89,7 @@ fn moved(mut frame: DataFrame) -> DataFrame {
 }
 
 #[tokio::test]
-async fn added_removed_and_changed_records_are_counted_and_shown_with_their_cause() {
+async fn added_removed_and_changed_records_are_counted_with_their_cause() {
     let mut later = moved(frame(2024, 8));
     later
         .with_column(Series::new("share".into(), [Some(-5_i64), Some(123), Some(999_999)]).into())
@@ -176,7 +177,7 @@ async fn added_removed_and_changed_records_are_counted_and_shown_with_their_caus
 }
 
 #[tokio::test]
-async fn records_from_other_bytes_with_the_same_values_are_provenance_only() {
+async fn records_with_the_same_values_from_other_bytes_are_provenance_only() {
     let mut later = frame(2024, 7);
     later
         .with_column(pointers(&[&[0, 1, 11, 20], &[1, 0, 0, 5, 0, 1, 30, 2], &[]]).into())
@@ -205,7 +206,7 @@ async fn records_from_other_bytes_with_the_same_values_are_provenance_only() {
 }
 
 #[tokio::test]
-async fn declarations_contracts_and_samples_are_told_apart() {
+async fn declaration_contract_and_sample_changes_are_separate_causes() {
     let changed = |alter: fn(&mut Build)| {
         let mut new = build(2024, "one", frame(2024, 7));
         new.entry.input_hash = Digest::of(b"2024 altered");
@@ -229,7 +230,7 @@ async fn declarations_contracts_and_samples_are_told_apart() {
     assert_eq!(
         changed(|new| new.entry.is_sample = Some(true)).await,
         [Cause::InputsChanged],
-        "of the earlier build it is not known"
+        "unknown for the earlier build"
     );
     assert_eq!(
         changed(|new| new.entry.layout_evidence = Some(LayoutEvidence::Confirmed)).await,
@@ -250,7 +251,7 @@ async fn declarations_contracts_and_samples_are_told_apart() {
 }
 
 #[tokio::test]
-async fn tasks_that_come_go_or_turn_stale_are_causes() {
+async fn added_removed_and_stale_tasks_are_causes() {
     let place = Place::new();
     let from = place
         .publish(vec![
@@ -259,7 +260,7 @@ async fn tasks_that_come_go_or_turn_stale_are_causes() {
         ])
         .await
         .release_id;
-    // As programs of before wrote it.
+    // As earlier programs wrote it.
     let mut stale = build(2023, "one", frame(2023, 1));
     (stale.entry.is_stale, stale.entry.stale_reason) = (true, Some("503".to_owned()));
     let stale = Contribution::Built(stage(&place.home, &contracts(), stale).unwrap());
@@ -294,7 +295,7 @@ async fn tasks_that_come_go_or_turn_stale_are_causes() {
 }
 
 #[tokio::test]
-async fn a_new_column_is_named_and_the_other_columns_are_compared() {
+async fn new_column_is_named_and_the_other_columns_are_compared() {
     let mut newer = contracts();
     let contract = newer.get_mut("test.place").unwrap();
     let mut column = contract.columns[3].clone();

@@ -57,7 +57,7 @@ fn runs_are_read_in_the_order_they_were_appended() {
 }
 
 #[test]
-fn a_torn_last_line_is_passed_over_and_then_repaired() {
+fn partial_last_line_is_skipped_and_then_repaired() {
     for torn in ["{", "{\"format_version\": 1, \"run_id\": \"th", "\u{e9}"] {
         let place = Place::new();
         append_ledger(&place.home, &entry("one")).unwrap();
@@ -76,7 +76,7 @@ fn a_torn_last_line_is_passed_over_and_then_repaired() {
 }
 
 #[test]
-fn a_damaged_line_and_a_newer_format_are_named() {
+fn damaged_line_and_newer_format_are_named() {
     let place = Place::new();
     append_ledger(&place.home, &entry("one")).unwrap();
     let good = std::fs::read_to_string(place.home.ledger_file()).unwrap();

@@ -1,4 +1,4 @@
-//! What publishing promises, on tiny frames of a contract that has a column of every type.
+//! Checks publishing on tiny frames of a contract that has a column of every type.
 
 mod carried;
 mod commit;
@@ -51,7 +51,7 @@ fn column(name: &str, physical: Physical, nullable: bool) -> Column {
     }
 }
 
-/// `test.place`, one folder per year, with a column of every physical type.
+/// Returns the contract of `test.place`: one folder per year, with a column of every physical type.
 pub fn contract() -> Contract {
     Contract {
         dataset_id: "test.place".to_owned(),
@@ -108,7 +108,7 @@ pub fn inputs(content: &str) -> Inputs {
     inputs
 }
 
-/// A list column of pointer numbers.
+/// Builds a list column of pointer numbers.
 pub fn pointers(rows: &[&[u64]]) -> Series {
     let rows: Vec<Series> = rows
         .iter()
@@ -119,7 +119,7 @@ pub fn pointers(rows: &[&[u64]]) -> Series {
         .unwrap()
 }
 
-/// Three places of a year: all columns filled, all nullable ones null, and extremes.
+/// Returns three places of a year: all columns filled, all nullable ones null, and extremes.
 pub fn frame(year: i32, persons: i64) -> DataFrame {
     let id = |code: &str| format!("test.place:{year}:{code}");
     let mut frame = df!(
@@ -148,7 +148,7 @@ pub fn task_id(year: i32) -> String {
     format!("test.places/vintage={year}")
 }
 
-/// The build of one year. `content` stands for the publisher's bytes.
+/// Returns the build of one year. `content` acts as the publisher's bytes.
 pub fn build(year: i32, content: &str, frame: DataFrame) -> Build {
     let inputs = inputs(content);
     let (declaration_hash, contracts_hash) = (Digest::of(b"declaration"), Digest::of(b"contracts"));
@@ -195,7 +195,7 @@ pub fn build(year: i32, content: &str, frame: DataFrame) -> Build {
     }
 }
 
-/// A home in a folder of its own.
+/// A home in a separate folder.
 pub struct Place {
     pub home: Home,
     pub releases: Releases,
@@ -222,7 +222,7 @@ impl Place {
         }
     }
 
-    /// A home of another machine that publishes to the same store.
+    /// Creates a home of another machine that publishes to the same store.
     pub fn beside(other: &Self) -> Self {
         Self {
             releases: other.releases.clone(),
@@ -246,7 +246,7 @@ impl Place {
         )
     }
 
-    /// Commits to `nightly` and returns what happened.
+    /// Commits to `nightly` and returns the outcome.
     pub async fn try_publish(
         &self,
         contributions: Vec<Contribution>,
@@ -277,7 +277,7 @@ impl Place {
             .map(|entry| entry.release_id)
     }
 
-    /// Every file of a release, by path below it.
+    /// Returns every file of a release, by path below it.
     pub fn files(&self, release_id: &ReleaseId) -> BTreeMap<String, Vec<u8>> {
         let root = self.root().join("releases").join(release_id.as_str());
         let mut files = BTreeMap::new();

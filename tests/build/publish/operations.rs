@@ -28,7 +28,7 @@ async fn publish_nights(place: &Place, nights: u32) -> Vec<ReleaseId> {
 }
 
 #[tokio::test]
-async fn releases_are_listed_newest_first_with_the_channels_that_point_at_them() {
+async fn releases_are_listed_newest_first_with_their_channels() {
     let place = Place::new();
     assert_eq!(list(&place.releases).await.unwrap(), []);
     let ids = publish_nights(&place, 2).await;
@@ -101,7 +101,7 @@ async fn promote_moves_a_channel_once() {
 }
 
 #[tokio::test]
-async fn rollback_goes_back_one_release_each_time_and_the_next_publish_goes_on() {
+async fn rollback_goes_back_one_release_at_a_time_and_publish_continues() {
     let place = Place::new();
     let ids = publish_nights(&place, 3).await;
     let back = |to: Option<ReleaseId>| rollback(&place.releases, "nightly", to, NOW);
@@ -129,7 +129,7 @@ async fn rollback_goes_back_one_release_each_time_and_the_next_publish_goes_on()
     assert_eq!(
         back(Some(ids[2].clone())).await.unwrap(),
         None,
-        "already there"
+        "already at that release"
     );
     let error = back(Some("r00000000000000000000".parse().unwrap()))
         .await
@@ -145,13 +145,13 @@ async fn rollback_goes_back_one_release_each_time_and_the_next_publish_goes_on()
     assert_eq!(
         (&again.release_id, again.parts_written),
         (&ids[1], 0),
-        "a release that was rolled back is published again as it is"
+        "a rolled back release is published again unchanged"
     );
     assert_eq!(place.current().await.as_ref(), Some(&ids[1]));
 }
 
 #[tokio::test]
-async fn a_rollback_to_a_release_needs_no_older_generation() {
+async fn rollback_to_a_release_needs_no_older_generation() {
     let place = Place::new();
     let ids = publish_nights(&place, 3).await;
     std::fs::write(
@@ -177,7 +177,7 @@ async fn a_rollback_to_a_release_needs_no_older_generation() {
 }
 
 #[tokio::test]
-async fn prune_keeps_the_newest_of_each_channel_and_what_a_channel_points_at() {
+async fn prune_keeps_the_newest_and_the_current_release_of_each_channel() {
     let place = Place::new();
     let ids = publish_nights(&place, 2).await;
     promote(&place.releases, "nightly", "stable", NOW)
@@ -230,17 +230,17 @@ async fn prune_keeps_the_newest_of_each_channel_and_what_a_channel_points_at() {
     assert_eq!(
         kept,
         [&stable, &ids[3]].into_iter().cloned().collect(),
-        "after a rollback the present one is the earlier one"
+        "after a rollback the current release is the earlier one"
     );
     let error = prune(&place.releases, 0, time(NOW)).await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Config);
 }
 
 #[tokio::test]
-async fn prune_spares_what_another_publisher_may_be_about_to_point_at() {
+async fn prune_keeps_what_another_publisher_may_soon_point_at() {
     let place = Place::new();
     publish_nights(&place, 1).await;
-    // A race lost: a whole release that no channel ever pointed at, published at NOW.
+    // A lost race: a whole release that no channel ever pointed at, published at NOW.
     let elsewhere = Place::beside(&place);
     let built = vec![elsewhere.built(2024, "lost", 9)];
     let loser = prepare(
@@ -260,7 +260,7 @@ async fn prune_spares_what_another_publisher_may_be_about_to_point_at() {
         .publish(&elsewhere.home, &elsewhere.releases)
         .await
         .unwrap_err();
-    // And a folder without a manifest.
+    // A folder without a manifest.
     let begun: ReleaseId = "r00000000000000000001".parse().unwrap();
     place
         .releases

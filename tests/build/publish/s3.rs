@@ -1,5 +1,5 @@
-//! The same operations on an S3-compatible store: configuration only, and whatever the store
-//! refuses, loses or repeats.
+//! Repeats the operations on an S3-compatible store: it needs only configuration, and may refuse,
+//! lose or repeat requests.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -16,10 +16,10 @@ use pubdata_testing::objects::{Fault, ObjectServer};
 const STORE: &str = "PUBDATA_TEST_STORE";
 const STEP: &str = "PUBDATA_TEST_STEP";
 
-/// Also the program that the test below starts in a process of its own, with the environment of an
-/// S3 store.
+/// Also the program that the test below starts in a separate process, with the environment of an S3
+/// store.
 #[tokio::test]
-async fn a_store_serves_publish_race_rollback_promote_and_prune() {
+async fn store_serves_publish_race_rollback_promote_and_prune() {
     let place = Place::new();
     let url = std::env::var(STORE).ok();
     let place = Place {
@@ -139,11 +139,11 @@ async fn on_the_server(server: &ObjectServer, test: &'static str) {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn an_s3_store_needs_configuration_only() {
+async fn s3_store_needs_only_configuration() {
     let server = ObjectServer::start(&[]).await;
     on_the_server(
         &server,
-        "publish::s3::a_store_serves_publish_race_rollback_promote_and_prune",
+        "publish::s3::store_serves_publish_race_rollback_promote_and_prune",
     )
     .await;
     let keys = server.keys();
@@ -167,24 +167,24 @@ async fn an_s3_store_needs_configuration_only() {
     );
     assert!(
         !keys.iter().any(|key| key.contains("check")),
-        "the race by which it was checked left files: {keys:?}"
+        "the check of conditional writes left files: {keys:?}"
     );
 }
 
-/// A 409 of S3 says that another creation is under way, of which nothing may come; a lost answer
-/// looks like a failure, and a retry like another's.
+/// A 409 of S3 means that another creation is in progress, which may still fail. A lost answer
+/// looks like a failure, and a retry looks like another writer's request.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_store_that_conflicts_loses_answers_and_is_away_loses_nothing() {
+async fn store_with_conflicts_lost_answers_and_outages_loses_nothing() {
     for fault in [Fault::Conflict, Fault::LostAnswer, Fault::Unavailable] {
         let server = ObjectServer::start(&[fault]).await;
         on_the_server(
             &server,
-            "publish::s3::a_store_serves_publish_race_rollback_promote_and_prune",
+            "publish::s3::store_serves_publish_race_rollback_promote_and_prune",
         )
         .await;
         assert!(
             fault == Fault::Unavailable || server.failed() >= 4,
-            "{fault:?} was met by {} files",
+            "{fault:?} occurred on {} files",
             server.failed()
         );
     }
@@ -192,7 +192,7 @@ async fn a_store_that_conflicts_loses_answers_and_is_away_loses_nothing() {
 
 /// Also the program that the test below starts.
 #[tokio::test]
-async fn a_store_is_refused_that_ignores_conditions() {
+async fn store_that_ignores_conditions_is_refused() {
     let Ok(url) = std::env::var(STORE) else {
         return;
     };
@@ -227,16 +227,16 @@ async fn publishing_refuses_a_store_that_ignores_conditions() {
     let server = ObjectServer::start(&[Fault::Unconditional]).await;
     on_the_server(
         &server,
-        "publish::s3::a_store_is_refused_that_ignores_conditions",
+        "publish::s3::store_that_ignores_conditions_is_refused",
     )
     .await;
     assert_eq!(server.keys(), Vec::<String>::new());
 }
 
-/// Also the program that the test below starts: one step of the nights of `crash`, on the store of
+/// Also the program that the test below starts: one step of the runs of `crash`, on the store of
 /// its environment.
 #[tokio::test]
-async fn a_step_of_two_nights() {
+async fn step_of_two_runs_publishes() {
     let (Ok(url), Ok(home), Ok(step)) = (
         std::env::var(STORE),
         std::env::var("PUBDATA_TEST_HOME"),
@@ -287,7 +287,7 @@ async fn a_step_of_two_nights() {
 /// As on a folder: readers see the old release or the new one, wherever the publisher dies, and the
 /// next run finishes.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn killed_at_any_step_on_s3_nothing_is_lost() {
+async fn kill_at_any_step_on_s3_loses_nothing() {
     let expected = {
         let place = Place::new();
         crash::first_night(&place).await;
@@ -302,7 +302,7 @@ async fn killed_at_any_step_on_s3_nothing_is_lost() {
             command
                 .args([
                     "--exact",
-                    "publish::s3::a_step_of_two_nights",
+                    "publish::s3::step_of_two_runs_publishes",
                     "--nocapture",
                 ])
                 .env(STORE, "s3://bucket/night")

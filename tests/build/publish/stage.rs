@@ -38,7 +38,7 @@ fn read(bytes: &Bytes) -> RecordBatch {
 }
 
 #[test]
-fn a_part_holds_every_type_as_the_frame_had_it() {
+fn part_holds_every_type_as_the_frame_had_it() {
     let batch = read(&staged_bytes(&Place::new()));
     assert_eq!(batch.schema().fields(), arrow_schema(&contract()).fields());
     let column = |name: &str| batch.column_by_name(name).unwrap();
@@ -162,7 +162,7 @@ fn pointers_are_published_with_source_digest_and_member() {
 }
 
 #[test]
-fn a_part_says_in_its_footer_what_it_is_and_can_be_searched_by_key() {
+fn footer_of_a_part_describes_it_and_allows_search_by_key() {
     let bytes = staged_bytes(&Place::new());
     let reader = ParquetRecordBatchReaderBuilder::try_new(bytes).unwrap();
     let metadata = reader.metadata().clone();
@@ -239,7 +239,7 @@ fn a_part_says_in_its_footer_what_it_is_and_can_be_searched_by_key() {
 }
 
 #[test]
-fn an_empty_part_is_a_part() {
+fn empty_part_is_valid() {
     let place = Place::new();
     let staged = stage(
         &place.home,
@@ -298,7 +298,7 @@ fn large_parts_have_bounded_row_groups() {
     assert_eq!(groups, [65_536, 65_536, 18_928]);
 }
 
-/// Stages the good frame with one column replaced and expects a refusal whose text has all of
+/// Stages the good frame with one column replaced and expects a refusal whose text contains all
 /// `words`.
 fn check_refused(column: Series, words: &[&str]) {
     let mut frame = frame(2024, 7);
@@ -326,7 +326,7 @@ fn check_frame_refused(frame: DataFrame, words: &[&str]) {
 }
 
 #[test]
-fn a_frame_that_is_not_as_the_contract_says_is_refused_with_column_and_record() {
+fn frame_that_breaks_the_contract_is_refused_with_column_and_record() {
     let first = "test.place:2024:00501";
     let second = "test.place:2024:10001";
     check_frame_refused(
@@ -388,7 +388,7 @@ fn a_frame_that_is_not_as_the_contract_says_is_refused_with_column_and_record() 
 }
 
 #[test]
-fn rows_out_of_order_or_twice_or_in_the_wrong_place_are_refused() {
+fn unsorted_repeated_or_misplaced_rows_are_refused() {
     check_frame_refused(
         frame(2024, 7).reverse(),
         &[
@@ -403,7 +403,7 @@ fn rows_out_of_order_or_twice_or_in_the_wrong_place_are_refused() {
             "record_id",
             ["test.place:1", "test.place:2", "test.place:2"],
         ),
-        &["`test.place:2` is there twice"],
+        &["`test.place:2` occurs twice"],
     );
     check_refused(
         twice("record_id", ["test.place:1", "other:2", "test.place:3"]),
@@ -415,7 +415,7 @@ fn rows_out_of_order_or_twice_or_in_the_wrong_place_are_refused() {
     );
 }
 
-/// The good frame `rows` times, in the order of the year alone, with codes that only fall.
+/// Returns the good frame `rows` times, sorted by the year alone, with descending codes.
 fn falling(rows: usize) -> DataFrame {
     let mut frame = (1..rows).fold(frame(2024, 7).head(Some(1)), |all, _| {
         all.vstack(&frame(2024, 7).head(Some(1))).unwrap()
@@ -438,7 +438,7 @@ fn falling(rows: usize) -> DataFrame {
 }
 
 #[test]
-fn a_key_that_is_there_twice_is_found_among_few_rows_of_one_order_and_among_many() {
+fn duplicate_key_is_found_among_few_equally_sorted_rows_and_many() {
     let contract = Contract {
         sort_by: vec!["year".to_owned()],
         ..contract()
@@ -505,7 +505,7 @@ fn a_key_that_is_there_twice_is_found_among_few_rows_of_one_order_and_among_many
 }
 
 #[test]
-fn a_value_that_cannot_be_part_of_a_files_name_is_refused() {
+fn value_that_cannot_be_part_of_a_file_name_is_refused() {
     let place = Place::new();
     for value in ["", "..", "a/b", "a b", "a~b"] {
         let mut build = build(2024, "one", frame(2024, 7));
@@ -545,7 +545,7 @@ fn equal_frames_make_equal_bytes_however_they_are_chunked() {
 }
 
 #[test]
-fn a_whole_staged_build_is_found_again_and_a_damaged_one_is_not() {
+fn whole_staged_build_is_found_again_and_a_damaged_one_is_not() {
     let place = Place::new();
     let hash = Digest::of(b"2024 one");
     let find = || staged(&place.home, &task_id(2024), &hash, None).unwrap();
@@ -600,5 +600,5 @@ fn a_whole_staged_build_is_found_again_and_a_damaged_one_is_not() {
     let description = folder.join("build.json");
     let text = std::fs::read(&description).unwrap();
     std::fs::write(&description, &text[..text.len() / 2]).unwrap();
-    assert!(find().is_none(), "half a description");
+    assert!(find().is_none(), "half of a description");
 }

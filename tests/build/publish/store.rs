@@ -19,7 +19,7 @@ const ONE: &str = "r11111111111111111111";
 const TWO: &str = "r22222222222222222222";
 
 #[tokio::test]
-async fn a_channel_moves_only_from_the_generation_its_mover_saw() {
+async fn channel_moves_only_from_the_generation_its_mover_saw() {
     let place = Place::new();
     let releases = &place.releases;
     assert_eq!(releases.channel("nightly").await.unwrap(), None);
@@ -53,13 +53,13 @@ async fn a_channel_moves_only_from_the_generation_its_mover_saw() {
             .await
             .unwrap(),
         second,
-        "one's own move, tried again"
+        "a retry of the same move"
     );
     assert_eq!(releases.channels().await.unwrap(), ["nightly"]);
 }
 
 #[tokio::test]
-async fn a_channel_that_is_damaged_or_misnamed_is_an_error() {
+async fn damaged_or_misnamed_channel_is_an_error() {
     let place = Place::new();
     for name in ["", "..", "a/b", "Nightly", &"x".repeat(65)] {
         assert_eq!(
@@ -93,7 +93,7 @@ async fn a_channel_that_is_damaged_or_misnamed_is_an_error() {
 }
 
 #[tokio::test]
-async fn what_a_killed_upload_left_beside_a_channel_is_not_a_generation() {
+async fn file_of_a_killed_upload_is_not_a_generation() {
     let place = Place::new();
     let entry = place
         .releases
@@ -121,7 +121,7 @@ async fn what_a_killed_upload_left_beside_a_channel_is_not_a_generation() {
 }
 
 #[tokio::test]
-async fn a_release_without_a_manifest_does_not_exist() {
+async fn release_without_a_manifest_does_not_exist() {
     let place = Place::new();
     let id: ReleaseId = ONE.parse().unwrap();
     place
@@ -144,12 +144,12 @@ async fn a_release_without_a_manifest_does_not_exist() {
             .put_part(&id, "../../channels/x", "half".into())
             .await
             .is_err(),
-        "a path out of the release"
+        "a path that leaves the release"
     );
 }
 
 #[tokio::test]
-async fn a_folder_elsewhere_can_be_the_store() {
+async fn folder_elsewhere_can_be_the_store() {
     let place = Place::new();
     let folder = tempfile::tempdir().unwrap();
     let url = format!("file://{}/a%20store", folder.path().display());
@@ -168,7 +168,7 @@ async fn a_folder_elsewhere_can_be_the_store() {
 }
 
 #[test]
-fn a_store_url_must_be_one_the_program_knows() {
+fn store_url_must_have_a_known_scheme() {
     let place = Place::new();
     for url in ["ftp://example.org/", "releases", "s3://", "s3:///prefix"] {
         let error = Releases::open(&place.home, Some(url)).unwrap_err();
@@ -187,16 +187,16 @@ fn a_store_url_must_be_one_the_program_knows() {
 }
 
 #[test]
-fn homes_are_made_on_the_way() {
+fn missing_parent_folders_of_a_home_are_created() {
     let folder = tempfile::tempdir().unwrap();
     let home = Home::open(&folder.path().join("a/b")).unwrap();
     assert!(home.root().ends_with("a/b"));
 }
 
-/// What is built where it is published is written once. A build that is begun anew does not touch
-/// what a release took over.
+/// A build in the folder where it is published is written once. A restarted build does not change
+/// files that a release took over.
 #[tokio::test]
-async fn a_staged_part_becomes_the_file_of_the_release_where_both_are_in_one_folder() {
+async fn staged_part_becomes_the_release_file_in_the_same_folder() {
     const PART: &str = "geo.place/year=2026/part.parquet";
     let place = Place::new();
     let staging = Staging::of(&place.home, "task", &Digest::of(b"inputs"));
@@ -227,7 +227,7 @@ async fn a_staged_part_becomes_the_file_of_the_release_where_both_are_in_one_fol
             .link_staged(&staging, &id, PART)
             .await
             .unwrap(),
-        "it is staged no more"
+        "it is no longer staged"
     );
     staging.put(PART, b"second").unwrap();
     assert_eq!(std::fs::read(&published).unwrap(), b"first");
@@ -241,7 +241,7 @@ async fn a_staged_part_becomes_the_file_of_the_release_where_both_are_in_one_fol
     assert_eq!(
         std::fs::read(&published).unwrap(),
         b"second",
-        "in place of what was there"
+        "in place of the earlier file"
     );
 
     let elsewhere = tempfile::tempdir().unwrap();

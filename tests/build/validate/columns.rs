@@ -88,7 +88,7 @@ fn float_bounds_are_inclusive() {
 }
 
 #[test]
-fn a_number_that_is_none_is_quarantined() {
+fn not_a_number_is_quarantined() {
     let expected = [
         ("not_finite", "`portion` is NaN, expected a finite number"),
         ("out_of_range", "`portion` is NaN, expected between 0 and 1"),
@@ -165,7 +165,7 @@ fn record_id_belongs_to_its_dataset() {
 }
 
 #[test]
-fn a_row_that_breaks_several_rules_counts_once() {
+fn row_that_breaks_several_rules_counts_once() {
     let expected = [
         (
             "malformed_code",

@@ -101,7 +101,7 @@ fn loss_of_rows_blocks_even_for_a_sample() {
 }
 
 #[test]
-fn gain_of_rows_is_told_and_is_in_no_part() {
+fn gain_of_rows_is_reported_but_not_published() {
     let verdict = verdict_of(&good_rows(16), &expectations(), Some(13), false);
     assert_eq!(verdict.report.notes, Vec::<String>::new());
     assert_eq!(
@@ -190,7 +190,7 @@ fn share_of_rows_with_a_warning_blocks_by_its_code() {
         assert_eq!(
             with_warned(99, 99, is_sample),
             Vec::<String>::new(),
-            "a few rows say nothing of a share"
+            "a share of a few rows has no meaning"
         );
     }
 }

@@ -33,9 +33,9 @@ fn exactly_one_of_refuses_both_and_neither() {
 }
 
 #[test]
-fn exactly_one_of_any_number_of_columns() {
+fn exactly_one_of_covers_any_number_of_columns() {
     let broken = |columns: &str, change: &dyn Fn(&mut Row)| {
-        // Shut: persons and date may be absent.
+        // Closed: persons and date may be absent.
         let changed = changed(|row| {
             row.is_open = Some(false);
             change(row);
@@ -96,7 +96,7 @@ fn exactly_one_of_any_number_of_columns() {
 }
 
 #[test]
-fn all_or_none_refuses_a_part() {
+fn all_or_none_refuses_some() {
     check(
         changed(|row| row.lon = None),
         &[(
@@ -108,7 +108,7 @@ fn all_or_none_refuses_a_part() {
 }
 
 #[test]
-fn present_iff_refuses_a_value_too_many_and_too_few() {
+fn present_iff_refuses_an_extra_and_a_missing_value() {
     let missing = "`moe` is null, `unit` is `persons`; expected: A margin exactly for persons";
     check(
         changed(|row| row.moe = None),
@@ -126,7 +126,7 @@ fn present_iff_refuses_a_value_too_many_and_too_few() {
 }
 
 #[test]
-fn present_unless_asks_for_values_where_the_condition_does_not_hold() {
+fn present_unless_requires_values_where_the_condition_does_not_hold() {
     let expected = "`persons` is null, `since` is `2024-02-29`, `is_open` is true; expected: Persons and a date unless shut";
     check(
         changed(|row| row.persons = None),
@@ -221,9 +221,9 @@ fn sum_within_warns_about_both_rows_of_the_group() {
 }
 
 #[test]
-fn a_row_that_is_set_aside_hides_no_total_of_the_others() {
+fn quarantined_row_hides_no_total_of_the_others() {
     let renters = tenure("02", "renter_occupied_share", Some(400));
-    // What most rows of a key say is published, and the odd one is set aside.
+    // The version of most rows of a key is published, and the odd row is quarantined.
     let odd = Row {
         null_reason: None,
         pointers: vec![0, 1, 300, 20],
@@ -276,7 +276,7 @@ fn sum_within_can_quarantine() {
 }
 
 #[test]
-fn a_rule_that_does_not_fit_its_columns_is_a_configuration_error() {
+fn rule_that_does_not_fit_its_columns_is_a_configuration_error() {
     let verdict_under = |from: &str, to: &str| {
         let candidate = candidate(&[row("01", "population")], Vec::new());
         validate(

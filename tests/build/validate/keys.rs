@@ -4,7 +4,7 @@ use pubdata_core::contract::Contract;
 use super::{Row, candidate, changed_contract, expectations, inputs, lines, row, verdict_of};
 
 #[test]
-fn repeated_row_is_kept_once_with_the_first_place_it_was_read_from() {
+fn repeated_row_is_kept_once_with_its_first_source_position() {
     let later = Row {
         pointers: vec![0, 1, 500, 20],
         ..row("01", "population")
@@ -69,7 +69,7 @@ fn different_rows_under_one_key_are_all_quarantined() {
 }
 
 #[test]
-fn what_most_rows_of_a_key_say_is_kept_and_the_odd_ones_are_quarantined() {
+fn majority_row_of_a_key_is_kept_and_others_are_quarantined() {
     let odd = |value: i64, offset: u64| Row {
         value: Some(value),
         pointers: vec![1, 0, offset, 3],
@@ -105,7 +105,7 @@ fn what_most_rows_of_a_key_say_is_kept_and_the_odd_ones_are_quarantined() {
     assert_eq!(
         lines(&verdict.frame),
         lines(&verdict_of(&[same(300), row("02", "population")]).frame),
-        "as if the odd one were not there"
+        "as if the odd row were absent"
     );
     let found: Vec<_> = verdict
         .quarantine
@@ -128,7 +128,7 @@ fn what_most_rows_of_a_key_say_is_kept_and_the_odd_ones_are_quarantined() {
 }
 
 #[test]
-fn half_of_the_rows_of_a_key_are_not_most_of_them() {
+fn half_of_the_rows_of_a_key_are_not_a_majority() {
     let other = |value: i64| Row {
         value: Some(value),
         ..row("01", "population")
@@ -144,7 +144,7 @@ fn half_of_the_rows_of_a_key_are_not_most_of_them() {
 }
 
 #[test]
-fn two_equal_rows_outweigh_one_wherever_it_stands() {
+fn two_equal_rows_outweigh_one_in_any_order() {
     let other = Row {
         value: Some(999),
         ..row("01", "population")
@@ -166,7 +166,7 @@ fn two_equal_rows_outweigh_one_wherever_it_stands() {
 }
 
 #[test]
-fn one_record_id_under_two_keys_sets_both_aside() {
+fn record_id_under_two_keys_quarantines_both() {
     let stolen = Row {
         record_id: row("01", "population").record_id,
         ..row("02", "population")
@@ -201,7 +201,7 @@ fn rows_are_sorted_by_the_contract_and_then_by_record_id() {
         row("02", "households"),
         row("10", "median_age"),
     ];
-    // In no order; in the contract's, but not by their ids; in order.
+    // Unsorted; sorted by the contract but not by id; sorted.
     let unsorted = [&third, &second, &fourth, &first].map(Clone::clone);
     let not_by_id = [&second, &first, &third, &fourth].map(Clone::clone);
     for rows in [unsorted, not_by_id, [first, second, third, fourth]] {
@@ -220,7 +220,7 @@ fn rows_are_sorted_by_the_contract_and_then_by_record_id() {
 }
 
 #[test]
-fn rows_without_a_key_are_no_duplicates_of_each_other() {
+fn rows_without_a_key_are_not_duplicates_of_each_other() {
     let keyless = |offset: u64, value: i64| Row {
         state: None,
         record_id: None,
@@ -242,7 +242,7 @@ fn rows_without_a_key_are_no_duplicates_of_each_other() {
 }
 
 #[test]
-fn a_key_that_is_there_twice_is_found_among_few_rows_out_of_order_and_among_many() {
+fn duplicate_key_is_found_among_few_unsorted_rows_and_among_many() {
     let contract = changed_contract("\"metric\"]", "\"since\"]");
     for rows in [2, 16, 17, 18, 28] {
         let on = |day: i64| Row {
@@ -268,7 +268,7 @@ fn a_key_that_is_there_twice_is_found_among_few_rows_out_of_order_and_among_many
 }
 
 #[test]
-fn keys_may_be_numbers_with_a_fraction_or_yes_and_no() {
+fn keys_may_be_decimals_or_booleans() {
     let with = |lat: f64, is_open: bool, record_id: &str| Row {
         lat: Some(lat),
         is_open: Some(is_open),

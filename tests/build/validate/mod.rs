@@ -1,5 +1,5 @@
-//! Validation against a contract made for the tests: every kind of rule once, on a table small
-//! enough to read.
+//! Validates tables against a test contract: every kind of rule once, on a table small enough to
+//! read.
 
 mod columns;
 mod expectations;
@@ -27,7 +27,7 @@ use crate::lists;
 
 const CONTRACT: &str = include_str!("thing.toml");
 
-/// The built-in contracts and the test contract.
+/// Returns the built-in contracts and the test contract.
 pub fn contracts() -> &'static Contracts {
     static CONTRACTS: LazyLock<Contracts> = LazyLock::new(|| {
         Declarations::load(
@@ -43,7 +43,7 @@ pub fn contract() -> &'static Contract {
     &contracts()["test.thing"]
 }
 
-/// The test contract with one text of its file replaced.
+/// Returns the test contract with one text of its file replaced.
 pub fn changed_contract(from: &str, to: &str) -> Contract {
     assert!(CONTRACT.contains(from));
     let text = CONTRACT.replace(from, to);
@@ -143,7 +143,7 @@ pub fn frame(rows: &[Row]) -> DataFrame {
     DataFrame::new(rows.len(), columns).unwrap()
 }
 
-/// The lists of a column without nulls.
+/// Returns the lists of a column without nulls.
 pub fn lists_of(frame: &DataFrame, name: &str) -> Vec<Vec<String>> {
     let rows = ListRows::of(frame.column(name).unwrap().as_materialized_series()).unwrap();
     let items = rows.iter().flatten();
@@ -152,7 +152,7 @@ pub fn lists_of(frame: &DataFrame, name: &str) -> Vec<Vec<String>> {
         .collect()
 }
 
-/// A frame as text, one line per row, for comparing whole tables.
+/// Formats a frame as text, one line per row, to compare whole tables.
 pub fn lines(frame: &DataFrame) -> Vec<String> {
     let cell = |column: &Column, row: usize| match column.get(row).unwrap() {
         AnyValue::List(items) => match items.u64() {
@@ -211,7 +211,7 @@ pub fn snapshot(source_id: &str) -> Snapshot {
     }
 }
 
-/// Inputs with two snapshots (0 `test.a`, 1 `test.b`) and one member (1 `a.csv`).
+/// Returns inputs with two snapshots (0 `test.a`, 1 `test.b`) and one member (1 `a.csv`).
 pub fn inputs() -> Inputs {
     let mut inputs = Inputs::new(vec![snapshot("test.b"), snapshot("test.a")]);
     assert_eq!(inputs.member_number(Some("a.csv")), 1);
@@ -267,7 +267,7 @@ pub fn verdict_of(rows: &[Row]) -> Verdict {
     .unwrap()
 }
 
-/// What a verdict says of why nothing may be published.
+/// Returns the reasons of a verdict that blocks publication.
 pub fn messages(verdict: Verdict) -> Vec<String> {
     verdict
         .blocked
@@ -277,7 +277,7 @@ pub fn messages(verdict: Verdict) -> Vec<String> {
 }
 
 /// Asserts which rules a row breaks beside one that keeps them all: `(code, detail)` in order of
-/// code. Each is quarantined.
+/// code. Each finding quarantines the row.
 pub fn check(row: Row, expected: &[(&str, &str)]) {
     let verdict = verdict_of(&[self::row("99", "median_age"), row.clone()]);
     let found: Vec<(&str, &str)> = verdict

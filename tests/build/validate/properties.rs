@@ -4,8 +4,8 @@ use pubdata_core::issue::{Issue, Severity};
 
 use super::{Row, candidate, contract, expectations, inputs, issue, lines, pointer, row};
 
-/// Rows from small domains, so that repetitions, contradictions and every kind of broken rule
-/// occur.
+/// Generates rows from small domains, so that repetitions, contradictions and every kind of broken
+/// rule occur.
 fn any_row() -> impl Strategy<Value = Row> {
     let key = (
         0..3u8,
@@ -98,12 +98,12 @@ proptest! {
     }
 
     #[test]
-    fn a_passed_table_passes_again_unchanged((rows, _, _, _) in rows_and_a_shuffle()) {
+    fn passed_table_passes_again_unchanged((rows, _, _, _) in rows_and_a_shuffle()) {
         let verdict = super::verdict_of(&rows);
         let mut again = candidate(&[], Vec::new());
         again.frame = verdict.frame.clone();
-        // Rows that were set aside can have been half of a total, which is then no longer checked:
-        // the warnings stay.
+        // Quarantined rows can be half of a total, which is then no longer checked: the warnings
+        // stay.
         let again = validate(contract(), Some(&expectations()), again, &inputs(), None, false).unwrap();
         prop_assert_eq!(lines(&again.frame), lines(&verdict.frame));
         prop_assert_eq!(again.quarantine, Vec::new());

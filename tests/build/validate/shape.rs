@@ -40,7 +40,7 @@ fn missing_unknown_and_mistyped_columns_are_all_named() {
 }
 
 #[test]
-fn partition_must_be_the_contracts() {
+fn partition_must_match_the_contract() {
     let message =
         failure_of(|candidate| _ = candidate.partition.insert("state".into(), "01".into()));
     assert_eq!(
@@ -77,7 +77,7 @@ fn pointer_to_an_unknown_input_is_an_error() {
         });
         assert_eq!(
             message,
-            "test.thing year=2023: row 0 holds source pointers that are not of this build's inputs"
+            "test.thing year=2023: row 0 holds source pointers that do not belong to this build's inputs"
         );
     }
 }
@@ -125,7 +125,7 @@ fn passed_table_has_the_contracts_columns_in_order() {
 }
 
 #[test]
-fn empty_table_has_the_contracts_form_too() {
+fn empty_table_has_the_contracts_columns_too() {
     let verdict = verdict_of(&[]);
     assert_eq!(
         (verdict.frame.height(), verdict.frame.width()),

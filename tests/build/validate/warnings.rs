@@ -78,7 +78,7 @@ fn warnings_of_normalise_are_merged_sorted_and_counted() {
 }
 
 #[test]
-fn warning_about_no_published_record_becomes_a_note_unless_it_names_its_row() {
+fn warning_without_a_published_record_is_a_note_unless_it_names_a_row() {
     let issues = vec![
         issue("not_geocoded", Severity::Warning, None, None),
         issue(

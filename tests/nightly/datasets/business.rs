@@ -1,5 +1,5 @@
-//! Registries of businesses over the fixtures: what must never be published, and tables that mean
-//! what the contracts allow.
+//! Checks business registries over the fixtures: no withheld value is published, and declared
+//! tables hold only values that the contracts allow.
 
 use std::collections::BTreeMap;
 use std::io::Read;
@@ -16,9 +16,9 @@ fn entity<'p>(published: &'p Published, id: &str) -> &'p serde_json::Map<String,
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn no_tax_number_e_mail_or_street_of_a_person_reaches_a_published_part() {
-    // Numbers of the fixtures that stand for federal tax numbers and social security numbers, with
-    // and without what Texas puts around them.
+async fn tax_numbers_emails_and_streets_of_persons_stay_unpublished() {
+    // Numbers in the fixtures that act as federal tax and social security numbers, with and without
+    // the separators that Texas adds.
     let secrets = [
         "591234567",
         "59-1234567",
@@ -46,8 +46,7 @@ async fn no_tax_number_e_mail_or_street_of_a_person_reaches_a_published_part() {
                 !text.contains('@') || record_id.starts_with("pubdata.quarantine:"),
                 "{record_id} holds an e-mail address: {text}"
             );
-            // In the fixtures the streets of persons, and of those who may be persons, are all
-            // named so.
+            // In the fixtures, every street of a person or possible person contains these words.
             assert!(
                 !text.to_uppercase().contains("HOME ST"),
                 "{record_id} holds the street of a person: {text}"
@@ -55,7 +54,7 @@ async fn no_tax_number_e_mail_or_street_of_a_person_reaches_a_published_part() {
             assert_eq!(
                 record.get("source_text").unwrap_or(&Value::Null),
                 &Value::Null,
-                "{record_id}: the text of a record holds all of it"
+                "{record_id}: the text of a record contains every value"
             );
             for (kind, street) in [
                 ("agent_type", "agent_line1"),
@@ -72,7 +71,7 @@ async fn no_tax_number_e_mail_or_street_of_a_person_reaches_a_published_part() {
         }
     }
     assert!(rows > 60, "the cases publish rows: {rows}");
-    // The fixtures do hold what is looked for.
+    // Proves that the fixtures contain the values searched for above.
     let mut sources = String::new();
     for path in files_below(&project("fixtures/business"))
         .into_iter()
@@ -107,7 +106,7 @@ async fn no_tax_number_e_mail_or_street_of_a_person_reaches_a_published_part() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn of_the_files_of_sunbiz_the_newest_counts() {
+async fn newest_sunbiz_file_decides_the_record() {
     let published = publish(&case("business.fl_sunbiz", "basic")).await;
     assert_eq!(
         entity(&published, "FL-L99000000020")["name"],
@@ -116,7 +115,7 @@ async fn of_the_files_of_sunbiz_the_newest_counts() {
     let officers = &published.datasets["business.officer"];
     assert_eq!(
         officers["business.officer:FL-L99000000020:1"].0["name"], "IDA LAST",
-        "officers are those of the same record"
+        "officers come from the same record"
     );
     assert!(!officers.contains_key("business.officer:FL-L99000000020:2"));
     let (_, pointers) = &published.datasets["business.entity"]["business.entity:FL-L99000000020"];
@@ -130,7 +129,7 @@ async fn of_the_files_of_sunbiz_the_newest_counts() {
 }
 
 #[test]
-fn declared_tables_hold_values_of_the_contracts_only() {
+fn declared_tables_hold_only_values_of_the_contracts() {
     let declarations = Declarations::load(DeclarationFiles::built_in()).unwrap();
     let allowed = |dataset: &str, column: &str| {
         declarations.contracts[dataset]
@@ -174,7 +173,7 @@ fn declared_tables_hold_values_of_the_contracts_only() {
                 let value = value.get("value").unwrap_or(value).as_str().unwrap();
                 assert!(
                     values.iter().any(|known| known == value),
-                    "{}: `{value}` is none of {values:?}",
+                    "{}: `{value}` is not one of {values:?}",
                     declaration.pipeline_id
                 );
                 checked += 1;
@@ -185,7 +184,7 @@ fn declared_tables_hold_values_of_the_contracts_only() {
 }
 
 #[test]
-fn a_traced_record_is_made_again_from_its_own_rows() {
+fn traced_record_is_rebuilt_from_its_own_rows() {
     let place = Place::new();
     place.run(&["business"]).expect(0);
     for record in [

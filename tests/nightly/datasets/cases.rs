@@ -13,22 +13,22 @@ use tempfile::TempDir;
 
 use pubdata_testing::{case_sources, folders, project, rows_below, run_here, settings};
 
-/// One fixture folder whose pipeline publishes datasets.
+/// Fixture folder whose pipeline publishes datasets.
 pub struct Case {
     pub folder: PathBuf,
     pub pipeline_id: String,
     pub name: String,
 }
 
-/// What a case published, by dataset, and the home it was published in.
+/// Published records of a case by dataset, and the home that holds them.
 pub struct Published {
     pub datasets: BTreeMap<String, BTreeMap<String, Record>>,
-    /// What became of the rows of each source, by task.
+    /// Row counts of each source, by task.
     pub source_rows: BTreeMap<String, BTreeMap<String, SourceRows>>,
     _home: TempDir,
 }
 
-/// Every case that is a mirror and whose pipeline publishes datasets.
+/// Returns every case that is a mirror and whose pipeline publishes datasets.
 pub fn cases() -> Vec<Case> {
     let declarations = Declarations::load(DeclarationFiles::built_in()).unwrap();
     let mut cases = Vec::new();
@@ -66,7 +66,7 @@ pub async fn publish(case: &Case) -> Published {
     let mut files = DeclarationFiles::built_in();
     let mut selector = case.pipeline_id.clone();
     match case.name.as_str() {
-        // The layout of 2024 is that of an earlier file, which the declaration names no longer.
+        // The 2024 layout belongs to an earlier file, which the declaration no longer names.
         "2024_layout" => {
             let path = "pipelines/census/gazetteer.toml";
             let text = std::fs::read_to_string(project(path)).unwrap();
@@ -74,7 +74,7 @@ pub async fn publish(case: &Case) -> Published {
             assert_ne!(text, earlier);
             files = files.with(&[(path, &earlier)]);
         }
-        // A few rows, most of which are wrong on purpose: their share says nothing.
+        // Most of these few rows are wrong on purpose, so their share means nothing.
         "bad_rows" | "bad_records" => {
             let path = format!("pipelines/{}.toml", case.pipeline_id.replace('.', "/"));
             let text = std::fs::read_to_string(project(&path)).unwrap();
@@ -100,7 +100,7 @@ pub async fn publish(case: &Case) -> Published {
         settings.fetch.secret = |_| Some("a-key".to_owned());
     }
     let report = run_here(&settings).await;
-    // Most lists have a word that nobody knows, on purpose.
+    // Most sources contain an unknown word on purpose.
     let is_of_words = |finding: &SourceFinding| {
         ["unknown_words", "meaning_lost", "empty_column"].contains(&finding.code.as_str())
     };

@@ -1,5 +1,5 @@
-//! Figures that the publishers print, and every kind of cell, against what the pipelines publish of
-//! the fixtures.
+//! Compares figures that the publishers print, and every kind of cell, with what the pipelines
+//! publish from the fixtures.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use super::cases::{Published, case, publish};
 
-/// Columns of a record, in the order asked for.
+/// Returns the named columns of a record, in the given order.
 fn columns(published: &Published, record_id: &str, names: &[&str]) -> Value {
     let dataset_id = record_id.split(':').next().unwrap();
     let (record, _) = published.datasets[dataset_id]
@@ -35,13 +35,13 @@ fn assert_metric(published: &Published, record: &str, expected: &Value) {
     );
 }
 
-/// A figure as published, in the digits of the source.
+/// Parses a published figure in the digits of the source.
 fn number(digits: &str) -> Value {
     serde_json::from_str(digits).unwrap()
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_figures_everybody_knows_are_published() {
+async fn well_known_figures_are_published() {
     let published = publish(&case("census.acs5", "basic")).await;
     // data.census.gov: ACSDT5Y2023.B01003, ACSST5Y2023.S1901 and ACSST5Y2022.S1901.
     assert_metric(
@@ -62,7 +62,7 @@ async fn the_figures_everybody_knows_are_published() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn every_area_has_twelve_metrics_in_each_vintage_each_with_value_or_reason() {
+async fn every_area_has_twelve_metrics_per_vintage_with_value_or_reason() {
     let published = publish(&case("census.acs5", "basic")).await;
     for (dataset_id, area, areas) in [
         ("geo.zcta_metric", "zcta", 28),
@@ -71,7 +71,7 @@ async fn every_area_has_twelve_metrics_in_each_vintage_each_with_value_or_reason
         let mut metrics: BTreeMap<(String, String), Vec<String>> = BTreeMap::new();
         for (record, pointers) in published.datasets[dataset_id].values() {
             let text = |name: &str| record[name].as_str().unwrap().to_owned();
-            assert_eq!(text(area).len(), 5, "leading zeros stay");
+            assert_eq!(text(area).len(), 5, "leading zeros are kept");
             assert_eq!(
                 record["record_id"],
                 format!(
@@ -150,7 +150,7 @@ async fn every_special_value_is_published_with_its_meaning() {
             zcta("06336:unemployment_rate"),
             json!([null, null, "not_fetched", null, "zero_universe"]),
         ),
-        // 21 of 80 are 26.25 percent: half a tenth goes up.
+        // 21 of 80 is 26.25 percent: half a tenth rounds up.
         (
             zcta("99546:poverty_rate"),
             json!([26.3, null, "not_fetched", null, null]),
@@ -209,7 +209,7 @@ async fn every_special_value_is_published_with_its_meaning() {
             "{record}"
         );
     }
-    // A sentinel with a margin of its own is an ordinary value.
+    // A sentinel with its own margin is an ordinary value.
     let (record, _) = &published.datasets["geo.zcta_metric"][&zcta("42223:median_home_value")];
     assert_eq!(
         (
@@ -219,7 +219,7 @@ async fn every_special_value_is_published_with_its_meaning() {
         ),
         (&json!(2_000_001), &json!("published"), &Value::Null)
     );
-    // A margin that says `open-ended` at a value that is no declared bound.
+    // The margin says `open-ended`, but the value is not a declared bound.
     let undeclared = columns(
         &published,
         &zcta("35951:median_gross_rent"),
@@ -241,7 +241,7 @@ async fn every_special_value_is_published_with_its_meaning() {
             ["undeclared_open_interval"]
         ])
     );
-    // Nobody lives there: real zeros, with the margin that is published for them.
+    // The area has no residents: real zeros, with the margin that is published for them.
     let (record, _) = &published.datasets["geo.zcta_metric"][&zcta("85724:population")];
     assert_eq!(
         (&record["value"], &record["moe_status"]),
@@ -250,7 +250,7 @@ async fn every_special_value_is_published_with_its_meaning() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_derived_percentage_names_its_variables_and_those_of_its_margin() {
+async fn derived_percentage_names_its_variables_and_those_of_its_margin() {
     let published = publish(&case("census.acs5", "basic")).await;
     let names = [
         "is_derived",
@@ -281,7 +281,7 @@ async fn a_derived_percentage_names_its_variables_and_those_of_its_margin() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn with_a_key_percentages_are_the_published_ones_with_their_margins() {
+async fn percentages_with_a_key_equal_the_published_ones_and_their_margins() {
     let published = publish(&case("census.acs5", "api_key")).await;
     // data.census.gov, ACSST5Y2023.S1501, columns C02_014 and C02_015.
     for (zcta, high_school, high_school_moe, bachelors, bachelors_moe) in S1501 {
@@ -309,7 +309,7 @@ async fn with_a_key_percentages_are_the_published_ones_with_their_margins() {
             ]),
         );
     }
-    // Nobody lives there: the counts say so, whatever mark the published table bears.
+    // The area has no residents: the counts decide, whatever the published table marks.
     assert_metric(
         &published,
         "geo.zcta_metric:2023:06079:high_school_attainment",
@@ -370,7 +370,7 @@ const S1501: [(&str, &str, &str, &str, &str); 10] = [
 ];
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_primary_county_is_the_one_with_the_largest_land_part() {
+async fn primary_county_is_the_one_with_the_largest_land_part() {
     let published = publish(&case("census.gazetteer", "basic")).await;
     let mut parts: BTreeMap<String, Vec<(u64, u64, String)>> = BTreeMap::new();
     let relationship = pubdata_testing::project(
@@ -434,8 +434,8 @@ async fn connecticut_has_planning_regions() {
         county("06001"),
         json!(["09110", "Capitol Planning Region", "planning_region", "CT"])
     );
-    // Split between regions: Bristol and Windham by their principal towns, and without a land
-    // share, which the file does not have.
+    // Split between regions: Bristol and Windham follow their principal towns. They have no land
+    // share, because the file has none.
     assert_eq!(
         county("06010"),
         json!([
@@ -462,7 +462,7 @@ async fn connecticut_has_planning_regions() {
         ),
         json!([null])
     );
-    // Fishers Island begins with 06 and lies in New York.
+    // Fishers Island begins with 06 but lies in New York.
     assert_eq!(
         county("06390"),
         json!(["36103", "Suffolk County", "largest_land_part", "NY"])
@@ -470,7 +470,7 @@ async fn connecticut_has_planning_regions() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn two_layouts_of_the_gazetteer_give_the_same_areas() {
+async fn both_gazetteer_layouts_give_the_same_areas() {
     let pipes = publish(&case("census.gazetteer", "basic")).await;
     let tabs = publish(&case("census.gazetteer", "2024_layout")).await;
     for dataset_id in ["geo.geography", "geo.county"] {
@@ -490,7 +490,7 @@ async fn two_layouts_of_the_gazetteer_give_the_same_areas() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_school_is_published_as_the_directory_says() {
+async fn published_school_equals_the_directory() {
     let published = publish(&case("nces.ccd_directory", "basic")).await;
     let school = |id: &str, names: &[&str]| columns(&published, &format!("geo.school:{id}"), names);
     let names = [
@@ -543,7 +543,7 @@ async fn a_school_is_published_as_the_directory_says() {
     assert_eq!(
         school("069037000025", &["is_open", "status_updated"]),
         json!([true, "closed"]),
-        "closed since, open in the school year"
+        "closed since, but open in the school year"
     );
     assert_eq!(
         school("069037000005", &["lat", "lon", "geocode_school_year"]),
@@ -563,15 +563,15 @@ async fn a_school_is_published_as_the_directory_says() {
             .as_str()
             .unwrap()
             .contains('"'),
-        "a quotation mark in an unquoted cell"
+        "quotation mark in an unquoted cell"
     );
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn figures_of_known_annual_reports_are_published() {
     let published = publish(&case("sec.financials", "basic")).await;
-    // Apple's 10-K of fiscal 2010, in full dollars; then a bank, a year of 53 weeks and one that is
-    // named after its first months.
+    // Apple's 10-K of fiscal 2010, in full dollars; then a bank, a year of 53 weeks, and a fiscal
+    // year named after its first months.
     for (record, fiscal_year, value) in [
         (
             "0000320193:revenue:2009-09-27..2010-09-25:0001193125-10-238044",
@@ -644,7 +644,7 @@ async fn figures_of_known_annual_reports_are_published() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_later_report_restates_splits_or_corrects_and_each_figure_stays() {
+async fn later_report_restates_splits_or_corrects_and_keeps_each_figure() {
     let published = publish(&case("sec.financials", "basic")).await;
     for (record, observation, change, value) in [
         (
@@ -716,7 +716,7 @@ async fn a_later_report_restates_splits_or_corrects_and_each_figure_stays() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn only_periodic_reports_enter_and_what_is_missing_has_its_reason() {
+async fn only_periodic_reports_enter_and_missing_figures_have_a_reason() {
     let published = publish(&case("sec.financials", "basic")).await;
     let forms = ["10-K", "10-K/A", "10-KT", "10-Q", "10-Q/A"];
     for (record, _) in published.datasets["sec.financial_value"].values() {

@@ -1,5 +1,5 @@
-//! Registrants and filings: what the fixtures show one by one, archives with damaged members, and a
-//! night after a night.
+//! Checks registrants and filings: single cases of the fixtures, archives with damaged members, and
+//! two nightly runs in sequence.
 
 use std::path::{Path, PathBuf};
 
@@ -23,7 +23,7 @@ fn columns(published: &Published, record_id: &str, names: &[&str]) -> Value {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_filing_is_published_as_listed() {
+async fn filing_is_published_as_listed() {
     let published = publish(&case("sec.submissions", "basic")).await;
     let names = [
         "form",
@@ -58,7 +58,7 @@ async fn a_filing_is_published_as_listed() {
             "submissions"
         ])
     );
-    // In the index only: what it does not say is null, not guessed.
+    // Only in the index: fields that the index lacks are null, not guessed.
     assert_eq!(
         columns(
             &published,
@@ -79,7 +79,7 @@ async fn a_filing_is_published_as_listed() {
             "full_index"
         ])
     );
-    // In both: the submissions say more.
+    // In both: the submissions have more fields.
     assert_eq!(
         columns(
             &published,
@@ -108,7 +108,7 @@ async fn a_filing_is_published_as_listed() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_accession_number_under_two_forms_is_one_filing() {
+async fn accession_number_under_two_forms_is_one_filing() {
     let published = publish(&case("sec.submissions", "basic")).await;
     for (accession, listing) in [
         ("0009900001-25-000009", "submissions"),
@@ -126,10 +126,10 @@ async fn an_accession_number_under_two_forms_is_one_filing() {
         assert_eq!(
             published.datasets["sec.filing"][&record_id].1.len(),
             2,
-            "a pointer to each"
+            "one pointer to each"
         );
     }
-    // The same filing on member and page, with another size.
+    // The same filing in the member and on its page, with another size.
     let twice = columns(
         &published,
         "sec.filing:0009900001:0009900001-24-000005",
@@ -150,7 +150,7 @@ async fn an_accession_number_under_two_forms_is_one_filing() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_registrant_is_found_wherever_it_is_listed() {
+async fn registrant_is_found_in_every_list_that_names_it() {
     let published = publish(&case("sec.submissions", "basic")).await;
     let names = [
         "name",
@@ -283,7 +283,7 @@ async fn a_registrant_is_found_wherever_it_is_listed() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_may_be_a_persons_is_not_published() {
+async fn possible_personal_data_is_not_published() {
     let published = publish(&case("sec.submissions", "basic")).await;
     let address = [
         "is_address_withheld",
@@ -301,8 +301,7 @@ async fn what_may_be_a_persons_is_not_published() {
         columns(&published, "sec.registrant:0000320193", &address),
         company
     );
-    // Neither tax numbers, telephone numbers nor the street of a person stand in any column of any
-    // row.
+    // No column of any row contains a tax number, a telephone number or the street of a person.
     for (record, _) in published.datasets["sec.registrant"].values() {
         let text = json!(record).to_string();
         assert!(
@@ -314,12 +313,12 @@ async fn what_may_be_a_persons_is_not_published() {
     }
 }
 
-/// Publishes an archive of these members over the lists and the index of the basic case, in `home`.
+/// Publishes an archive of these members in `home`, with the lists and the index of the basic case.
 async fn publish_members(home: &Path, members: &[(&str, &[u8])]) -> RunReport {
     publish_over_basic(home, ARCHIVE, &archive(members)).await
 }
 
-/// Publishes the basic case with another content of one file, in `home`.
+/// Publishes the basic case in `home` with other content for one file.
 async fn publish_over_basic(home: &Path, file: &str, content: &[u8]) -> RunReport {
     let mirror = tempfile::tempdir().unwrap();
     let file = mirror.path().join(file);
@@ -409,7 +408,7 @@ fn edit(members: &mut [(String, String)], name: &str, from: &str, to: &str) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_filing_that_cannot_be_read_is_quarantined_and_the_others_are_published() {
+async fn unreadable_filing_is_quarantined_and_the_others_are_published() {
     let mut members = basic_members();
     edit(
         &mut members,
@@ -460,14 +459,14 @@ async fn a_filing_that_cannot_be_read_is_quarantined_and_the_others_are_publishe
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_member_that_cannot_be_read_blocks_and_is_named() {
-    // One form more than accession numbers; a member of another registrant; a page cut short.
+async fn unreadable_member_blocks_and_is_named() {
+    // One form more than accession numbers; a member of another registrant; a truncated page.
     for (name, from, to, reason) in [
         (
             "CIK0000354950.json",
             "\"form\":[\"",
             "\"form\":[\"X\",\"",
-            "`form` has 39 places and `accessionNumber` has 38",
+            "`form` has 39 values and `accessionNumber` has 38",
         ),
         (
             "CIK0000055785.json",
@@ -500,7 +499,7 @@ async fn a_member_that_cannot_be_read_blocks_and_is_named() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_member_by_another_name_stops_the_build() {
+async fn member_with_another_name_stops_the_build() {
     let mut members = basic_members();
     members.push(("CIK0000320193-summary.json".to_owned(), "{}".to_owned()));
     let home = tempfile::tempdir().unwrap();
@@ -513,7 +512,7 @@ async fn a_member_by_another_name_stops_the_build() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_night_after_a_night_publishes_what_a_build_from_nothing_does() {
+async fn second_run_publishes_the_same_as_a_clean_build() {
     let members = basic_members();
     let mut tonight = members.clone();
     let apple = &mut tonight
@@ -530,7 +529,7 @@ async fn a_night_after_a_night_publishes_what_a_build_from_nothing_does() {
     assert_eq!(second.release_id, alone.release_id);
     assert!(
         parts(&home, &second) == parts(&afresh, &alone),
-        "parts are carried over byte by byte or made the same again"
+        "parts are reused byte for byte or rebuilt identically"
     );
     let registrants = rows(&home, &second, "sec.registrant");
     assert_eq!(
@@ -540,19 +539,19 @@ async fn a_night_after_a_night_publishes_what_a_build_from_nothing_does() {
     assert!(!registrants.contains_key("sec.registrant:0001494730"));
 }
 
-/// A quarter's index is published anew every night, with rows put between those of before.
+/// The publisher replaces a quarter's index every night and inserts rows between the old ones.
 #[tokio::test(flavor = "multi_thread")]
-async fn what_cannot_be_read_of_an_index_is_told_where_it_stands_tonight() {
+async fn unreadable_index_rows_are_reported_at_their_current_lines() {
     let basic =
         std::fs::read_to_string(project("fixtures/sec/submissions/basic/source").join(INDEX))
             .unwrap();
-    // In another registrant's folder, and cut short.
+    // In another registrant's folder, and truncated.
     let (elsewhere, short) = (
         "9900900|ELSEWHERE LP|10-K|2023-03-01|edgar/data/9900901/0009900901-23-000001.txt",
         "9900910|SHORT LP|10-K",
     );
     let first_night = format!("{basic}{elsewhere}\n{short}\n");
-    // Of a registrant in the bucket of the one and not of the other.
+    // This registrant falls into the bucket of one of the rows and not of the other.
     let new = "1000900|NEW LP|10-K|2023-03-30|edgar/data/1000900/0001000900-23-000001.txt";
     let tonight = first_night.replacen("1000045|", &format!("{new}\n1000045|"), 1);
     let (home, afresh) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());

@@ -1,6 +1,6 @@
-//! Every row of every case against `expected/<dataset_id>.jsonl`: whole records with their source
-//! pointers, sorted by record id. `make bless` rewrites the files; the difference is to be read
-//! before it is committed.
+//! Compares every row of every case with `expected/<dataset_id>.jsonl`: whole records with their
+//! source pointers, sorted by record id. `make bless` rewrites the files; review the difference
+//! before you commit it.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -14,7 +14,7 @@ use super::cases::{Case, cases, publish};
 #[tokio::test(flavor = "multi_thread")]
 async fn golden_every_published_row_of_every_case_is_the_expected_one() {
     let cases = cases();
-    assert!(cases.len() >= 5, "the fixtures are found");
+    assert!(cases.len() >= 5, "the fixtures exist");
     for case in cases {
         let published = publish(&case).await;
         let folder = case.folder.join("expected");
@@ -43,8 +43,8 @@ async fn golden_every_published_row_of_every_case_is_the_expected_one() {
     }
 }
 
-/// Sources of which a build takes the rows it needs: names of columns, and areas beside those that
-/// are asked for.
+/// Sources from which a build takes only the rows it needs: column names, and areas besides the
+/// requested ones.
 const LOOKED_UP: &[&str] = &[
     "census.acs5_shells",
     "nces.edge_geocode",
@@ -53,7 +53,7 @@ const LOOKED_UP: &[&str] = &[
     "nws.zone_county",
 ];
 
-/// Every row that was read is published, set aside or left out, and left out for a reason.
+/// Checks that every row read is published, quarantined, or left out for a reason.
 fn check_accounts(case: &Case, source_rows: &BTreeMap<String, BTreeMap<String, SourceRows>>) {
     for (source_id, rows) in source_rows.values().flatten() {
         let sum =
@@ -97,19 +97,19 @@ fn compare(case: &Case, dataset_id: &str, rows: &BTreeMap<String, Record>) {
         assert_eq!(
             Some(line(record).as_str()),
             expected.next(),
-            "{}: `make bless` rewrites it when the change is meant",
+            "{}: run `make bless` if the change is intended",
             path.display()
         );
     }
     assert_eq!(
         expected.next(),
         None,
-        "{}: more records are expected",
+        "{}: the expected file has more records",
         path.display()
     );
 }
 
-/// A record in one line. Pointers are written short: source, first digits of the snapshot's digest,
+/// Formats a record in one line. Pointers are short: source, first digits of the snapshot's digest,
 /// member, offset and length.
 fn line((record, pointers): &Record) -> String {
     let short = |pointer: &SourcePointer| {

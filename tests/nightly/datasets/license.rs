@@ -1,4 +1,4 @@
-//! Licenses: what is withheld, what is set aside, and which day a license is active on.
+//! Checks licenses: withheld values, quarantined rows, and the day on which a license is active.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -12,7 +12,7 @@ use pubdata_testing::{Place, files_below, members};
 
 const LICENSE: &str = "license.license";
 
-/// Columns of the fixtures' sources that hold streets, telephones of persons, numbers of bonds and
+/// Source columns of the fixtures that hold streets, telephones of persons, numbers of bonds and
 /// policies, and tax numbers.
 const WITHHELD: &[&str] = &[
     "address",
@@ -37,7 +37,7 @@ fn license_place() -> Place {
     place
 }
 
-/// The sources of all license fixtures as rows by normalized column name.
+/// Returns the sources of all license fixtures as rows by normalised column name.
 fn source_rows(place: &Place) -> Vec<BTreeMap<String, String>> {
     let mut rows = Vec::new();
     for file in files_below(&place.mirror()) {
@@ -80,7 +80,7 @@ fn source_rows(place: &Place) -> Vec<BTreeMap<String, String>> {
 }
 
 #[test]
-fn streets_and_telephones_of_persons_are_nowhere_in_a_release() {
+fn streets_and_telephones_of_persons_are_absent_from_releases() {
     let place = license_place();
     let licenses = place.rows(LICENSE);
     let published: String = licenses
@@ -89,7 +89,7 @@ fn streets_and_telephones_of_persons_are_nowhere_in_a_release() {
         .map(|(record, _)| format!("{}\n", json!(record)))
         .collect();
     let rows = source_rows(&place);
-    assert!(rows.len() > 60, "the sources are found: {}", rows.len());
+    assert!(rows.len() > 60, "the sources exist: {}", rows.len());
     let mut withheld = BTreeSet::new();
     for row in &rows {
         withheld.extend(
@@ -126,18 +126,18 @@ fn streets_and_telephones_of_persons_are_nowhere_in_a_release() {
         "5185550101",
         "5095762480",
     ] {
-        assert!(!phones.contains(number), "{number} is a person's");
+        assert!(!phones.contains(number), "{number} belongs to a person");
     }
     assert!(
         phones.contains("5125550102") && phones.contains("5595550102"),
-        "those of organisations are: {phones:?}"
+        "telephones of organisations are published: {phones:?}"
     );
 }
 
 /// License 1000007 was inactivated in 2015 and reactivated in 2018 (the board's file of November
 /// 2020), and is CLEAR.
 #[test]
-fn a_license_that_is_clear_but_was_inactivated_has_no_known_status() {
+fn clear_license_with_an_inactivation_has_no_known_status() {
     let place = Place::new();
     const FILE: &str = "www.cslb.ca.gov/OnlineServices/DataPortal/DownLoadFile.ashx@fName=MasterLicenseData&type=C";
     place.edit(FILE, |text| {
@@ -159,7 +159,7 @@ fn a_license_that_is_clear_but_was_inactivated_has_no_known_status() {
     );
 }
 
-/// A file of so many barbers and what a test adds to it.
+/// Builds a file with `count` barbers and the text that a test adds.
 fn barbers(count: usize, more: &str) -> String {
     let mut text = String::from(
         "LICENSE TYPE,LICENSE NUMBER,LICENSE EXPIRATION DATE,COUNTY,NAME,MAILING ADDRESS LINE1,MAILING ADDRESS LINE2,\"MAILING ADDRESS CITY, STATE ZIP\",PHONE NUMBER,BUSINESS NAME,\
@@ -180,7 +180,7 @@ fn barber(kind: &str, number: &str, expiration: &str, name: &str) -> String {
 }
 
 #[test]
-fn rows_that_are_no_license_are_quarantined_with_a_reason() {
+fn rows_without_a_license_are_quarantined_with_a_reason() {
     let place = Place::new();
     let more = [
         barber("Barber", "", "12/31/2099", "NOBODY"),
@@ -217,12 +217,12 @@ fn rows_that_are_no_license_are_quarantined_with_a_reason() {
     );
     assert!(
         !licenses.contains_key("license.license:TX-tdlr-ba-70002"),
-        "rows that contradict each other are none"
+        "rows that contradict each other give no license"
     );
 }
 
 #[test]
-fn a_license_of_both_lists_is_one_and_the_list_of_barbers_may_be_missing() {
+fn license_in_both_lists_is_one_and_the_barber_list_may_be_missing() {
     let place = Place::new();
     place.run(&["license.tx_tdlr"]).expect(0);
     let of = |place: &Place, id: &str| {
@@ -234,7 +234,7 @@ fn a_license_of_both_lists_is_one_and_the_list_of_barbers_may_be_missing() {
     assert_eq!(
         of(&place, "ba-9000001"),
         Some(json!("license.tx_tdlr")),
-        "the word of the list that is named first"
+        "the word of the first list counts"
     );
     assert_eq!(
         of(&place, "ba-9000003"),
@@ -250,9 +250,9 @@ fn a_license_of_both_lists_is_one_and_the_list_of_barbers_may_be_missing() {
     );
 }
 
-/// Of several rows of a license and its cases, those that most of the others contradict.
+/// The rows that most other rows of a license contradict are quarantined.
 #[test]
-fn an_odd_row_of_a_license_is_quarantined_and_the_others_are_one_license() {
+fn odd_row_of_a_license_is_quarantined_and_the_others_are_one_license() {
     let place = Place::new();
     place.edit("7s5z-vewr/rows.csv@accessType=DOWNLOAD", |text| {
         let line = text.lines().find(|line| line.contains("2012-1")).unwrap();
@@ -284,7 +284,7 @@ fn an_odd_row_of_a_license_is_quarantined_and_the_others_are_one_license() {
     assert_eq!(
         licenses["license.license:CO-dora-rn-101"].1.len(),
         4,
-        "the rows that say so, and the one of the table of codes"
+        "the rows with the value, and the row of the code table"
     );
 }
 
@@ -321,7 +321,7 @@ fn dated_lists_are_found_on_their_pages_by_month_and_day() {
     assert_eq!(
         newest("license.nppes", &[&links[1], &links[2]]),
         [links[1].as_str()],
-        "the month that is three letters long"
+        "the month with three letters"
     );
     let lists = [
         "2026-08-13",
@@ -339,7 +339,7 @@ fn dated_lists_are_found_on_their_pages_by_month_and_day() {
 }
 
 #[test]
-fn a_type_that_nobody_declared_is_told_when_there_are_many() {
+fn undeclared_type_is_reported_when_it_is_frequent() {
     let place = Place::new();
     let more: String = (0..30)
         .map(|number| {
@@ -376,7 +376,7 @@ fn a_type_that_nobody_declared_is_told_when_there_are_many() {
 }
 
 #[test]
-fn a_status_that_follows_from_the_expiration_date_is_not_published() {
+fn status_that_follows_from_the_expiration_date_is_not_published() {
     let place = Place::new();
     place.run(&["license.tx_tdlr"]).expect(0);
     for (record, _) in place.rows(LICENSE).into_values() {
@@ -389,7 +389,7 @@ fn a_status_that_follows_from_the_expiration_date_is_not_published() {
 }
 
 #[test]
-fn records_of_joined_and_grouped_rows_are_made_again_from_their_bytes() {
+fn records_of_joined_and_grouped_rows_are_rebuilt_from_their_bytes() {
     let place = license_place();
     let matches = |record_id: &str, sources: usize| {
         let report = place.trace(record_id).expect(0).json();
@@ -412,10 +412,10 @@ fn records_of_joined_and_grouped_rows_are_made_again_from_their_bytes() {
     matches("license.license:TX-tdlr-te-29995", 1);
 }
 
-/// The same number in two trades is two licenses, and rows of other files about unknown licenses
-/// are counted.
+/// The same number in two trades gives two licenses. Rows of other files about unknown licenses are
+/// counted.
 #[test]
-fn nothing_is_merged_and_nothing_is_lost_silently() {
+fn licenses_are_not_merged_and_losses_are_counted() {
     let place = Place::new();
     let answer = place.run(&["license"]).expect(0);
     let left_out = |pipeline: &str, source: &str| {
@@ -447,7 +447,7 @@ fn nothing_is_merged_and_nothing_is_lost_silently() {
     assert_eq!(
         left_out("license.tx_tdlr", "license.tx_tdlr_barber"),
         json!({ "repeated": 1 }),
-        "a barber of both lists"
+        "a barber in both lists"
     );
     let licenses = place.rows(LICENSE);
     let of = |id: &str| -> &Record { &licenses[&format!("license.license:{id}")] };

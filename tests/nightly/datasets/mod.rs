@@ -1,5 +1,4 @@
-//! The pipelines over the fixtures: every published row of every case, and the figures that
-//! everybody can look up.
+//! Runs the pipelines over the fixtures: every published row of every case, and well-known figures.
 
 mod business;
 mod cases;

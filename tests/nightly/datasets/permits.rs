@@ -1,5 +1,5 @@
-//! Permits: rows and cells that cannot be published, names that must not be, and the way back to
-//! the city's bytes.
+//! Checks permits: rows and cells that cannot be published, names that must not be, and the
+//! pointers to the city's bytes.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -16,12 +16,12 @@ use pubdata_testing::{
 
 const EXPORT: &str = "data.cityofchicago.org/api/views/ydr8-5enu/rows.csv@accessType=DOWNLOAD";
 
-/// Publishes Chicago's basic fixture with rows added, whatever share of them is set aside.
+/// Publishes Chicago's basic fixture with added rows, whatever share of them is quarantined.
 async fn chicago_with(folder: &Path, added: &[String]) -> RunReport {
     chicago_built(folder, added, 8).await
 }
 
-/// The same, in so many buckets.
+/// Does the same with the given number of buckets.
 async fn chicago_built(folder: &Path, added: &[String], buckets: u32) -> RunReport {
     let mirror = folder.join("mirror");
     copy_folder(&project("fixtures/permit/chicago/basic/source"), &mirror);
@@ -48,7 +48,7 @@ async fn chicago_built(folder: &Path, added: &[String], buckets: u32) -> RunRepo
     run_here(&settings).await
 }
 
-/// A row of the export: some cells by column, the others empty.
+/// Builds a row of the export: the given cells by column, the others empty.
 fn row(cells: &[(&str, &str)]) -> String {
     let export = project("fixtures/permit/chicago/basic/source").join(EXPORT);
     let text = std::fs::read_to_string(export).unwrap();
@@ -82,7 +82,7 @@ fn rows(home: &Path, dataset_id: &str) -> std::collections::BTreeMap<String, Rec
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn permit_rows_that_contradict_each_other_or_have_no_number_are_quarantined() {
+async fn contradictory_or_unnumbered_permit_rows_are_quarantined() {
     let folder = tempfile::tempdir().unwrap();
     let good: &[(&str, &str)] = &[
         ("PERMIT#", "199000001"),
@@ -138,8 +138,7 @@ async fn permit_rows_that_contradict_each_other_or_have_no_number_are_quarantine
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_number_on_rows_of_several_trades_is_several_permits_and_one_on_rows_of_several_dates_is_one()
- {
+async fn number_with_several_trades_is_several_permits_with_several_dates_one() {
     let folder = tempfile::tempdir().unwrap();
     let of =
         |number: &'static str, kind: &'static str, issued: &'static str, cost: &'static str| {
@@ -232,7 +231,7 @@ async fn a_number_on_rows_of_several_trades_is_several_permits_and_one_on_rows_o
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn permit_cells_that_cannot_be_read_are_null_with_a_warning() {
+async fn unreadable_permit_cells_are_null_with_a_warning() {
     let folder = tempfile::tempdir().unwrap();
     let cells = [
         ("PERMIT#", "199000001"),
@@ -293,11 +292,11 @@ async fn permit_cells_that_cannot_be_read_are_null_with_a_warning() {
     assert_eq!(
         plain["warnings"],
         serde_json::json!([]),
-        "a placeholder is no fault"
+        "a placeholder is not a fault"
     );
 }
 
-/// The owners and applicants of the fixtures that are organisations, and say so.
+/// Owners and applicants in the fixtures whose names mark them as organisations.
 const ORGANIZATIONS: &[&str] = &[
     "131-36 40 REALTY INC",
     "15 WEST 72ND ST OWNERS CORP",
@@ -348,7 +347,7 @@ const ORGANIZATIONS: &[&str] = &[
     "TWO FULTON SQUARE, LLC",
 ];
 
-/// Words that look like an e-mail address or a telephone number with its separators.
+/// Returns true if the text contains an e-mail address or a telephone number with separators.
 fn looks_personal(text: &str) -> bool {
     let is_email = text.split_whitespace().any(|word| {
         word.split_once('@')
@@ -368,7 +367,7 @@ fn looks_personal(text: &str) -> bool {
     is_email || telephones.iter().any(|telephone| shape.contains(telephone))
 }
 
-/// What the sources say in columns that name owners, applicants and accounts, by header.
+/// Returns the source values of columns that name owners, applicants and accounts, by header.
 fn personal_names() -> BTreeSet<String> {
     let columns = [
         "applicant_name",
@@ -419,7 +418,7 @@ fn personal_names() -> BTreeSet<String> {
             );
         }
     }
-    // `EXAMPLE` also stands for streets and kinds of work.
+    // `EXAMPLE` also appears in streets and kinds of work.
     names.retain(|name| {
         name.len() > 4 && name != "EXAMPLE" && !ORGANIZATIONS.contains(&name.as_str())
     });
@@ -427,7 +426,7 @@ fn personal_names() -> BTreeSet<String> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn permits_say_nothing_of_persons_that_must_not_be_said() {
+async fn withheld_facts_about_persons_are_absent_from_permits() {
     let names = personal_names();
     assert!(
         ["IDA EXAMA", "MOCKERSON, CLARA", "KLAUS FABL", "LEOPOLD"]
@@ -447,7 +446,7 @@ async fn permits_say_nothing_of_persons_that_must_not_be_said() {
             .flatten()
             .filter(|(record_id, _)| record_id.starts_with("permit."))
         {
-            // Numbers of parcels and permits have the form of telephone numbers.
+            // Parcel and permit numbers have the form of telephone numbers.
             let is_number = |column: &str| {
                 column.ends_with("_id")
                     || matches!(column, "parcel" | "permit_number" | "source_url")
@@ -490,7 +489,7 @@ async fn permits_say_nothing_of_persons_that_must_not_be_said() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_text_of_a_permit_that_cannot_be_read_is_in_no_part() {
+async fn text_of_an_unreadable_permit_is_absent_from_all_parts() {
     let folder = tempfile::tempdir().unwrap();
     chicago_with(
         folder.path(),
@@ -507,7 +506,7 @@ async fn the_text_of_a_permit_that_cannot_be_read_is_in_no_part() {
         (quarantine.len(), &record["rule"], &record["source_text"]),
         (1, &"malformed_record".into(), &Value::Null)
     );
-    // Who audits it has the bytes: the pointer leads to them.
+    // An auditor has the bytes: the pointer leads to them.
     assert!(pointers.len() == 1 && pointers[0].length > 50);
     for (record_id, (record, _)) in ["permit.permit", "permit.contact", "pubdata.quarantine"]
         .into_iter()
@@ -524,12 +523,12 @@ async fn the_text_of_a_permit_that_cannot_be_read_is_in_no_part() {
 }
 
 #[test]
-fn a_permit_and_its_party_are_made_again_from_the_bytes_of_all_their_rows() {
+fn permit_and_its_party_are_rebuilt_from_the_bytes_of_all_their_rows() {
     let place = Place::new();
     for source in case_sources("renewals") {
         copy_folder(&source, &place.mirror());
     }
-    // A number that stands on rows of two trades.
+    // The number appears on rows of two trades.
     let trades = ["PERMIT - SIGNS", "PERMIT - ELECTRIC WIRING"].map(|kind| {
         row(&[
             ("PERMIT#", "199000001"),
@@ -558,7 +557,7 @@ fn a_permit_and_its_party_are_made_again_from_the_bytes_of_all_their_rows() {
     }
     let (permit, pointers) =
         &place.rows("permit.permit")["permit.permit:us-ny-nyc:421044435-01-EW-OT"];
-    // The third issue is the last that was issued; the first says since when; the fourth is still
+    // The third issue is the last one issued; the first gives the start date; the fourth is still
     // in process.
     assert_eq!(pointers.len(), 4);
     assert_eq!(
@@ -572,10 +571,10 @@ fn a_permit_and_its_party_are_made_again_from_the_bytes_of_all_their_rows() {
     assert_eq!(permit["renewals"], 3);
 }
 
-/// The numbers are those of the cases, by the agencies' files: a number of the Department of
-/// Buildings is no license of Consumer and Worker Protection's.
+/// The numbers come from the cases, by the agencies' files: a number of the Department of Buildings
+/// is not a license of Consumer and Worker Protection.
 #[test]
-fn a_permit_is_linked_to_a_contractor_of_its_numbers_scheme_and_to_nobody_else() {
+fn permit_links_only_to_the_contractor_of_its_number_scheme() {
     let place = Place::new();
     for source in case_sources("linked") {
         copy_folder(&source, &place.mirror());
@@ -625,7 +624,7 @@ fn a_permit_is_linked_to_a_contractor_of_its_numbers_scheme_and_to_nobody_else()
         ),
     ];
     assert_eq!(linked[..6], expected);
-    // The third of Washington's names is in the older list of the city.
+    // The third name in Washington is in the older list of the city.
     assert_eq!(
         linked[6..]
             .iter()
@@ -691,7 +690,7 @@ fn accepted_build_links_to_no_quarantined_license() {
         .lines()
         .find(|line| line.contains("1000007"))
         .unwrap();
-    // Two rows of one number that say different things: neither can be trusted.
+    // Two rows with one number contradict each other: neither can be trusted.
     let other = line.replacen("VALENCIA", "RIVERSIDE", 1);
     assert_ne!(line, other, "{line}");
     std::fs::write(
@@ -735,10 +734,10 @@ fn accepted_build_links_to_no_quarantined_license() {
     }
 }
 
-/// The permits' list is linked to Consumer and Worker Protection's licenses and the Department of
-/// Buildings'.
+/// The permit list links to the licenses of Consumer and Worker Protection and of the Department of
+/// Buildings.
 #[test]
-fn a_list_of_licenses_that_never_came_is_done_without_and_one_that_came_stays_in_use() {
+fn missing_license_list_is_skipped_and_a_fetched_one_stays_in_use() {
     const LINKS: &str = "permit.nyc_bis_links";
     const BUILDINGS: &str = "t8hj-ruu2.csv@";
     let list_of = |place: &Place| -> std::path::PathBuf {
@@ -803,12 +802,12 @@ fn text<'r>(record: &'r serde_json::Map<String, Value>, column: &str) -> &'r str
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn permits_that_are_built_in_buckets_are_the_same() {
+async fn permits_built_in_buckets_are_the_same() {
     let (whole, split) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     chicago_built(whole.path(), &[], 1).await;
     chicago_built(split.path(), &[], 4).await;
     for dataset_id in ["permit.permit", "permit.contact"] {
-        // The buckets, and the records without theirs.
+        // The buckets, and the records without their bucket.
         let read = |folder: &Path| -> (BTreeSet<String>, Vec<Record>) {
             let cut = |(mut row, pointers): Record| {
                 (

@@ -1,4 +1,4 @@
-"""What the files of one taxonomy say, read by another program's XML parser: one JSON object.
+"""Reads the files of one taxonomy with another XML parser and prints one JSON object.
 
 usage: read_taxonomy.py PREFIX FILE...
 elements  attributes of each global element by its id

@@ -1,5 +1,5 @@
-//! The publishers' own taxonomy files, each element, label and total compared with what another XML
-//! parser reads in them.
+//! Compares each element, label and total of the publishers' own taxonomy files with the output of
+//! another XML parser.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -14,8 +14,8 @@ use pubdata_testing::{files_below, project, rows_below, run_here, settings, shar
 
 type Rows = BTreeMap<String, Map<String, Value>>;
 
-/// Folder or file of the publishers' files, where its archive is published, taxonomy and version,
-/// and parts that are not in it.
+/// Folder or file of the publisher, the URL of its archive, taxonomy and version, and the parts
+/// that are absent.
 const VERSIONS: &[(&str, &str, &str, &str, &[&str])] = &[
     (
         "us-gaap-2011-01-31",
@@ -54,7 +54,7 @@ const VERSIONS: &[(&str, &str, &str, &str, &[&str])] = &[
     ),
 ];
 
-/// The files of one version. All calculations of 2025 are in one schema that has a name of its own.
+/// Lists the files of one version. All calculations of 2025 are in one schema with a separate name.
 fn members(path: &Path) -> Vec<(String, PathBuf)> {
     if path.is_file() {
         return vec![(
@@ -161,7 +161,11 @@ async fn real_taxonomies_are_published_element_by_element() {
     for (taxonomy, version, absent, said) in expected {
         seen += compare(&rows, taxonomy, version, absent, &said);
     }
-    assert_eq!(seen, rows.len(), "every record is of one of the versions");
+    assert_eq!(
+        seen,
+        rows.len(),
+        "every record belongs to one of the versions"
+    );
     assert_eq!(
         rows.values()
             .filter(|row| row["version"] == "2011-01-31")
@@ -180,7 +184,7 @@ async fn real_taxonomies_are_published_element_by_element() {
     );
 }
 
-/// Compares all records of one version, and returns how many there are.
+/// Compares all records of one version and returns their number.
 fn compare(rows: &Rows, taxonomy: &str, version: &str, absent: &[&str], said: &Value) -> usize {
     let start = format!("sec.concept:{taxonomy}:{version}:");
     let rows: BTreeMap<String, &Map<String, Value>> = rows
@@ -226,7 +230,7 @@ fn compare(rows: &Rows, taxonomy: &str, version: &str, absent: &[&str], said: &V
             ("substitution_group", "substitutionGroup"),
             ("deprecated_date", "deprecatedDate"),
         ] {
-            // Without a schema the name is all there is.
+            // Without a schema, only the name is known.
             let expected = if column == "concept" && elements.is_empty() {
                 row[column].clone()
             } else {

@@ -1,4 +1,5 @@
-//! Two at once on one home: a run and everything else, and each command with itself.
+//! Runs two processes on one home: a run beside every other command, and each command beside
+//! itself.
 
 use std::collections::BTreeSet;
 use std::process::{Child, Stdio};
@@ -8,7 +9,7 @@ use pubdata_store::{EventLog, Home};
 use super::{Ground, assert_helpful};
 
 #[test]
-fn beside_a_run_whatever_would_disturb_it_ends_with_50_and_all_else_works() {
+fn command_that_would_disturb_a_run_ends_with_50_and_others_work() {
     let ground = Ground::new();
     let expected = ground.expected();
     let current = ground.current();
@@ -34,7 +35,7 @@ fn beside_a_run_whatever_would_disturb_it_ends_with_50_and_all_else_works() {
 }
 
 #[test]
-fn a_second_follower_ends_with_50() {
+fn second_follower_ends_with_50() {
     let ground = Ground::new();
     let _first = EventLog::open(&Home::open(&ground.home()).unwrap(), |_| ()).unwrap();
     let second = ground
@@ -57,9 +58,9 @@ fn started(ground: &Ground, arguments: &[&str]) -> Child {
         .unwrap()
 }
 
-/// Nothing that one of them wrote is lost to another.
+/// No concurrent writer loses what another one wrote.
 #[test]
-fn what_many_write_at_once_is_all_there() {
+fn concurrent_writes_are_all_kept() {
     let ground = Ground::new();
     let names: BTreeSet<String> = (0..8).map(|number| format!("reader-{number}")).collect();
     let keys: Vec<Child> = names
@@ -97,10 +98,10 @@ fn what_many_write_at_once_is_all_there() {
     );
 }
 
-/// Of those that move one channel at the same time each finds what it moved from as it saw it, or
-/// says that it did not.
+/// Each of several concurrent moves of a channel starts from the release it saw, or reports that it
+/// did not move the channel.
 #[test]
-fn of_two_that_move_a_channel_one_wins_and_the_other_says_so() {
+fn one_of_two_channel_moves_wins_and_the_other_reports_it() {
     let ground = Ground::new();
     for _ in 0..5 {
         let moves = ground.moves().len();
@@ -124,7 +125,7 @@ fn of_two_that_move_a_channel_one_wins_and_the_other_says_so() {
     }
 }
 
-/// A release that the channel does not point at.
+/// Returns a release that the channel does not point at.
 fn other(ground: &Ground) -> String {
     let releases = pubdata_testing::folders(&ground.home().join("releases"));
     let ids = releases

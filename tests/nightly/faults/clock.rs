@@ -1,4 +1,4 @@
-//! A clock that was ahead, or has been put back: what was written then, and what is asked now.
+//! Checks a clock that was ahead or was set back: state written at that time, and later requests.
 
 use std::path::Path;
 use std::sync::{Arc, Mutex};
@@ -16,7 +16,7 @@ use tower::ServiceExt;
 use super::{Ground, LIST};
 use pubdata_testing::{ClockAt, files_below, run_here, settings};
 
-/// Writes times of a year to come in place of those of now.
+/// Replaces the times in a file with times of a future year.
 fn of_a_year_to_come(path: &Path, keys: &[&str]) {
     let text = std::fs::read_to_string(path).unwrap();
     let year = Timestamp::now().strftime("%Y-").to_string();
@@ -34,7 +34,7 @@ fn of_a_year_to_come(path: &Path, keys: &[&str]) {
     std::fs::write(path, changed).unwrap();
 }
 
-/// The list with half of its places.
+/// Removes half of the places from the list.
 fn lose_half(ground: &Ground) {
     let path = ground.mirror().join(LIST);
     let text = std::fs::read_to_string(&path).unwrap();
@@ -43,7 +43,7 @@ fn lose_half(ground: &Ground) {
 }
 
 #[test]
-fn what_was_written_by_a_clock_that_was_ahead_holds_up_nothing() {
+fn state_written_by_a_fast_clock_blocks_nothing() {
     let ground = Ground::new();
     let expected = ground.expected();
     of_a_year_to_come(
@@ -68,7 +68,7 @@ fn what_was_written_by_a_clock_that_was_ahead_holds_up_nothing() {
         let answer = ground.pubdata(&arguments);
         assert_eq!(answer.code, Some(0), "{name}: {answer:#?}");
     }
-    // A file of a day to come is told of, and published.
+    // A file dated in the future is reported and published.
     let night = ground.run().expect(10).json();
     assert!(
         night["tasks"][0]["findings"]
@@ -82,13 +82,13 @@ fn what_was_written_by_a_clock_that_was_ahead_holds_up_nothing() {
     assert_ne!(
         ground.current(),
         expected,
-        "the channel goes back by its numbers, whatever the times in it"
+        "the channel goes back by its numbers, whatever its times say"
     );
 }
 
-/// A run of a day to come seemed to have used up what was accepted after it.
+/// A run dated in the future once appeared to have used up a later acceptance.
 #[test]
-fn what_is_accepted_counts_for_the_next_run_though_the_last_was_of_a_day_to_come() {
+fn acceptance_counts_for_the_next_run_despite_a_future_dated_last_run() {
     let ground = Ground::new();
     of_a_year_to_come(
         &ground.home().join("ledger.jsonl"),
@@ -108,9 +108,9 @@ fn what_is_accepted_counts_for_the_next_run_though_the_last_was_of_a_day_to_come
     ground.run().expect(20);
 }
 
-/// The same, where the run that used it is the one of a day to come.
+/// The reverse: the run that used the acceptance is the one dated in the future.
 #[test]
-fn what_a_run_of_a_day_to_come_had_accepted_is_used_up() {
+fn acceptance_of_a_future_dated_run_is_used_up() {
     let ground = Ground::new();
     lose_half(&ground);
     ground.run().expect(0);
@@ -133,9 +133,9 @@ fn settings_at(ground: &Ground, now: &str) -> RunSettings {
     settings
 }
 
-/// A clock decides what is asked for, never what is kept.
+/// A clock decides what is requested, never what is kept.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_night_under_a_wrong_clock_loses_nothing_and_the_next_one_is_as_ever() {
+async fn run_with_a_wrong_clock_loses_nothing_and_the_next_one_is_normal() {
     let ground = Ground::new();
     let expected = ground.expected();
     let rows = |ground: &Ground| {
@@ -165,16 +165,15 @@ async fn a_night_under_a_wrong_clock_loses_nothing_and_the_next_one_is_as_ever()
         assert_eq!(
             (ground.current(), rows(&ground)),
             (expected.clone(), before),
-            "{now}: by the right clock"
+            "{now}: with the right clock"
         );
         ground.back();
     }
 }
 
-/// Neither a start in the future nor a step back is the end of a server; how old things are follows
-/// its clock.
+/// Neither a start in the future nor a step back stops a server; ages follow its clock.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_server_answers_whatever_its_clock_does() {
+async fn server_answers_whatever_its_clock_does() {
     let ground = Ground::new();
     let files = DeclarationFiles::from_dir(&ground.path("declarations")).unwrap();
     let (plans, contracts) = (
@@ -222,6 +221,6 @@ async fn a_server_answers_whatever_its_clock_does() {
     }
     assert!(
         ages[2] != ages[3],
-        "five years later it is older than before it was published: {ages:?}"
+        "five years later the release is older than before it was published: {ages:?}"
     );
 }

@@ -1,4 +1,4 @@
-//! A damaged file of each kind that a home has, before every command.
+//! Damages one file of each kind in a home, then runs every command.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -21,7 +21,7 @@ impl Kind {
         }
     }
 
-    /// Every command on its own, each on the home with the damage.
+    /// Runs every command, each on a home with the same damage.
     fn try_all(&self, ground: &Ground, expected: &str) {
         let damage = |ground: &Ground| {
             let files = (self.files)(ground);
@@ -38,12 +38,12 @@ impl Kind {
             assert_eq!(answer.code, Some(self.code_of(name)), "{what}: {answer:#?}");
             match answer.code {
                 Some(0) => assert!(!answer.stderr.contains("panicked"), "{what}: {answer:#?}"),
-                // A report names all that is damaged on standard output.
+                // A report names every damaged file on standard output.
                 Some(1) => assert!(answer.stdout.contains(self.told), "{what}: {answer:#?}"),
                 _ if *name == "upgrade" && answer.stderr.is_empty() => {
                     assert!(
                         answer.stdout.contains("unreadable (1)")
-                            && answer.stdout.contains("put it back from a backup"),
+                            && answer.stdout.contains("restore them from a backup"),
                         "{what}: {answer:#?}"
                     );
                 }
@@ -69,7 +69,7 @@ impl Kind {
                 ground.run().expect(0);
             }
             Cure::Force => {
-                // Of the same night: the very release is mended.
+                // A run on the same data repairs the release itself.
                 ground.night("5157700");
                 let current = ground.current();
                 let mended = ground
@@ -116,7 +116,7 @@ impl Kind {
     }
 }
 
-/// The kinds by their names, some for each test so that they run side by side.
+/// Tries the named kinds; several tests share them so that they run in parallel.
 fn try_kinds(names: &[&str]) {
     let (kinds, ground) = (kinds(), Ground::new());
     let expected = ground.expected();
@@ -130,32 +130,32 @@ fn try_kinds(names: &[&str]) {
 }
 
 #[test]
-fn what_a_home_is_and_how_it_is_set_is_refused_by_name_and_nothing_is_changed() {
+fn damaged_identity_or_settings_of_a_home_are_refused_and_kept() {
     try_kinds(&["home", "settings"]);
 }
 
 #[test]
-fn a_damaged_history_stops_runs_by_name_and_leaves_releases_to_be_looked_at_and_moved() {
+fn damaged_history_stops_runs_and_leaves_releases_usable() {
     try_kinds(&["ledger", "acceptances", "logs of servers"]);
 }
 
 #[test]
-fn damaged_keys_stop_what_is_about_keys_and_nothing_else() {
+fn damaged_keys_stop_only_commands_about_keys() {
     try_kinds(&["API keys"]);
 }
 
 #[test]
-fn a_damaged_channel_is_named_with_its_way_out() {
+fn damaged_channel_is_named_with_a_hint() {
     try_kinds(&["channels", "what was not renewed"]);
 }
 
 #[test]
-fn a_damaged_manifest_is_named_and_left_by_a_rollback() {
+fn damaged_manifest_is_named_and_rollback_leaves_it() {
     try_kinds(&["manifests", "the manifest of an earlier release"]);
 }
 
 #[test]
-fn damaged_parts_declarations_and_companions_are_named_and_mended() {
+fn damaged_parts_declarations_and_sidecars_are_named_and_repaired() {
     try_kinds(&[
         "parts of builds",
         "declarations of a release",
@@ -164,12 +164,12 @@ fn damaged_parts_declarations_and_companions_are_named_and_mended() {
 }
 
 #[test]
-fn damaged_snapshots_and_what_is_known_of_urls_are_fetched_again() {
+fn damaged_snapshots_and_url_state_are_fetched_again() {
     try_kinds(&["snapshots", "state of URLs"]);
 }
 
 #[test]
-fn what_is_made_again_when_it_is_needed_is_never_missed() {
+fn damaged_files_that_are_rebuilt_on_demand_cause_no_failure() {
     try_kinds(&[
         "copies of parts",
         "plans",
@@ -179,13 +179,13 @@ fn what_is_made_again_when_it_is_needed_is_never_missed() {
 }
 
 #[test]
-fn a_damaged_log_of_filings_stops_its_follower_only() {
+fn damaged_event_log_stops_only_its_follower() {
     try_kinds(&["event log", "state of the feeds"]);
 }
 
-/// The last line of a file of lines that a killed process left half written is no damage.
+/// A partial last line of a line file, left by a killed process, is not damage.
 #[test]
-fn a_torn_last_line_is_passed_over_and_cut_off() {
+fn partial_last_line_is_skipped_and_cut_off() {
     let ground = Ground::new();
     let expected = ground.expected();
     for file in ["ledger.jsonl", "accepted.jsonl"] {
@@ -207,10 +207,9 @@ fn a_torn_last_line_is_passed_over_and_cut_off() {
     ground.heals(&expected, "torn lines");
 }
 
-/// A state that was written aside and never got its name was taken for a second one of the same
-/// file.
+/// A temporary state file that was never renamed was once read as a second state of the same file.
 #[test]
-fn what_a_killed_process_left_aside_is_no_state_of_a_file() {
+fn temporary_file_of_a_killed_process_is_not_a_state_of_a_file() {
     let ground = Ground::new();
     ground
         .pubdata(&[
@@ -231,10 +230,9 @@ fn what_a_killed_process_left_aside_is_no_state_of_a_file() {
         .expect(0);
 }
 
-/// Nothing to go back to and no backup: the snapshots are what a release is made from.
+/// Without an older release or a backup, the snapshots are the source of the release.
 #[test]
-fn a_damaged_manifest_of_the_only_release_is_left_by_deleting_the_channel_and_the_next_run_makes_it_again()
- {
+fn only_release_with_a_damaged_manifest_is_rebuilt_after_deletion() {
     let ground = Ground::new();
     let expected = ground.current();
     ground.night("5157700");
@@ -255,11 +253,11 @@ fn a_damaged_manifest_of_the_only_release_is_left_by_deleting_the_channel_and_th
     assert!(none.stderr.contains("no earlier release"), "{none:#?}");
     std::fs::remove_dir_all(ground.home().join("channels/nightly")).unwrap();
     ground.run().expect(0);
-    assert_eq!(ground.current(), expected, "the very release");
+    assert_eq!(ground.current(), expected, "the same release");
     ground.pubdata(&["verify", "--rebuild"]).expect(0);
 }
 
-/// Every kind of `src/store/formats.rs` is among those that are tried.
+/// Every kind in `src/store/formats.rs` is among those that are tried.
 #[test]
 fn every_kind_of_file_is_damaged_once() {
     let ground = Ground::new();

@@ -1,5 +1,5 @@
-//! A disk that is full, at whichever write: a limit on the size of files lets each write beyond it
-//! fail, for root and for everybody else.
+//! Fills the disk at each write: a limit on file sizes makes each write beyond it fail, for root
+//! and for every other user.
 
 use std::fs::OpenOptions;
 use std::process::Stdio;
@@ -9,8 +9,8 @@ use super::signals::until;
 use super::{Ground, assert_helpful};
 use pubdata_testing::{Answer, answer};
 
-/// So many blocks of 512 bytes for a file. The signal is ignored, as by whoever wants to live: the
-/// write then fails.
+/// Limits a file to `blocks` blocks of 512 bytes. The signal is ignored, so the write fails and the
+/// process continues.
 fn full_at(blocks: u32) -> String {
     format!("trap '' XFSZ; ulimit -f {blocks}")
 }
@@ -27,14 +27,14 @@ fn run_full(ground: &Ground, blocks: u32) -> Answer {
     ))
 }
 
-/// From "nothing can be written" to "enough", from nothing and from where a killed run ended:
-/// downloads, states, parts, the manifest, the move of the channel.
+/// Goes from "no write fits" to "every write fits", from an empty home and from where a killed run
+/// ended: downloads, states, parts, the manifest, the channel move.
 #[test]
-fn a_run_on_a_full_disk_ends_with_60_names_the_file_and_the_next_run_finishes_it() {
+fn run_on_a_full_disk_ends_with_60_and_the_next_run_finishes_it() {
     let ground = Ground::new();
     let expected = ground.expected();
-    // A file that was written just now (`YOUNG` of `fetch::fetcher`) is read again by each run,
-    // which then needs room for it: that is not what is looked for after a killed run.
+    // Each run reads a just written file again (`YOUNG` of `fetch::fetcher`) and needs space for
+    // it. This is not the case under test.
     until("the list is no new file any more", || {
         ground.age_of_the_list() > Duration::from_secs(3)
     });
@@ -68,7 +68,7 @@ fn a_run_on_a_full_disk_ends_with_60_names_the_file_and_the_next_run_finishes_it
             assert!(
                 !full.stderr.contains("panicked")
                     && !full.stderr.contains("a source is not available"),
-                "no publisher is to blame: {full:#?}"
+                "no publisher is blamed: {full:#?}"
             );
             let error: serde_json::Value =
                 serde_json::from_str(full.stderr.lines().last().unwrap()).unwrap();
@@ -84,21 +84,22 @@ fn a_run_on_a_full_disk_ends_with_60_names_the_file_and_the_next_run_finishes_it
     ] {
         assert!(
             places.iter().any(|told| told.contains(place)),
-            "one of them filled {place}: {places:#?}"
+            "one of the runs filled {place}: {places:#?}"
         );
     }
 }
 
-/// A ledger that is longer than what fits.
+/// Makes the ledger longer than the limit.
 fn lengthen_ledger(ground: &Ground) {
     let path = ground.home().join("ledger.jsonl");
     let text = std::fs::read_to_string(&path).unwrap();
     std::fs::write(path, text.repeat(20_000 / text.len() + 1)).unwrap();
 }
 
-/// The last write of a run: the release is published by then, and a half line is no harm.
+/// The ledger line is the last write of a run: the release is already published, and a partial line
+/// does no harm.
 #[test]
-fn a_run_whose_line_of_the_ledger_does_not_fit_has_published_and_says_so_with_60() {
+fn run_that_cannot_write_its_ledger_line_has_published_and_ends_with_60() {
     let ground = Ground::new();
     let expected = ground.expected();
     lengthen_ledger(&ground);
@@ -115,9 +116,9 @@ fn a_run_whose_line_of_the_ledger_does_not_fit_has_published_and_says_so_with_60
     ground.heals(&expected, "the ledger");
 }
 
-/// What ended the run comes first, though the ledger could not be written either.
+/// The cause that ended the run comes first, although the ledger write failed too.
 #[test]
-fn a_run_that_cannot_write_its_line_of_the_ledger_says_what_ended_it_and_the_hook_is_told() {
+fn run_with_a_failed_ledger_write_reports_its_cause_to_the_hook() {
     let ground = Ground::new();
     ground.put("hook.sh", "cat > \"$1\"\n");
     let told = ground.path("told.json");
@@ -156,9 +157,9 @@ fn a_run_that_cannot_write_its_line_of_the_ledger_says_what_ended_it_and_the_hoo
     );
 }
 
-/// Each of the others that write, where nothing can be written at all.
+/// Runs each other writing command on a disk without any space.
 #[test]
-fn whatever_writes_on_a_full_disk_ends_with_60_and_leaves_all_as_it_was() {
+fn writing_command_on_a_full_disk_ends_with_60_and_changes_nothing() {
     let ground = Ground::new();
     ground.keep();
     let current = ground.current();
@@ -168,7 +169,7 @@ fn whatever_writes_on_a_full_disk_ends_with_60_and_leaves_all_as_it_was() {
         let expected = match name {
             "plan" | "fetch" | "run" | "import" | "accept" | "keys create" | "releases promote"
             | "releases rollback" | "probe" | "verify" => 60,
-            // The log is as it was: its own file of state is all that it writes.
+            // The log does not change: the follower writes only its own state file.
             "follow" => 60,
             _ => 0,
         };
@@ -180,15 +181,15 @@ fn whatever_writes_on_a_full_disk_ends_with_60_and_leaves_all_as_it_was() {
         assert_eq!(
             ground.pubdata(&arguments).code,
             Some(0),
-            "{name} does what it is for when there is room again"
+            "{name} works again once there is space"
         );
         ground.back();
     }
 }
 
-/// Panics of a print were told as a defect, with a trace, and the code 101.
+/// A panic while printing was once reported as a defect, with a trace and code 101.
 #[test]
-fn what_cannot_be_printed_is_told_with_60_and_what_was_done_is_done() {
+fn failed_print_ends_with_60_and_the_work_stays_done() {
     let ground = Ground::new();
     let expected = ground.expected();
     for (name, arguments) in ground.commands() {
@@ -208,14 +209,14 @@ fn what_cannot_be_printed_is_told_with_60_and_what_was_done_is_done() {
     assert_eq!(
         ground.current(),
         expected,
-        "it was published before it was told"
+        "it was published before it was printed"
     );
 }
 
-/// Behind `| head` nobody reads on: no defect, no word of it, and the exit code is that of what was
-/// done.
+/// Behind `| head` the reader closes the pipe. This is not a defect, prints no message, and keeps
+/// the exit code of the work.
 #[test]
-fn who_stops_reading_is_no_defect() {
+fn closed_output_pipe_is_not_a_defect() {
     let ground = Ground::new();
     let (reader, writer) = std::io::pipe().unwrap();
     drop(reader);
@@ -228,9 +229,9 @@ fn who_stops_reading_is_no_defect() {
     assert_eq!((unread.code, unread.stderr.as_str()), (Some(0), ""));
 }
 
-/// A log on a full disk ended whoever wrote to it.
+/// A full disk once ended every process that wrote to the log.
 #[test]
-fn a_log_that_cannot_be_written_changes_nothing() {
+fn unwritable_log_changes_nothing() {
     let ground = Ground::new();
     let expected = ground.expected();
     let arguments = ground.tonight();
@@ -248,7 +249,7 @@ fn a_log_that_cannot_be_written_changes_nothing() {
         Stdio::piped(),
         Stdio::from(full()),
     );
-    assert_eq!(refused.code, Some(40), "the exit code says it alone");
+    assert_eq!(refused.code, Some(40), "only the exit code reports it");
 }
 
 fn answer_with(ground: &Ground, arguments: &[&str], stdout: Stdio, stderr: Stdio) -> Answer {

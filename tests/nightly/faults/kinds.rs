@@ -1,42 +1,42 @@
-//! The kinds of files that a home has, how they come to harm, who notices, and how all is well
-//! again: `docs/FAULTS.md` as a table.
+//! Lists the kinds of files in a home, how they are damaged, which commands notice, and how to
+//! recover: `docs/FAULTS.md` as a table.
 
 use std::path::{Path, PathBuf};
 
 use super::Ground;
 use pubdata_testing::files_below;
 
-/// How a file comes to harm.
+/// How a file is damaged.
 #[derive(Clone, Copy)]
 pub enum Harm {
-    /// Bytes that are nothing.
+    /// Meaningless bytes.
     Garbage,
-    /// A line that is none, before all others.
+    /// An invalid line before all others.
     Line,
 }
 
-/// How all is well again.
+/// How the home recovers.
 #[derive(Clone, Copy, PartialEq)]
 pub enum Cure {
-    /// The next run makes it again.
+    /// The next run rebuilds the file.
     Run,
-    /// A run that builds all again.
+    /// A forced run rebuilds everything.
     Force,
-    /// A person puts the file back, as the message says.
+    /// The operator restores the file, as the message says.
     PutBack,
-    /// A person deletes the file, as the message says; the next run goes on.
+    /// The operator deletes the file, as the message says; the next run continues.
     Delete,
-    /// A person takes the channel back, and the next run makes the release again.
+    /// The operator rolls the channel back, and the next run rebuilds the release.
     Rollback,
 }
 
-/// A kind of file, where it is, and the commands that notice, with their exit codes; all others end
-/// with 0.
+/// A kind of file, its location, and the commands that notice the damage, with their exit codes.
+/// All other commands end with 0.
 pub struct Kind {
     pub name: &'static str,
     pub files: fn(&Ground) -> Vec<PathBuf>,
     pub harm: Harm,
-    /// What a message names.
+    /// Text that a message contains.
     pub told: &'static str,
     pub refused: &'static [(&'static str, i32)],
     pub cure: Cure,
@@ -55,7 +55,7 @@ fn of_release(ground: &Ground, release_id: &str, path: &str) -> Vec<PathBuf> {
     }
 }
 
-/// All that read or write a home.
+/// All commands that read or write a home.
 const ALL: &[(&str, i32)] = &[
     ("plan", 60),
     ("fetch", 60),
@@ -80,7 +80,7 @@ const ALL: &[(&str, i32)] = &[
     ("accept --list", 60),
 ];
 
-/// Those that need to know what the present release is.
+/// Commands that need the current release.
 const OF_PRESENT: &[(&str, i32)] = &[
     ("plan", 60),
     ("fetch", 60),
@@ -113,7 +113,7 @@ const OF_CHANNEL: &[(&str, i32)] = &[
     ("probe", 60),
 ];
 
-/// By the names of `src/store/formats.rs`, and those of what has no format of its own.
+/// Returns the kinds with the names of `src/store/formats.rs`, and files without a format.
 pub fn kinds() -> Vec<Kind> {
     let kind = |name, files, told, refused, cure| Kind {
         name,
@@ -236,7 +236,7 @@ pub fn kinds() -> Vec<Kind> {
             &[("trace", 1), ("verify", 1)],
             Cure::Run,
         ),
-        // Read by `verify --url` alone, which `witness` tries.
+        // Read only by `verify --url`, which the tests in `witness` cover.
         kind(
             "logs of servers",
             |ground| one(ground, &format!("seen-logs/{}.json", "0".repeat(32))),
@@ -297,7 +297,7 @@ pub fn kinds() -> Vec<Kind> {
     ]
 }
 
-/// What a killed run of the night to come has left, complete as far as it goes.
+/// Returns the files that a killed run on the next data left, complete up to the point of the kill.
 fn staged(ground: &Ground) -> Vec<PathBuf> {
     let killed = ground
         .command(&[])
@@ -323,7 +323,7 @@ pub fn harm(path: &Path, harm: Harm) {
         Harm::Garbage => b"\x00\x01garbage{".to_vec(),
         Harm::Line => [b"{\"format_version\":1,\"x\":\n".to_vec(), before].concat(),
     };
-    // In place of the file: others may be links to the same bytes.
+    // Replaces the file: others may be links to the same bytes.
     std::fs::create_dir_all(path.parent().unwrap()).unwrap();
     let _ = std::fs::remove_file(path);
     std::fs::write(path, damaged).unwrap();

@@ -1,4 +1,4 @@
-//! Too little memory, and too few files that may be open at a time.
+//! Checks commands with too little memory and with too few open files.
 
 use std::os::unix::process::ExitStatusExt;
 
@@ -6,10 +6,10 @@ use super::{Ground, assert_helpful};
 use pubdata_testing::answer;
 use pubdata_testing::publisher::Publisher;
 
-/// A process without memory is ended by the system or by itself, wherever it is: what it leaves is
-/// what a kill leaves.
+/// The system or the process itself ends a process without memory, at any point. Its files look
+/// like those of a killed process.
 #[test]
-fn a_run_without_memory_ends_like_a_killed_one_and_the_next_run_finishes_it() {
+fn run_without_memory_ends_as_if_killed_and_the_next_run_finishes_it() {
     let ground = Ground::new();
     let expected = ground.expected();
     let arguments = ground.tonight();
@@ -27,13 +27,13 @@ fn a_run_without_memory_ends_like_a_killed_one_and_the_next_run_finishes_it() {
     }
     assert!(
         ends.iter().any(|(_, end)| *end != (Some(0), None)),
-        "some of them had not enough: {ends:?}"
+        "some of the runs had too little memory: {ends:?}"
     );
 }
 
-/// From "not even the runtime" to "enough": each number of files in between.
+/// Goes from "too few for the runtime" to "enough", through each number of files in between.
 #[test]
-fn with_few_files_a_run_works_or_names_the_limit_with_60_and_the_next_run_finishes_it() {
+fn run_with_few_files_works_or_names_the_limit_and_the_next_finishes() {
     let ground = Ground::new();
     let expected = ground.expected();
     let arguments = ground.tonight();
@@ -53,7 +53,7 @@ fn with_few_files_a_run_works_or_names_the_limit_with_60_and_the_next_run_finish
             assert!(
                 !few.stderr.contains("panicked")
                     && !few.stderr.contains("a source is not available"),
-                "no publisher is to blame: {few:#?}"
+                "no publisher is blamed: {few:#?}"
             );
         }
         codes.push(few.code);
@@ -65,9 +65,9 @@ fn with_few_files_a_run_works_or_names_the_limit_with_60_and_the_next_run_finish
     );
 }
 
-/// Connections count as files: that none can be opened is no word of a publisher.
+/// Connections count as files: a failure to open one is not the publisher's fault.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_connection_that_cannot_be_opened_is_not_told_as_a_publishers_fault() {
+async fn connection_that_cannot_be_opened_is_not_blamed_on_the_publisher() {
     let (ground, publisher) = (Ground::new(), Publisher::start().await);
     publisher.serve_folder(&ground.mirror());
     let url = publisher.base_url();

@@ -1,8 +1,8 @@
-//! What faults of the machine, of files and of others do to each command: the promises of
-//! `docs/FAULTS.md`, held against the program.
+//! Checks how faults of the machine, of files and of other processes affect each command: tests the
+//! promises of `docs/FAULTS.md`.
 //!
 //! The ground is a home so small that a command on it takes a few hundredths of a second: one
-//! pipeline, two releases, a third night to come.
+//! pipeline, two releases, and data for a third run.
 
 mod at_once;
 mod clock;
@@ -26,16 +26,16 @@ use tempfile::TempDir;
 
 use pubdata_testing::{Answer, answer, copy_folder, files_below, project};
 
-/// The file that the nights of the ground bring.
+/// File that each run on the ground fetches.
 const LIST: &str =
     "www2.census.gov/programs-surveys/popest/datasets/2020-2024/cities/totals/sub-est2024.csv";
 
 const SOURCE: &str = "census.population_estimate";
 
-/// A record of every release of the ground.
+/// Record of every release of the ground.
 const RECORD: &str = "geo.population:5604399990";
 
-/// Settings of the environment of the tests that no command may see.
+/// Environment variables of the tests that no command may see.
 const SETTINGS: [&str; 9] = [
     "PUBDATA_STORE",
     "PUBDATA_CONTACT",
@@ -48,16 +48,16 @@ const SETTINGS: [&str; 9] = [
     "NO_COLOR",
 ];
 
-/// A home with two releases, a key, an acceptance and an event log, the mirror of the night to
-/// come, and the declarations of both.
+/// Home with two releases, a key, an acceptance and an event log, the mirror for the next run, and
+/// the declarations of both.
 struct Ground {
     folder: TempDir,
-    /// The secret of its key.
+    /// Secret of the key.
     key: String,
 }
 
 impl Ground {
-    /// Two nights have been; the third brings another figure.
+    /// Creates a home after two runs; the data for the third run has another figure.
     fn new() -> Self {
         let mut ground = Self {
             folder: tempfile::tempdir().unwrap(),
@@ -129,7 +129,7 @@ impl Ground {
         std::fs::write(path, content).unwrap();
     }
 
-    /// The list as it is tonight, with a figure for Alabama.
+    /// Writes the source file for the next run, with the given figure for Alabama.
     fn night(&self, figure: &str) {
         let text = std::fs::read_to_string(project(&format!(
             "fixtures/census/population/basic/source/{LIST}"
@@ -146,7 +146,7 @@ impl Ground {
         );
     }
 
-    /// How long ago the list was written.
+    /// Returns the age of the source file.
     fn age_of_the_list(&self) -> Duration {
         self.mirror()
             .join(LIST)
@@ -165,7 +165,7 @@ impl Ground {
         command
     }
 
-    /// The program below a shell that sets a limit first: `ulimit -n 20`.
+    /// Starts the program below a shell that sets a limit first: `ulimit -n 20`.
     fn limited(&self, limit: &str, arguments: &[&str]) -> Command {
         let mut command = Command::new("sh");
         self.dress(&mut command);
@@ -195,7 +195,7 @@ impl Ground {
         answer(&mut self.command(arguments))
     }
 
-    /// The arguments of the night to come.
+    /// Returns the arguments of the next run.
     fn tonight(&self) -> Vec<String> {
         ["run", "--json", "--mirror", self.mirror().to_str().unwrap()]
             .map(str::to_owned)
@@ -206,7 +206,7 @@ impl Ground {
         answer(self.command(&[]).args(self.tonight()))
     }
 
-    /// Every command that reads or writes a home, by the name that the page has for it.
+    /// Returns every command that reads or writes a home, with its name in the page.
     fn commands(&self) -> Vec<(&'static str, Vec<String>)> {
         let (mirror, list) = (
             self.mirror().display().to_string(),
@@ -249,7 +249,7 @@ impl Ground {
         .into()
     }
 
-    /// The files of the nightly channel, oldest first.
+    /// Returns the files of the nightly channel, oldest first.
     fn moves(&self) -> Vec<PathBuf> {
         files_below(&self.home().join("channels/nightly"))
             .into_iter()
@@ -268,7 +268,7 @@ impl Ground {
         release_of(self.moves().last().unwrap())
     }
 
-    /// The home as it is now, to go back to.
+    /// Saves the home as it is now, to restore it later.
     fn keep(&self) {
         copy_folder(&self.home(), &self.path("kept"));
     }
@@ -278,17 +278,17 @@ impl Ground {
         copy_folder(&self.path("kept"), &self.home());
     }
 
-    /// The release that the night to come makes where nothing disturbs it. The home is as before.
+    /// Returns the release that an undisturbed next run builds, and restores the home.
     fn expected(&self) -> String {
         self.keep();
         let expected = self.run().expect(0).release_id();
         self.back();
-        assert_ne!(expected, self.current(), "the night brings something");
+        assert_ne!(expected, self.current(), "the next run changes the release");
         expected
     }
 
-    /// Whatever happened: readers have the old release or the new one, whole, and the next run
-    /// makes the new one and no other.
+    /// Checks recovery after any fault: readers see the old or the new release, whole, and the next
+    /// run builds exactly the new one.
     #[track_caller]
     fn heals(&self, expected: &str, what: &str) {
         let current = self.current();
@@ -317,8 +317,8 @@ fn release_of(file: &Path) -> String {
     entry["release_id"].as_str().unwrap().to_owned()
 }
 
-/// A message that a person can act on at night: what it is about, and a way out, and no defect of
-/// the program.
+/// Checks that an operator can act on the message: it names the subject, gives a hint, and reports
+/// no defect of the program.
 #[track_caller]
 fn assert_helpful(answer: &Answer, names: &str, what: &str) {
     assert!(
@@ -327,7 +327,7 @@ fn assert_helpful(answer: &Answer, names: &str, what: &str) {
     );
     assert!(
         answer.stderr.contains("hint: "),
-        "{what}: it says the way out: {answer:#?}"
+        "{what}: it gives a hint: {answer:#?}"
     );
     assert!(!answer.stderr.contains("panicked"), "{what}: {answer:#?}");
 }

@@ -1,5 +1,5 @@
-//! `docs/FAULTS.md` against the program and the tests: no promise without its test, no command and
-//! no kind of file without its promise.
+//! Checks `docs/FAULTS.md` against the program and the tests: every promise has a test, and every
+//! command and kind of file has a promise.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -9,8 +9,8 @@ use pubdata_testing::{BINARIES, files_below, project};
 
 const WITHOUT: &str = "no test: ";
 
-/// The names of all tests, with the modules they are in: those of `tests` as their binaries have
-/// them, those of `src` by their layer.
+/// Returns the names of all tests with their modules: those of `tests` as their binaries have them,
+/// those of `src` by their layer.
 fn tests() -> BTreeSet<String> {
     let mut names = BTreeSet::new();
     for root in BINARIES
@@ -52,7 +52,8 @@ fn module_of(path: &Path) -> String {
     name.strip_suffix("::mod").unwrap_or(&name).to_owned()
 }
 
-/// A module's path from its layer on: `publish::commit` of `build::publish::commit`.
+/// Returns a module's path below its workspace member: `publish::commit` for
+/// `build::publish::commit`.
 fn below_member(module: &str) -> &str {
     const MEMBERS: [&str; 7] = [
         "core",
@@ -72,7 +73,7 @@ fn below_member(module: &str) -> &str {
     }
 }
 
-/// The functions that follow `#[test]` or `#[tokio::test…]`.
+/// Returns the functions that follow `#[test]` or `#[tokio::test…]`.
 fn tests_of(text: &str) -> Vec<String> {
     let mut found = Vec::new();
     let mut is_test = false;
@@ -89,12 +90,12 @@ fn tests_of(text: &str) -> Vec<String> {
     found
 }
 
-/// What stands between backticks.
+/// Returns the texts between backticks.
 fn quoted(text: &str) -> impl Iterator<Item = &str> {
     text.split('`').skip(1).step_by(2)
 }
 
-/// The tables of a page: rows of cells, the first with the names of the columns.
+/// Parses the tables of a page: rows of cells, the first row with the column names.
 fn tables(text: &str) -> Vec<Vec<Vec<&str>>> {
     let mut tables: Vec<Vec<Vec<&str>>> = Vec::new();
     let mut is_in_table = false;
@@ -115,7 +116,7 @@ fn tables(text: &str) -> Vec<Vec<Vec<&str>>> {
     tables
 }
 
-/// What is wrong with a page, where these are all tests, commands and kinds of files.
+/// Returns the faults of a page for the given tests, commands and kinds of files.
 fn wrong_with(
     page: &str,
     tests: &BTreeSet<String>,
@@ -214,7 +215,7 @@ fn wrong_with(
     wrong
 }
 
-/// The commands that a help lists.
+/// Returns the commands that a help text lists.
 fn listed(ground: &Ground, arguments: &[&str]) -> Vec<String> {
     let help = ground
         .pubdata(&[arguments, &["--help"]].concat())
@@ -225,7 +226,7 @@ fn listed(ground: &Ground, arguments: &[&str]) -> Vec<String> {
         .skip_while(|line| *line != "Commands:")
         .skip(1)
         .take_while(|line| !line.is_empty());
-    // What a command does may go on in the next line, further in.
+    // The description of a command may continue on the next line, indented further.
     let names = lines
         .filter(|line| line.starts_with("  ") && !line.starts_with("   "))
         .filter_map(|line| line.split_whitespace().next());
@@ -256,7 +257,7 @@ fn page() -> String {
 }
 
 #[test]
-fn the_page_of_faults_names_every_command_every_kind_of_file_and_tests_that_there_are() {
+fn page_of_faults_names_every_command_and_file_kind_and_existing_tests() {
     let ground = Ground::new();
     let report = ground.pubdata(&["upgrade", "--json"]).expect(0).json();
     let mut kinds: Vec<String> = report["formats"]
@@ -283,7 +284,7 @@ fn the_page_of_faults_names_every_command_every_kind_of_file_and_tests_that_ther
     );
 }
 
-/// Each rule, broken once.
+/// Breaks each rule once.
 #[test]
 fn every_gap_of_the_page_is_found() {
     let (page, tests) = (page(), tests());
@@ -304,7 +305,7 @@ fn every_gap_of_the_page_is_found() {
     );
     for (from, to, says) in [
         (
-            "`faults::damaged::a_torn_last_line_is_passed_over_and_cut_off`",
+            "`faults::damaged::partial_last_line_is_skipped_and_cut_off`",
             "`faults::damaged::gone`",
             "there is no test `faults::damaged::gone`",
         ),

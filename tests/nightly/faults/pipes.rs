@@ -1,4 +1,4 @@
-//! A named pipe in the place of each kind of file: nobody waits for whoever might write to it.
+//! Replaces each kind of file with a named pipe: no command waits for a writer.
 
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
@@ -9,17 +9,17 @@ use super::running::{Served, logged};
 use super::signals::{signal, until};
 use super::{Ground, SOURCE};
 
-/// A command of a hundredth of a second; on a machine that does much else it may take longer.
+/// Time limit for a command of a hundredth of a second; on a busy machine it may take longer.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// Puts a pipe in the place of a file.
+/// Puts a pipe in place of a file.
 fn put_pipe(path: &Path) {
     std::fs::create_dir_all(path.parent().unwrap()).unwrap();
     let _ = std::fs::remove_file(path);
     assert!(Command::new("mkfifo").arg(path).status().unwrap().success());
 }
 
-/// What a command says that must end by itself.
+/// Returns the output of a command that must end without help.
 #[track_caller]
 fn ended(mut command: Command, what: &str) -> Output {
     let mut process = command
@@ -39,8 +39,8 @@ fn ended(mut command: Command, what: &str) -> Output {
     process.wait_with_output().unwrap()
 }
 
-/// What a damaged file of the kind brings about, but where one that is no file is one that is not
-/// there.
+/// Returns the exit code that a damaged file of the kind causes. A non-file sometimes counts as
+/// absent.
 fn code_of(kind: &Kind, command: &str) -> i32 {
     match (kind.name, command) {
         ("snapshots", "trace" | "verify") => 2,
@@ -60,7 +60,7 @@ fn try_kinds(names: &[&str]) {
             command.args(arguments);
             let output = ended(command, &what);
             let told = String::from_utf8_lossy(&output.stderr);
-            // Who cannot write where the pipe is says so.
+            // A command that cannot write to the pipe's path reports it.
             let is_named = output.status.code() == Some(60)
                 && told.contains("not a file")
                 && told.contains("hint: ");
@@ -76,7 +76,7 @@ fn try_kinds(names: &[&str]) {
 }
 
 #[test]
-fn a_pipe_in_place_of_what_a_home_is_or_has_been_through_holds_up_nobody() {
+fn pipe_in_place_of_identity_or_history_blocks_no_command() {
     try_kinds(&[
         "home",
         "settings",
@@ -88,7 +88,7 @@ fn a_pipe_in_place_of_what_a_home_is_or_has_been_through_holds_up_nobody() {
 }
 
 #[test]
-fn a_pipe_in_place_of_what_points_at_releases_holds_up_nobody() {
+fn pipe_in_place_of_a_release_pointer_blocks_no_command() {
     try_kinds(&[
         "channels",
         "what was not renewed",
@@ -98,7 +98,7 @@ fn a_pipe_in_place_of_what_points_at_releases_holds_up_nobody() {
 }
 
 #[test]
-fn a_pipe_in_place_of_a_part_of_a_release_or_of_a_snapshot_holds_up_nobody() {
+fn pipe_in_place_of_a_part_or_snapshot_blocks_no_command() {
     try_kinds(&[
         "parts of builds",
         "declarations of a release",
@@ -109,7 +109,7 @@ fn a_pipe_in_place_of_a_part_of_a_release_or_of_a_snapshot_holds_up_nobody() {
 }
 
 #[test]
-fn a_pipe_in_place_of_what_is_made_again_or_of_the_log_of_filings_holds_up_nobody() {
+fn pipe_in_place_of_a_rebuilt_file_or_event_log_blocks_no_command() {
     try_kinds(&[
         "copies of parts",
         "plans",
@@ -120,9 +120,9 @@ fn a_pipe_in_place_of_what_is_made_again_or_of_the_log_of_filings_holds_up_nobod
     ]);
 }
 
-/// Every file that a command opens to write to.
+/// Every file that a command opens for writing.
 #[test]
-fn a_pipe_in_place_of_a_lock_or_of_a_file_that_is_begun_holds_up_nobody() {
+fn pipe_in_place_of_a_lock_or_new_file_blocks_no_command() {
     let ground = Ground::new();
     ground.keep();
     for path in ["lock", "keys.lock", "keys.json.new", "stream/lock"] {
@@ -137,7 +137,7 @@ fn a_pipe_in_place_of_a_lock_or_of_a_file_that_is_begun_holds_up_nobody() {
 }
 
 #[test]
-fn a_pipe_is_not_imported_and_the_home_is_free_meanwhile() {
+fn pipe_is_not_imported_and_the_home_stays_unlocked() {
     let ground = Ground::new();
     let pipe = ground.path("pipe");
     put_pipe(&pipe);
@@ -150,7 +150,7 @@ fn a_pipe_is_not_imported_and_the_home_is_free_meanwhile() {
             "{told}"
         );
     }
-    // Refused before the home is locked: a run under way does not matter.
+    // The import is refused before the home is locked, so a run in progress does not matter.
     let _lock = pubdata_store::Home::open(&ground.home())
         .unwrap()
         .lock()
@@ -167,11 +167,11 @@ fn a_pipe_is_not_imported_and_the_home_is_free_meanwhile() {
 }
 
 #[test]
-fn a_pipe_in_place_of_a_snapshot_is_counted_as_unreadable_and_not_as_hashed() {
+fn pipe_in_place_of_a_snapshot_counts_as_unreadable_not_as_hashed() {
     let ground = Ground::new();
     ground.keep();
     let before = ground.pubdata(&["verify", "--json"]).expect(0).json()["verified"].clone();
-    // That of the release is among them.
+    // The release's snapshot is among them.
     pubdata_testing::files_below(&ground.home().join("snapshots"))
         .iter()
         .for_each(|snapshot| put_pipe(snapshot));
@@ -186,7 +186,7 @@ fn a_pipe_in_place_of_a_snapshot_is_counted_as_unreadable_and_not_as_hashed() {
             && unreadable[0]
                 .as_str()
                 .unwrap()
-                .contains("cannot be read: what stands there is no file"),
+                .contains("cannot be read: it is not a regular file"),
         "{answer:#}"
     );
     assert_eq!(answer["missing"], serde_json::json!([]));
@@ -201,7 +201,7 @@ fn a_pipe_in_place_of_a_snapshot_is_counted_as_unreadable_and_not_as_hashed() {
 
 /// The next generation of the channel that a server follows.
 #[test]
-fn a_server_goes_on_beside_a_pipe_says_so_and_ends_when_it_is_told() {
+fn server_continues_beside_a_pipe_reports_it_and_stops_on_request() {
     let ground = Ground::new();
     let current = ground.current();
     let mut server = Served::start(&ground);
@@ -226,9 +226,9 @@ fn a_server_goes_on_beside_a_pipe_says_so_and_ends_when_it_is_told() {
     assert_eq!(server.ended(), Some(0));
 }
 
-/// A name that no file of ours has, such as one with a line break.
+/// The name is none that pubdata writes: it contains a line break.
 #[test]
-fn a_folder_of_others_among_the_releases_keeps_nobody_from_the_releases() {
+fn foreign_folder_among_the_releases_blocks_no_release() {
     let ground = Ground::new();
     for folder in ["releases/r\n1", "releases/\u{1b}[31m", "channels/a\tb"] {
         std::fs::create_dir(ground.home().join(folder)).unwrap();

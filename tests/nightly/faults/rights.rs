@@ -1,5 +1,5 @@
-//! A home that may only be read, and folders and files that the user has no right to. Root is bound
-//! as well here: it is asked to give up what lets it pass over modes.
+//! Checks a read-only home, and folders and files without access rights. Root is bound as well: the
+//! tests drop the capabilities that let it ignore modes.
 
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
@@ -8,9 +8,9 @@ use std::process::Command;
 use super::{Ground, assert_helpful};
 use pubdata_testing::{Answer, answer};
 
-/// The program as somebody whom modes bind.
+/// Starts the program as a user whom modes restrict.
 pub fn bound_command(ground: &Ground, arguments: &[&str]) -> Command {
-    // Root may write wherever it likes as long as it has these two; another user has neither.
+    // With these two capabilities, root may write anywhere; other users have neither.
     let is_root = std::fs::metadata("/proc/self")
         .is_ok_and(|metadata| std::os::unix::fs::MetadataExt::uid(&metadata) == 0);
     if !is_root {
@@ -47,7 +47,7 @@ fn folders(root: &Path) -> Vec<std::path::PathBuf> {
     found
 }
 
-/// Takes away the right to write below a folder, does something, and gives it back.
+/// Removes the right to write below a folder, runs `work`, and restores the right.
 pub fn read_only<T>(home: &Path, work: impl FnOnce() -> T) -> T {
     let (all, files) = (folders(home), pubdata_testing::files_below(home));
     all.iter().for_each(|folder| set_mode(folder, 0o555));
@@ -59,7 +59,7 @@ pub fn read_only<T>(home: &Path, work: impl FnOnce() -> T) -> T {
 }
 
 #[test]
-fn a_home_that_may_only_be_read_can_be_looked_at_and_whatever_writes_says_so() {
+fn read_only_home_can_be_read_and_every_write_is_reported() {
     let ground = Ground::new();
     let expected = ground.expected();
     let current = ground.current();
@@ -97,15 +97,15 @@ fn a_home_that_may_only_be_read_can_be_looked_at_and_whatever_writes_says_so() {
         assert_eq!(
             whole.code,
             Some(0),
-            "without building again nothing is written: {whole:#?}"
+            "without a rebuild, no file is written: {whole:#?}"
         );
     });
     ground.heals(&expected, "a home that was for reading only");
 }
 
-/// One folder or file after the other that the user may neither read nor write.
+/// Removes read and write access from one folder or file at a time.
 #[test]
-fn rights_that_are_lost_are_told_by_name_and_the_next_run_heals() {
+fn lost_rights_are_reported_by_name_and_the_next_run_recovers() {
     let ground = Ground::new();
     let expected = ground.expected();
     for path in [
@@ -121,7 +121,7 @@ fn rights_that_are_lost_are_told_by_name_and_the_next_run_heals() {
         "unrenewed",
     ] {
         let locked = ground.home().join(path);
-        // Folders that are empty are not kept.
+        // Git does not keep empty folders.
         ["staging", "state/partial"]
             .iter()
             .for_each(|folder| std::fs::create_dir_all(ground.home().join(folder)).unwrap());
@@ -155,9 +155,9 @@ fn rights_that_are_lost_are_told_by_name_and_the_next_run_heals() {
     }
 }
 
-/// What a run would stop at, a person who looks is told of.
+/// `status` reports what would stop a run.
 #[test]
-fn status_reports_a_state_of_a_url_that_it_cannot_read_and_goes_on() {
+fn status_reports_an_unreadable_url_state_and_continues() {
     let ground = Ground::new();
     let state = pubdata_testing::files_below(&ground.home().join("state/urls")).remove(0);
     let mode = state.metadata().unwrap().permissions().mode();
@@ -178,9 +178,9 @@ fn status_reports_a_state_of_a_url_that_it_cannot_read_and_goes_on() {
     );
 }
 
-/// A file where a folder should be, which no right helps against.
+/// A file where a folder should be, which no access right fixes.
 #[test]
-fn a_file_where_a_folder_should_be_is_named() {
+fn file_in_place_of_a_folder_is_named() {
     let ground = Ground::new();
     let expected = ground.expected();
     for folder in ["staging", "state/partial", "snapshots"] {

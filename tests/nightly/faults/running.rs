@@ -1,4 +1,4 @@
-//! A server that runs while things break beside it, and one that starts on what is broken.
+//! Checks a server that runs while files break, and a server that starts on broken files.
 
 use std::fs::File;
 use std::io::{Read, Write};
@@ -11,7 +11,7 @@ use super::kinds::{Harm, harm, kinds};
 use super::rights::{bound_command, read_only};
 use super::signals::{signal, until};
 
-/// The program itself, ended with the test. What it logs is in a file.
+/// The program, killed when the test ends. Its log goes to a file.
 pub struct Served {
     pub program: Child,
     address: SocketAddr,
@@ -48,7 +48,7 @@ impl Served {
         Self { program, address }
     }
 
-    /// Status and body; none while nobody listens.
+    /// Returns status and body, or `None` if no server listens.
     fn ask(&self, path: &str) -> Option<(u16, String)> {
         let mut stream = TcpStream::connect(self.address).ok()?;
         stream
@@ -75,7 +75,7 @@ impl Served {
                 .is_some_and(|(_, text)| text.contains(&format!("release_id=\"{release_id}\"")))
     }
 
-    /// Its exit code, where it ended by itself.
+    /// Returns the exit code if the program ended without help.
     pub fn ended(&mut self) -> Option<i32> {
         self.program
             .try_wait()
@@ -88,9 +88,9 @@ pub fn logged(ground: &Ground) -> String {
     std::fs::read_to_string(ground.path("log")).unwrap()
 }
 
-/// Whoever asks for warnings alone still has to know where the server is.
+/// An operator who logs only warnings still needs the server's address.
 #[test]
-fn a_server_says_its_address_whatever_is_logged() {
+fn server_prints_its_address_at_every_log_level() {
     let ground = Ground::new();
     let current = ground.current();
     let quiet = |arguments: &[&str]| {
@@ -112,9 +112,9 @@ fn a_server_says_its_address_whatever_is_logged() {
     );
 }
 
-/// Each kind of file, one after the other, under a server that goes on with what it has.
+/// Damages each kind of file in turn below a server, which continues with its release.
 #[test]
-fn a_server_that_runs_goes_on_with_the_old_release_whatever_is_damaged() {
+fn running_server_keeps_the_old_release_whatever_is_damaged() {
     let ground = Ground::new();
     let current = ground.current();
     let expected = ground.expected();
@@ -152,10 +152,9 @@ fn a_server_that_runs_goes_on_with_the_old_release_whatever_is_damaged() {
     });
 }
 
-/// What a person reads who starts a server on damage: an exit code, or a server that says what it
-/// waits for.
+/// A server started on damage ends with an exit code, or reports what it waits for.
 #[test]
-fn a_server_that_starts_on_damage_serves_what_is_whole_or_says_what_is_not() {
+fn server_started_on_damage_serves_whole_files_or_reports_the_damage() {
     let ground = Ground::new();
     let current = ground.current();
     ground.keep();
@@ -203,9 +202,9 @@ fn a_server_that_starts_on_damage_serves_what_is_whole_or_says_what_is_not() {
     }
 }
 
-/// What could not be renewed is made again by each run: a release is served without it.
+/// Each run writes the marks of stale tasks again: a release is served without them.
 #[test]
-fn a_damaged_mark_is_told_once_and_the_release_is_served() {
+fn damaged_mark_is_reported_once_and_the_release_is_served() {
     let ground = Ground::new();
     harm(&ground.home().join("unrenewed/nightly.json"), Harm::Garbage);
     let server = Served::start(&ground);
@@ -224,10 +223,10 @@ fn a_damaged_mark_is_told_once_and_the_release_is_served() {
     assert_eq!(lines, 1, "{}", logged(&ground));
 }
 
-/// The task that follows the channel ended with the first line that it could not log: no release
+/// The task that follows the channel once ended at the first line that it could not log: no release
 /// was ever served.
 #[test]
-fn a_server_serves_where_nothing_can_be_written() {
+fn server_runs_where_no_file_can_be_written() {
     let ground = Ground::new();
     let full = File::options().write(true).open("/dev/full").unwrap();
     let logging = |arguments: &[&str]| {
@@ -261,7 +260,7 @@ fn a_server_serves_where_nothing_can_be_written() {
 }
 
 #[test]
-fn a_server_that_was_stopped_answers_when_it_is_continued_and_ends_when_it_is_told() {
+fn paused_server_answers_when_continued_and_stops_on_request() {
     let ground = Ground::new();
     let mut server = Served::start(&ground);
     until("it serves", || server.serves(&ground.current()));
@@ -276,7 +275,7 @@ fn a_server_that_was_stopped_answers_when_it_is_continued_and_ends_when_it_is_to
     waiting.read_to_string(&mut text).unwrap();
     assert!(
         text.starts_with("HTTP/1.1 200 OK"),
-        "who asked meanwhile is answered: {text}"
+        "requests sent meanwhile are answered: {text}"
     );
     until("what was published meanwhile is served", || {
         server.serves(&expected)

@@ -1,4 +1,4 @@
-//! Killed, told to stop, stopped and continued: at any moment, whatever the command.
+//! Kills, stops, pauses and continues every command at any moment.
 
 use std::fs::File;
 use std::os::unix::process::ExitStatusExt;
@@ -19,7 +19,7 @@ pub fn signal(process: &Child, name: &str) {
     );
 }
 
-/// Waits for what another process does.
+/// Waits until another process reaches a state.
 pub fn until(what: &str, mut is_so: impl FnMut() -> bool) {
     let began = Instant::now();
     while !is_so() {
@@ -28,7 +28,7 @@ pub fn until(what: &str, mut is_so: impl FnMut() -> bool) {
     }
 }
 
-/// A run that has moved the channel and cannot go on: another holds the ledger.
+/// Starts a run that has moved the channel and cannot continue: another process holds the ledger.
 fn held_run(ground: &Ground) -> (Child, File) {
     let ledger = File::options()
         .read(true)
@@ -45,14 +45,14 @@ fn held_run(ground: &Ground) -> (Child, File) {
         .spawn()
         .unwrap();
     until("the run moves the channel", || {
-        assert!(run.try_wait().unwrap().is_none(), "it goes on");
+        assert!(run.try_wait().unwrap().is_none(), "the run continues");
         ground.moves().len() > moves
     });
     (run, ledger)
 }
 
 #[test]
-fn a_run_that_is_told_to_stop_leaves_a_whole_release_and_the_next_run_writes_the_rest() {
+fn stopped_run_leaves_a_whole_release_and_the_next_run_writes_the_rest() {
     let ground = Ground::new();
     let expected = ground.expected();
     for (name, number) in [("TERM", 15), ("INT", 2), ("KILL", 9)] {
@@ -78,7 +78,7 @@ fn a_run_that_is_told_to_stop_leaves_a_whole_release_and_the_next_run_writes_the
 }
 
 #[test]
-fn a_run_that_is_stopped_holds_up_no_reader_and_goes_on_when_it_is_continued() {
+fn paused_run_blocks_no_reader_and_finishes_when_continued() {
     let ground = Ground::new();
     let expected = ground.expected();
     let (mut run, ledger) = held_run(&ground);
@@ -106,10 +106,10 @@ fn a_run_that_is_stopped_holds_up_no_reader_and_goes_on_when_it_is_continued() {
     ground.heals(&expected, "continued");
 }
 
-/// Killed after a few thousandths of a second, and a few more, until it has ended by itself: the
+/// Kills the command after a few milliseconds, then a few more, until it ends without a kill. The
 /// home is whole each time.
 #[test]
-fn whatever_is_killed_at_any_moment_leaves_a_home_in_which_all_works() {
+fn command_killed_at_any_moment_leaves_a_working_home() {
     let ground = Ground::new();
     let expected = ground.expected();
     let mut killed = 0;
@@ -155,18 +155,21 @@ fn whatever_is_killed_at_any_moment_leaves_a_home_in_which_all_works() {
         ground.pubdata(&["keys", "list"]).expect(0);
         let next = ground.run();
         assert_eq!(next.code, Some(0), "{name}: {next:#?}");
-        // A file that a person gave makes a release of its own.
+        // A manually imported file makes a separate release.
         assert!(
             ground.current() == expected || name == "import",
             "{name}: {next:#?}"
         );
         ground.back();
     }
-    assert!(killed > 10, "{killed} were killed at work");
+    assert!(
+        killed > 10,
+        "{killed} commands were killed while they worked"
+    );
 }
 
 #[test]
-fn a_follower_that_is_told_to_stop_ends_with_0() {
+fn follower_that_is_asked_to_stop_ends_with_0() {
     let ground = Ground::new();
     let state = ground.home().join("stream/state.json");
     for name in ["TERM", "INT"] {

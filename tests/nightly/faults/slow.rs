@@ -1,4 +1,5 @@
-//! Publishers that take a connection and say nothing: whoever asks them ends in time, and says so.
+//! Checks publishers that accept a connection and stay silent: every command ends in time and
+//! reports it.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -16,8 +17,8 @@ use pubdata_testing::{Silent, instant_waits, plan_here, settings};
 
 const SILENCE: Duration = Duration::from_millis(200);
 
-/// Longer than any of them may take, shorter than the silence of minutes that the program allows by
-/// itself.
+/// Longer than any command may take, and shorter than the minutes of silence that the program
+/// allows by default.
 const IN_TIME: Duration = Duration::from_secs(20);
 
 const FEEDS: [&str; 2] = [
@@ -53,7 +54,7 @@ fn files(ground: &Ground) -> DeclarationFiles {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn who_plans_beside_a_silent_publisher_is_told_what_is_missing_in_time() {
+async fn plan_beside_a_silent_publisher_reports_the_missing_files_in_time() {
     let (ground, publisher) = (Ground::new(), silent().await);
     let mut settings = settings(&ground.home(), Vec::new(), files(&ground));
     settings.fetch = impatient(&publisher);
@@ -78,7 +79,7 @@ async fn who_plans_beside_a_silent_publisher_is_told_what_is_missing_in_time() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_follower_of_silent_feeds_reports_both_and_ends_in_time() {
+async fn follower_of_silent_feeds_reports_both_and_ends_in_time() {
     let (ground, publisher) = (Ground::new(), silent().await);
     let home = Home::open(&ground.home()).unwrap();
     let declarations = Declarations::load(files(&ground)).unwrap();
@@ -111,7 +112,7 @@ async fn a_follower_of_silent_feeds_reports_both_and_ends_in_time() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_probe_of_a_silent_publisher_names_the_source_in_time() {
+async fn probe_of_a_silent_publisher_names_the_source_in_time() {
     let (ground, publisher) = (Ground::new(), silent().await);
     let given = ProbeSettings {
         declarations: Declarations::load(files(&ground)).unwrap(),
@@ -139,7 +140,7 @@ async fn a_probe_of_a_silent_publisher_names_the_source_in_time() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn who_begins_a_list_of_a_silent_publisher_is_told_so_in_time_and_nothing_is_written() {
+async fn new_source_of_a_silent_publisher_is_refused_in_time() {
     let (ground, publisher) = (Ground::new(), silent().await);
     let folder = ground.path("begun");
     let given = NewSettings {

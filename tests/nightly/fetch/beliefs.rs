@@ -1,4 +1,4 @@
-//! What a server says of a file is believed as far as a file can be so.
+//! Checks that facts which a server states about a file are accepted only if they are plausible.
 
 use std::time::{Duration, SystemTime};
 
@@ -12,9 +12,9 @@ use pubdata_testing::publisher::Reply;
 
 const FAR: &str = "Fri, 31 Dec 2399 23:59:59 GMT";
 
-/// The clock of the desk stands at 1 January 2100.
+/// The clock of the desk is at 1 January 2100.
 #[tokio::test]
-async fn a_date_in_the_future_is_no_date_and_no_condition() {
+async fn future_date_is_neither_a_file_date_nor_a_condition() {
     let desk = Desk::new().await;
     desk.publisher.route(
         "/table.dat",
@@ -36,7 +36,7 @@ async fn a_date_in_the_future_is_no_date_and_no_condition() {
         ("2100-01-01", &None)
     );
     assert_eq!(known().future_date.as_deref(), Some("2399-12-31"));
-    // The same bytes without the header are of the same day, and nothing is to be said of them.
+    // The same bytes without the header have the same date, and no warning is due.
     let same = desk.fetch_unchanged(&request).await;
     assert_eq!(
         (same.source_date.as_str(), known().future_date),
@@ -45,14 +45,14 @@ async fn a_date_in_the_future_is_no_date_and_no_condition() {
     assert_eq!(
         desk.publisher.requests("/table.dat")[1].header("if-modified-since"),
         "",
-        "whoever compares dates would call every later file unchanged"
+        "a server that compares dates would call every later file unchanged"
     );
     desk.fetch_new(&request).await;
     assert_eq!(known().future_date.as_deref(), Some("2399-12-31"));
 }
 
 #[tokio::test]
-async fn a_publisher_may_be_a_day_ahead_and_no_more() {
+async fn publisher_date_may_be_one_day_ahead_and_no_more() {
     for (date, day) in [
         ("Sat, 02 Jan 2100 23:59:59 GMT", "2100-01-02"),
         ("Sun, 03 Jan 2100 00:00:00 GMT", "2100-01-01"),
@@ -77,7 +77,7 @@ async fn a_publisher_may_be_a_day_ahead_and_no_more() {
 }
 
 #[tokio::test]
-async fn a_file_on_a_mirror_whose_time_is_to_come_is_of_the_day_on_which_it_is_read() {
+async fn mirror_file_with_a_future_time_gets_the_day_of_its_read() {
     let mut desk = Desk::new().await;
     let folder = desk.new_folder("mirror");
     let path = folder.join("www2.example/table.dat");
@@ -102,9 +102,9 @@ async fn a_file_on_a_mirror_whose_time_is_to_come_is_of_the_day_on_which_it_is_r
     );
 }
 
-/// A night under a clock that was put back: what a publisher says of its files then lies ahead.
+/// A run with a clock that was set back: the publisher's dates then lie in the future.
 #[tokio::test]
-async fn a_date_that_has_come_counts() {
+async fn date_that_has_passed_counts() {
     let mut desk = Desk::new().await;
     desk.publisher.route(
         "/table.dat",
@@ -140,9 +140,9 @@ async fn a_date_that_has_come_counts() {
     );
 }
 
-/// What an earlier version of the program wrote into the state of a URL.
+/// URL state that an earlier version of the program wrote.
 #[tokio::test]
-async fn what_an_earlier_version_believed_is_believed_no_more() {
+async fn implausible_facts_of_an_earlier_version_are_discarded() {
     let mut desk = Desk::new().await;
     desk.settings.clock = TestClock::at("2026-11-28T00:00:00Z");
     desk.publisher.route(
@@ -195,7 +195,7 @@ async fn what_an_earlier_version_believed_is_believed_no_more() {
         ),
         ("", "")
     );
-    // A person answers for the date that they state.
+    // The operator is responsible for a date that they state.
     desk.snapshots()
         .remember(&KnownUrl {
             snapshot: believed(Obtained::ByHand),
@@ -212,7 +212,7 @@ async fn what_an_earlier_version_believed_is_believed_no_more() {
 }
 
 #[tokio::test]
-async fn headers_beyond_measure_are_not_kept() {
+async fn oversized_headers_are_not_kept() {
     let desk = Desk::new().await;
     let long = format!("\"{}\"", "x".repeat(60_000));
     let date = format!("Thu, 07 Dec 2023 05:00:00 {}GMT", " ".repeat(60_000));
@@ -234,7 +234,7 @@ async fn headers_beyond_measure_are_not_kept() {
 }
 
 #[tokio::test]
-async fn an_address_beyond_measure_is_not_followed() {
+async fn oversized_redirect_address_is_not_followed() {
     let desk = Desk::new().await;
     for path in ["x".repeat(3_000), "x".repeat(60_000)] {
         let target = format!("/{path}");
@@ -250,7 +250,7 @@ async fn an_address_beyond_measure_is_not_followed() {
         );
         assert_eq!(desk.stored_bytes(), Vec::<Vec<u8>>::new());
     }
-    // A signature is long, and stands in no snapshot.
+    // A signature is long and is never part of a snapshot.
     let signed = format!("/signed?Signature={}", "x".repeat(3_000));
     desk.publisher.route(&signed, vec![Reply::file(table(50))]);
     desk.publisher.route(

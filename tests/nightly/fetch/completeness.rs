@@ -1,9 +1,9 @@
-//! Where a body ends: what proves that it came whole where no length was announced.
+//! Checks where a body ends, and what proves it complete if no length was announced.
 
 use super::desk::{Desk, table};
 use pubdata_testing::publisher::Reply;
 
-/// Whether it is written down of the file at a path that nothing proves it whole.
+/// Returns true if the state of the URL records that its completeness is unproven.
 fn is_doubted(desk: &Desk, url: &str) -> bool {
     desk.snapshots()
         .known_url("test.table", url)
@@ -12,7 +12,7 @@ fn is_doubted(desk: &Desk, url: &str) -> bool {
 }
 
 #[tokio::test]
-async fn a_body_in_chunks_without_its_last_one_is_no_file() {
+async fn chunked_body_without_its_last_chunk_is_refused() {
     let mut desk = Desk::new().await;
     desk.settings.tries = 1;
     desk.publisher.route(
@@ -29,7 +29,7 @@ async fn a_body_in_chunks_without_its_last_one_is_no_file() {
 }
 
 #[tokio::test]
-async fn a_body_that_ends_with_the_connection_is_doubted_unless_its_last_line_ends() {
+async fn body_that_ends_with_the_connection_is_doubted_unless_its_line_ends() {
     let whole = table(500);
     assert!(whole.ends_with(b"\n"));
     for (kept, expected) in [
@@ -56,7 +56,7 @@ async fn a_body_that_ends_with_the_connection_is_doubted_unless_its_last_line_en
 }
 
 #[tokio::test]
-async fn what_announces_its_length_or_comes_in_chunks_is_whole_whatever_its_last_line() {
+async fn body_with_a_length_or_chunks_is_complete_whatever_its_last_line() {
     let without_end = table(500)[..1_005].to_vec();
     for reply in [
         Reply::body(200, without_end.clone()),

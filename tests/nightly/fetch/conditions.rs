@@ -10,7 +10,7 @@ use pubdata_testing::publisher::Reply;
 const DATE: &str = "Thu, 07 Dec 2023 05:00:00 GMT";
 
 #[tokio::test]
-async fn a_first_fetch_keeps_the_bytes_and_what_was_said_of_them() {
+async fn first_fetch_keeps_the_bytes_and_their_headers() {
     let desk = Desk::new().await;
     desk.publisher.route(
         "/acs/table.dat",
@@ -58,7 +58,7 @@ async fn a_first_fetch_keeps_the_bytes_and_what_was_said_of_them() {
 }
 
 #[tokio::test]
-async fn an_unchanged_file_is_not_sent_again() {
+async fn unchanged_file_is_not_sent_again() {
     let desk = Desk::new().await;
     desk.publisher.route(
         "/table.dat",
@@ -80,7 +80,7 @@ async fn an_unchanged_file_is_not_sent_again() {
 }
 
 #[tokio::test]
-async fn without_an_etag_the_date_is_the_condition() {
+async fn date_is_the_condition_without_an_etag() {
     let desk = Desk::new().await;
     desk.publisher.route(
         "/table.dat",
@@ -96,7 +96,7 @@ async fn without_an_etag_the_date_is_the_condition() {
 }
 
 #[tokio::test]
-async fn equal_bytes_under_a_new_etag_are_unchanged_and_keep_their_first_dates() {
+async fn equal_bytes_under_a_new_etag_are_unchanged_and_keep_their_dates() {
     let mut desk = Desk::new().await;
     let replies = vec![
         Reply::file(table(50)).etag("\"v1\"").last_modified(DATE),
@@ -157,7 +157,7 @@ async fn changed_bytes_become_a_second_snapshot_beside_the_first() {
 }
 
 #[tokio::test]
-async fn a_missing_file_is_absent_and_the_last_snapshot_stays() {
+async fn missing_file_is_absent_and_the_last_snapshot_stays() {
     let desk = Desk::new().await;
     desk.publisher.route(
         "/table.dat",
@@ -175,7 +175,7 @@ async fn a_missing_file_is_absent_and_the_last_snapshot_stays() {
     assert_eq!(
         desk.publisher.all_requests().len(),
         3,
-        "a missing file is not asked for again"
+        "a missing file is not requested again"
     );
     assert_eq!(
         desk.fetch(&desk.request("/never.dat")).await,
@@ -199,7 +199,7 @@ async fn not_modified_without_a_condition_is_an_error() {
 }
 
 #[tokio::test]
-async fn a_new_label_in_the_declaration_reaches_an_unchanged_snapshot() {
+async fn new_label_in_the_declaration_reaches_an_unchanged_snapshot() {
     let desk = Desk::new().await;
     desk.publisher
         .route("/table.dat", vec![Reply::file(table(50)).etag("\"v1\"")]);
@@ -217,10 +217,10 @@ async fn a_new_label_in_the_declaration_reaches_an_unchanged_snapshot() {
     );
 }
 
-/// A mirror of samples has newer dates than the publisher; its date as a condition would make the
-/// publisher say that nothing changed.
+/// A mirror of samples has newer dates than the publisher. With its date as a condition, the
+/// publisher would answer "not modified".
 #[tokio::test]
-async fn a_condition_is_shown_only_where_it_came_from() {
+async fn condition_is_sent_only_to_the_server_it_came_from() {
     let mut desk = Desk::new().await;
     let mirror = desk.new_folder("mirror");
     let host = desk

@@ -13,7 +13,7 @@ use pubdata_store::{Home, Snapshots};
 
 use pubdata_testing::publisher::{Authority, Publisher, Reply};
 
-/// The bytes of the file most tests fetch; not a repetition, so that a wrong join shows.
+/// Builds the file that most tests fetch. Its bytes do not repeat, so a wrong join is visible.
 pub fn table(rows: u32) -> Vec<u8> {
     let rows = (0..rows).map(|row| format!("860Z200US{row:05}|{}|{}\n", row * 7, row % 13));
     std::iter::once("GEO_ID|E001|M001\n".to_owned())
@@ -22,7 +22,7 @@ pub fn table(rows: u32) -> Vec<u8> {
         .into_bytes()
 }
 
-/// A home, a publisher and the settings of a fetcher whose clock does not wait.
+/// Home, publisher and settings of a fetcher whose clock does not wait.
 pub struct Desk {
     pub folder: tempfile::TempDir,
     pub publisher: Publisher,
@@ -30,7 +30,7 @@ pub struct Desk {
     pub settings: FetchSettings,
 }
 
-/// Stands at 2100-01-01 (so that every file is old) and notes the waits it is asked for.
+/// Clock at 2100-01-01, so that every file is old. It records the requested waits.
 pub struct TestClock {
     now: Timestamp,
     start: Instant,
@@ -83,7 +83,7 @@ impl Desk {
         }
     }
 
-    /// A desk whose publisher speaks TLS and answers for all these hosts.
+    /// Creates a desk whose publisher speaks TLS for all these hosts.
     pub async fn with_tls(hosts: &[&str]) -> Self {
         let authority = Authority::new();
         let mut desk = Self::new().await;
@@ -96,7 +96,7 @@ impl Desk {
         desk
     }
 
-    /// The hosts and targets that were asked for, in order.
+    /// Returns the requested hosts and targets, in order.
     pub fn asked(&self) -> Vec<String> {
         self.publisher
             .all_requests()
@@ -109,12 +109,12 @@ impl Desk {
         Snapshots::open(&Home::open(&self.folder.path().join("home")).unwrap()).unwrap()
     }
 
-    /// A new fetcher, as in a new run.
+    /// Creates a new fetcher, as in a new run.
     pub fn fetcher(&self) -> Fetcher {
         Fetcher::new(self.settings.clone(), self.snapshots()).unwrap()
     }
 
-    /// A request for a file of the publisher, with no check but those that always apply.
+    /// Builds a request for a file of the publisher, with only the checks that always apply.
     pub fn request(&self, target: &str) -> Request {
         self.request_url(&self.publisher.url(target))
     }
@@ -138,7 +138,7 @@ impl Desk {
         }
     }
 
-    /// A further folder beside the home.
+    /// Creates another folder beside the home.
     pub fn new_folder(&self, name: &str) -> PathBuf {
         let folder = self.folder.path().join(name);
         std::fs::create_dir_all(&folder).unwrap();
@@ -171,8 +171,8 @@ impl Desk {
             .unwrap_err()
     }
 
-    /// An error's text with the publisher's address as `PUBLISHER`, and the test's folder as
-    /// `FOLDER`.
+    /// Returns the text of an error with the publisher's address as `PUBLISHER`, and the test's
+    /// folder as `FOLDER`.
     pub fn text(&self, error: &Error) -> String {
         let folder = self.folder.path().canonicalize().unwrap();
         let text = error
@@ -182,7 +182,7 @@ impl Desk {
         text.replace(&self.folder.path().display().to_string(), "FOLDER")
     }
 
-    /// Everything below `snapshots/`: path and bytes, in path order.
+    /// Returns path and bytes of every file below `snapshots/`, in path order.
     pub fn stored(&self) -> Vec<(String, Vec<u8>)> {
         let root = self.folder.path().join("home/snapshots");
         files_below(&root)
@@ -196,12 +196,12 @@ impl Desk {
             .collect()
     }
 
-    /// The bytes of all snapshots, in path order.
+    /// Returns the bytes of all snapshots, in path order.
     pub fn stored_bytes(&self) -> Vec<Vec<u8>> {
         self.stored().into_iter().map(|(_, bytes)| bytes).collect()
     }
 
-    /// Files of downloads in progress, by extension and size.
+    /// Returns the files of downloads in progress, by extension and size.
     pub fn partials(&self) -> Vec<(String, u64)> {
         let files = files_below(&self.folder.path().join("home/state/partial"));
         let describe = |path: PathBuf| {
@@ -219,8 +219,8 @@ impl Desk {
         partials
     }
 
-    /// A good file is fetched; then the same URL gives this reply, which must be refused with this
-    /// text, and leave what is stored.
+    /// Fetches a good file, then checks that this reply to the same URL is refused with this text
+    /// and leaves the stored files unchanged.
     pub async fn check_refused(
         &self,
         request: &Request,
@@ -250,12 +250,8 @@ impl Desk {
             format!("source `test.table`: PUBLISHER{target}: {expected}")
         );
         assert_eq!(error.kind(), pubdata_core::error::ErrorKind::Fetch);
-        assert_eq!(
-            self.stored(),
-            stored,
-            "the good snapshot is all that is stored"
-        );
-        assert_eq!(self.partials(), [], "nothing is left to resume");
+        assert_eq!(self.stored(), stored, "only the good snapshot is stored");
+        assert_eq!(self.partials(), [], "no download is left to resume");
         assert_eq!(
             self.snapshots()
                 .known(&request.source_id, &self.publisher.url(target)),

@@ -44,7 +44,7 @@ fn packed(encoding: &str, bytes: Vec<u8>) -> Reply {
 }
 
 #[tokio::test]
-async fn a_file_that_a_server_packs_on_the_way_is_unpacked() {
+async fn compressed_response_is_decompressed() {
     let bytes = table(5000);
     let two_members = [gzip(&bytes[..40_000]), gzip(&bytes[40_000..])].concat();
     for (encoding, body) in [
@@ -77,7 +77,7 @@ async fn a_file_that_a_server_packs_on_the_way_is_unpacked() {
 }
 
 #[tokio::test]
-async fn what_breaks_while_it_is_unpacked_is_asked_for_from_its_beginning() {
+async fn broken_compressed_transfer_restarts_from_the_beginning() {
     let bytes = table(5000);
     let whole = gzip(&bytes);
     let mut damaged = whole.clone();
@@ -137,7 +137,7 @@ async fn what_breaks_while_it_is_unpacked_is_asked_for_from_its_beginning() {
 }
 
 #[tokio::test]
-async fn what_unpacks_to_more_than_the_ceiling_is_refused() {
+async fn decompressed_size_above_the_ceiling_is_refused() {
     let desk = Desk::new().await;
     let request = Request {
         max_bytes: 100_000,
@@ -168,13 +168,13 @@ async fn what_unpacks_to_more_than_the_ceiling_is_refused() {
         assert_eq!(
             desk.publisher.all_requests().len(),
             before + 1,
-            "it is not asked for again"
+            "the file is not requested again"
         );
     }
 }
 
 #[tokio::test]
-async fn a_packed_rest_of_a_file_is_not_put_behind_its_beginning() {
+async fn compressed_rest_of_a_file_is_not_appended_to_its_beginning() {
     let bytes = table(5000);
     let desk = Desk::new().await;
     let range = format!("bytes 40000-{}/{}", bytes.len() - 1, bytes.len());
@@ -194,7 +194,7 @@ async fn a_packed_rest_of_a_file_is_not_put_behind_its_beginning() {
 }
 
 #[tokio::test]
-async fn a_body_in_chunks_has_its_end_and_is_resumed_without_a_length() {
+async fn chunked_body_is_complete_and_resumes_without_a_length() {
     let desk = Desk::new().await;
     let file = Reply::file(table(5000)).last_modified(DATE).chunked();
     desk.publisher
@@ -218,7 +218,7 @@ async fn a_body_in_chunks_has_its_end_and_is_resumed_without_a_length() {
 }
 
 #[tokio::test]
-async fn a_weak_etag_is_a_condition_but_proves_no_byte() {
+async fn weak_etag_is_a_condition_but_proves_no_bytes() {
     let desk = Desk::new().await;
     let file = Reply::file(table(5000)).etag("W/\"v1\"").chunked();
     desk.publisher

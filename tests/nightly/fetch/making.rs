@@ -10,7 +10,7 @@ fn seconds(waits: &[Duration]) -> Vec<u64> {
 }
 
 #[tokio::test]
-async fn a_file_that_is_being_made_is_waited_for_as_the_server_says_or_longer_each_time() {
+async fn file_in_preparation_is_awaited_as_the_server_asks_or_with_backoff() {
     let mut desk = Desk::new().await;
     desk.settings.tries = 1;
     let pending = Reply::body(202, "{\"status\":\"Pending\"}").content_type("application/json");
@@ -32,7 +32,7 @@ async fn a_file_that_is_being_made_is_waited_for_as_the_server_says_or_longer_ea
 }
 
 #[tokio::test]
-async fn a_failure_while_a_file_is_made_counts_as_a_try_and_no_more() {
+async fn failure_while_a_file_is_prepared_counts_as_one_try() {
     let desk = Desk::new().await;
     let mut replies = Vec::new();
     for _ in 0..2 {
@@ -45,7 +45,7 @@ async fn a_failure_while_a_file_is_made_counts_as_a_try_and_no_more() {
 }
 
 #[tokio::test]
-async fn patience_ends() {
+async fn waiting_for_a_file_in_preparation_ends() {
     let mut desk = Desk::new().await;
     desk.settings.patience.requests = 4;
     let expected = "the publisher is still making the file after 4 requests in 70 s (202 Accepted)";
@@ -77,7 +77,7 @@ async fn patience_ends() {
 }
 
 #[tokio::test]
-async fn a_server_that_says_never_is_not_waited_for() {
+async fn server_that_says_never_is_not_awaited() {
     let desk = Desk::new().await;
     for never in [
         u64::MAX.to_string(),

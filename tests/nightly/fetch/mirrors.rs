@@ -12,7 +12,7 @@ use pubdata_testing::publisher::{Publisher, Reply};
 const URL: &str = "https://www2.example/acs/table.dat";
 const PLACE: &str = "www2.example/acs/table.dat";
 
-/// A desk with a mirror folder `name` that holds these files.
+/// Adds a mirror folder `name` with these files to the desk.
 fn add_mirror(desk: &mut Desk, name: &str, files: &[(&str, &[u8])]) -> PathBuf {
     let folder = desk.new_folder(name);
     for (place, bytes) in files {
@@ -28,7 +28,7 @@ fn write(path: &Path, bytes: &[u8]) {
 }
 
 #[test]
-fn a_url_has_one_name_on_a_mirror() {
+fn each_url_has_one_name_on_a_mirror() {
     for (url, expected) in [
         ("https://host/path", "host/path"),
         ("https://host/path?query", "host/path@query"),
@@ -78,9 +78,9 @@ fn a_url_has_one_name_on_a_mirror() {
 }
 
 proptest! {
-    /// Whatever the URL, the name is an error or a path below the folder: plain segments only.
+    /// For any URL, the name is an error or a path below the folder, with plain segments only.
     #[test]
-    fn no_url_leads_out_of_the_mirror_folder(url in prop_oneof![
+    fn no_url_escapes_the_mirror_folder(url in prop_oneof![
         "(https?://)?\\PC{0,40}",
         "https?://([a-z.]{0,3}|[.]{1,3}|\\[::1\\])(/([.]{1,3}|%2[eEfF]|[a-z@]{1,3}|\\\\|%5c|//|~|:)?){0,6}(\\?[a-z./&=%@\\\\]{0,12})?",
     ]) {
@@ -94,7 +94,7 @@ proptest! {
 }
 
 #[tokio::test]
-async fn a_mirror_folder_stands_in_for_the_publisher() {
+async fn mirror_folder_replaces_the_publisher() {
     let mut desk = Desk::new().await;
     let folder = add_mirror(&mut desk, "mirror", &[(PLACE, &table(50))]);
     let modified = SystemTime::UNIX_EPOCH + Duration::from_secs(1_714_953_600); // 2024-05-06
@@ -151,18 +151,18 @@ async fn a_mirror_folder_stands_in_for_the_publisher() {
         desk.fetch(&desk.request_url("https://www2.example/acs/pipe.dat"))
             .await,
         Outcome::Absent,
-        "nobody writes to a pipe"
+        "no process writes to the pipe"
     );
     assert_eq!(desk.partials(), []);
 }
 
 #[tokio::test]
-async fn an_unchanged_mirror_file_is_not_read_again() {
+async fn unchanged_mirror_file_is_not_read_again() {
     let mut desk = Desk::new().await;
     let folder = add_mirror(&mut desk, "mirror", &[(PLACE, &table(50))]);
     let request = desk.request_url(URL);
     let snapshot = desk.fetch_new(&request).await;
-    // Were the file read again, this stored file would be replaced by a sound one.
+    // A second read of the file would replace this stored file with a sound one.
     let path = desk.snapshots().path(&snapshot);
     let mut permissions = std::fs::metadata(&path).unwrap().permissions();
     #[expect(
@@ -175,11 +175,11 @@ async fn an_unchanged_mirror_file_is_not_read_again() {
     std::fs::write(&path, &flipped).unwrap();
     assert_eq!(desk.fetch_unchanged(&request).await, snapshot);
     assert_eq!(desk.stored_bytes(), [flipped]);
-    // A snapshot that is gone or cut short is fetched again.
+    // A missing or truncated snapshot is fetched again.
     std::fs::write(&path, b"cut").unwrap();
     assert_eq!(desk.fetch_new(&request).await.sha256, snapshot.sha256);
     assert_eq!(desk.stored_bytes(), [table(50)]);
-    // The same date and size, other bytes.
+    // The same date and size, but other bytes.
     let modified = std::fs::metadata(folder.join(PLACE))
         .unwrap()
         .modified()
@@ -200,7 +200,7 @@ async fn an_unchanged_mirror_file_is_not_read_again() {
 
 /// A file written a moment ago may change again within the resolution of its date.
 #[tokio::test]
-async fn the_date_of_a_young_mirror_file_proves_nothing() {
+async fn date_of_a_young_mirror_file_proves_nothing() {
     let mut desk = Desk::new().await;
     desk.settings.clock = TestClock::at("2000-01-01T00:00:00Z");
     add_mirror(&mut desk, "mirror", &[(PLACE, &table(50))]);
@@ -214,7 +214,7 @@ async fn the_date_of_a_young_mirror_file_proves_nothing() {
 }
 
 #[tokio::test]
-async fn the_first_mirror_that_has_a_file_wins_and_no_publisher_is_asked() {
+async fn first_mirror_with_the_file_wins_and_no_publisher_is_asked() {
     let mut desk = Desk::new().await;
     let host = desk
         .publisher
@@ -242,7 +242,7 @@ async fn the_first_mirror_that_has_a_file_wins_and_no_publisher_is_asked() {
 }
 
 #[tokio::test]
-async fn a_mirror_file_is_checked_like_any_other() {
+async fn mirror_file_passes_the_same_checks_as_any_other() {
     let mut desk = Desk::new().await;
     let folder = add_mirror(&mut desk, "mirror", &[(PLACE, &table(500))]);
     let request = Request {
@@ -284,7 +284,7 @@ async fn a_mirror_file_is_checked_like_any_other() {
     }
 }
 
-/// Rewrites the mirror's file between its first look and its first read.
+/// Rewrites the mirror's file between its first inspection and its first read.
 struct Rewriting(PathBuf);
 
 impl FetchProgress for Rewriting {
@@ -304,7 +304,7 @@ impl FetchProgress for Rewriting {
 }
 
 #[tokio::test]
-async fn a_mirror_file_that_changes_while_it_is_read_is_refused() {
+async fn mirror_file_that_changes_during_its_read_is_refused() {
     let mut desk = Desk::new().await;
     let folder = add_mirror(&mut desk, "mirror", &[(PLACE, &table(50))]);
     let request = desk.request_url(URL);
@@ -330,7 +330,7 @@ async fn a_mirror_file_that_changes_while_it_is_read_is_refused() {
 }
 
 #[tokio::test]
-async fn a_mirror_of_samples_lifts_the_floor_and_nothing_else() {
+async fn mirror_of_samples_lifts_only_the_floor() {
     let mut desk = Desk::new().await;
     let folder = add_mirror(
         &mut desk,
@@ -371,7 +371,7 @@ async fn a_mirror_of_samples_lifts_the_floor_and_nothing_else() {
 }
 
 #[tokio::test]
-async fn a_snapshot_names_its_mirror_and_never_where_that_lies() {
+async fn snapshot_names_its_mirror_but_not_the_mirrors_location() {
     let mut desk = Desk::new().await;
     let folder = add_mirror(
         &mut desk,
@@ -409,7 +409,7 @@ async fn a_snapshot_names_its_mirror_and_never_where_that_lies() {
 }
 
 #[tokio::test]
-async fn a_mirror_that_is_not_there_is_a_wrong_setting() {
+async fn missing_mirror_is_a_configuration_error() {
     let mut desk = Desk::new().await;
     for (mirror, expected) in [
         (
@@ -437,7 +437,7 @@ async fn a_mirror_that_is_not_there_is_a_wrong_setting() {
 }
 
 #[tokio::test]
-async fn a_mirror_by_url_is_served_from_any_folder_of_the_same_names() {
+async fn mirror_url_serves_any_folder_with_the_same_names() {
     let mut desk = Desk::new().await;
     let folder = desk.new_folder("served");
     let awkward = "https://api.example/acs5?get=NAME,S1701_C03_001E&for=zip%20code%20tabulation%20area:*&q=a/b";
@@ -451,7 +451,7 @@ async fn a_mirror_by_url_is_served_from_any_folder_of_the_same_names() {
     desk.publisher.serve_folder(&folder);
     desk.settings.mirrors = vec![desk.publisher.base_url()];
     let fetcher = desk.fetcher();
-    assert!(!fetcher.is_sample(), "nobody was asked yet");
+    assert!(!fetcher.is_sample(), "no server was asked yet");
     for url in [URL, awkward, "https://list.example/rates/"] {
         let request = Request {
             min_bytes: 1000,
@@ -494,7 +494,7 @@ async fn a_mirror_by_url_is_served_from_any_folder_of_the_same_names() {
 }
 
 #[tokio::test]
-async fn a_mirror_by_url_that_fails_is_not_passed_over() {
+async fn failing_mirror_url_is_not_skipped() {
     let mut desk = Desk::new().await;
     let second = Publisher::start().await;
     desk.publisher.route(
@@ -530,7 +530,7 @@ async fn a_mirror_by_url_that_fails_is_not_passed_over() {
 }
 
 #[tokio::test]
-async fn a_file_url_is_read_where_it_is() {
+async fn file_url_is_read_in_place() {
     let mut desk = Desk::new().await;
     let folder = desk.new_folder("files");
     std::fs::write(folder.join("my table.dat"), table(50)).unwrap();
@@ -548,7 +548,7 @@ async fn a_file_url_is_read_where_it_is() {
 }
 
 #[tokio::test]
-async fn a_link_that_leads_out_of_a_mirror_is_not_followed() {
+async fn link_that_leads_out_of_a_mirror_is_not_followed() {
     let mut desk = Desk::new().await;
     let folder = add_mirror(
         &mut desk,
@@ -616,7 +616,7 @@ async fn a_link_that_leads_out_of_a_mirror_is_not_followed() {
 }
 
 #[tokio::test]
-async fn a_pipe_or_a_text_without_end_does_not_describe_a_mirror() {
+async fn pipe_or_endless_text_cannot_describe_a_mirror() {
     let mut desk = Desk::new().await;
     let folder = add_mirror(&mut desk, "mirror", &[]);
     let description = folder.join(".pubdata-mirror");

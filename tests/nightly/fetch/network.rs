@@ -1,4 +1,4 @@
-//! TLS, proxies and HTTP/2: what stands between the program and a publisher.
+//! Checks TLS, proxies and HTTP/2 between the program and a publisher.
 
 use std::collections::BTreeMap;
 
@@ -15,7 +15,7 @@ const FILES: &str = "files.example.org";
 const URL: &str = "https://data.example.org/table.dat";
 
 #[tokio::test]
-async fn an_authority_of_ones_own_is_trusted_when_it_is_given() {
+async fn configured_certificate_authority_is_trusted() {
     let mut desk = Desk::with_tls(&[DATA]).await;
     desk.publisher
         .route("/table.dat", vec![Reply::file(table(50))]);
@@ -38,13 +38,13 @@ async fn an_authority_of_ones_own_is_trusted_when_it_is_given() {
         assert!(error.way_out().unwrap().contains("--ca"), "{error:?}");
         assert!(
             desk.clock.waits().is_empty(),
-            "a certificate is not better the next second"
+            "a certificate does not improve with a retry"
         );
     }
 }
 
 #[tokio::test]
-async fn a_certificate_for_another_host_is_not_trusted() {
+async fn certificate_for_another_host_is_not_trusted() {
     let mut desk = Desk::with_tls(&[FILES]).await;
     desk.settings
         .resolve
@@ -60,7 +60,7 @@ async fn a_certificate_for_another_host_is_not_trusted() {
 }
 
 #[tokio::test]
-async fn authorities_that_cannot_be_read_are_a_wrong_setting() {
+async fn unreadable_certificate_authorities_are_a_configuration_error() {
     let mut desk = Desk::new().await;
     let file = desk.folder.path().join("ca.pem");
     let mut check = |expected: &str| {
@@ -83,7 +83,7 @@ async fn authorities_that_cannot_be_read_are_a_wrong_setting() {
 }
 
 #[tokio::test]
-async fn publishers_are_asked_through_a_proxy_which_finds_their_names() {
+async fn publishers_are_reached_through_a_proxy_that_resolves_their_names() {
     let mut desk = Desk::with_tls(&[DATA, FILES]).await;
     let proxy = TunnelProxy::start(std::mem::take(&mut desk.settings.resolve)).await;
     desk.settings.proxy = ProxySettings {
@@ -124,7 +124,7 @@ async fn publishers_are_asked_through_a_proxy_which_finds_their_names() {
 }
 
 #[tokio::test]
-async fn a_proxy_is_not_asked_for_exceptions_and_this_machine() {
+async fn proxy_is_not_used_for_exceptions_and_this_machine() {
     let mut desk = Desk::with_tls(&[DATA]).await;
     let proxy = TunnelProxy::start(BTreeMap::new()).await;
     desk.settings.proxy = ProxySettings {
@@ -147,7 +147,7 @@ async fn a_proxy_is_not_asked_for_exceptions_and_this_machine() {
 }
 
 #[tokio::test]
-async fn a_proxy_that_is_no_address_is_a_wrong_setting_and_its_password_is_not_shown() {
+async fn invalid_proxy_address_is_refused_without_showing_its_password() {
     let mut desk = Desk::new().await;
     desk.settings.proxy.https = Some("http://user:s3cr3t@[".to_owned());
     let error = Fetcher::new(desk.settings.clone(), desk.snapshots())
@@ -164,7 +164,7 @@ async fn a_proxy_that_is_no_address_is_a_wrong_setting_and_its_password_is_not_s
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn http_2_is_spoken_with_servers_that_offer_it() {
+async fn http_2_is_used_with_servers_that_offer_it() {
     let mut desk = Desk::new().await;
     let authority = Authority::new();
     let tls = axum_server::tls_rustls::RustlsConfig::from_config(

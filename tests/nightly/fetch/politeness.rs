@@ -9,7 +9,7 @@ use super::desk::{Desk, table};
 use pubdata_testing::publisher::Reply;
 
 #[tokio::test]
-async fn a_busy_server_is_asked_again_after_growing_waits() {
+async fn busy_server_is_retried_after_growing_waits() {
     let desk = Desk::new().await;
     desk.publisher.route(
         "/table.dat",
@@ -49,9 +49,9 @@ async fn retry_after_is_honoured_in_seconds_and_as_a_date() {
 }
 
 #[tokio::test]
-async fn a_server_that_asks_for_a_long_rest_is_left_alone_until_the_next_run() {
+async fn server_that_asks_for_a_long_wait_is_left_until_the_next_run() {
     let desk = Desk::new().await;
-    let expected = "the server answered 429 Too Many Requests, and asks to be left alone for 3600 s, longer than the 300 s that are waited";
+    let expected = "the server answered 429 Too Many Requests, and asks to wait 3600 s, longer than the maximum of 300 s";
     let error = desk
         .check_refused(
             &desk.request("/table.dat"),
@@ -71,7 +71,7 @@ async fn a_server_that_asks_for_a_long_rest_is_left_alone_until_the_next_run() {
 }
 
 #[tokio::test]
-async fn a_server_that_stays_down_is_given_up_after_the_last_try() {
+async fn server_that_stays_down_is_given_up_after_the_last_try() {
     let desk = Desk::new().await;
     let expected = "the server answered 503 Service Unavailable (gave up after 3 tries)";
     let error = desk
@@ -90,7 +90,7 @@ async fn a_server_that_stays_down_is_given_up_after_the_last_try() {
 }
 
 #[tokio::test]
-async fn a_server_that_is_not_there_is_named() {
+async fn unreachable_server_is_named() {
     let desk = Desk::new().await;
     let gone = tokio::net::TcpListener::bind("127.0.0.1:0")
         .await
@@ -119,7 +119,7 @@ async fn a_server_that_is_not_there_is_named() {
 }
 
 #[tokio::test]
-async fn a_server_that_falls_silent_is_left_and_asked_for_the_rest() {
+async fn server_that_falls_silent_is_dropped_and_the_rest_requested() {
     let mut desk = Desk::new().await;
     desk.settings.read_timeout = Duration::from_millis(200);
     let file = Reply::file(table(5000)).etag("\"v1\"");
@@ -136,7 +136,7 @@ async fn a_server_that_falls_silent_is_left_and_asked_for_the_rest() {
 }
 
 #[tokio::test]
-async fn a_refusal_is_not_argued_with() {
+async fn refusal_is_not_retried() {
     let mut desk = Desk::new().await;
     let error = desk
         .check_refused(
@@ -148,9 +148,7 @@ async fn a_refusal_is_not_argued_with() {
         .await;
     assert_eq!(
         error.way_out(),
-        Some(
-            "publishers refuse clients that do not say who they are: set PUBDATA_CONTACT to an e-mail address"
-        )
+        Some("publishers refuse anonymous clients: set PUBDATA_CONTACT to an e-mail address")
     );
     assert_eq!(desk.publisher.all_requests().len(), 2);
     desk.settings.contact = Some("data@example.org".to_owned());
@@ -164,7 +162,7 @@ async fn a_refusal_is_not_argued_with() {
 }
 
 #[tokio::test]
-async fn the_client_says_who_it_is() {
+async fn client_identifies_itself() {
     let mut desk = Desk::new().await;
     desk.settings.contact = Some("Example Agency data@example.org".to_owned());
     desk.publisher
@@ -202,7 +200,7 @@ async fn the_client_says_who_it_is() {
 }
 
 #[tokio::test]
-async fn requests_to_one_host_keep_their_distance() {
+async fn requests_to_one_host_keep_their_interval() {
     for (rate, interval) in [
         (2.0, Duration::from_millis(500)),
         (500.0, Duration::from_millis(100)),
@@ -228,7 +226,7 @@ async fn requests_to_one_host_keep_their_distance() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn many_files_are_fetched_at_once() {
+async fn many_files_are_fetched_concurrently() {
     let desk = Desk::new().await;
     let fetcher = Arc::new(desk.fetcher());
     let fetches: Vec<_> = (1..=20)

@@ -15,7 +15,7 @@ async fn desk() -> Desk {
     Desk::with_tls(&[DATA, FILES, STORE, OTHER]).await
 }
 
-/// A request for a file of `data.example.org`, whose source names the store.
+/// Builds a request for a file of `data.example.org` whose source names the object store.
 fn request(desk: &Desk) -> Request {
     Request {
         redirects: vec!["*.store.example.com".to_owned()],
@@ -27,7 +27,7 @@ fn to(location: &str) -> Reply {
     Reply::page(302).header("Location", location)
 }
 
-/// A redirect is refused with this text, and the place that it points to is not asked.
+/// Checks that a redirect is refused with this text and that its target is not requested.
 async fn check_refused(location: &str, expected: &str) {
     let desk = desk().await;
     desk.publisher.route("/table.dat", vec![to(location)]);
@@ -44,7 +44,7 @@ async fn check_refused(location: &str, expected: &str) {
 }
 
 #[tokio::test]
-async fn redirects_are_followed_in_the_publishers_domain_and_to_the_hosts_that_the_source_names() {
+async fn redirects_stay_in_the_publishers_domain_or_its_named_hosts() {
     for status in [301, 302, 303, 307, 308] {
         let desk = desk().await;
         desk.publisher.route(
@@ -93,10 +93,10 @@ async fn redirects_are_followed_in_the_publishers_domain_and_to_the_hosts_that_t
     }
 }
 
-/// Signed addresses are others each time: the first address is asked, and the conditions go to the
-/// place that gave them.
+/// Signed addresses change each time: the first address is requested, and the conditions go to the
+/// server that gave them.
 #[tokio::test]
-async fn an_unchanged_file_behind_a_redirect_is_not_sent_again() {
+async fn unchanged_file_behind_a_redirect_is_not_sent_again() {
     let desk = desk().await;
     let (first, second) = (
         format!("https://{STORE}/t?sign=1"),
@@ -125,7 +125,7 @@ async fn an_unchanged_file_behind_a_redirect_is_not_sent_again() {
         ]
     );
 
-    // The file is where it was named: what the store said of it means nothing there.
+    // The file is now at its named address: headers of the object store do not apply there.
     desk.publisher
         .route("/table.dat", vec![Reply::file(table(50)).etag("\"v1\"")]);
     assert_eq!(
@@ -138,7 +138,7 @@ async fn an_unchanged_file_behind_a_redirect_is_not_sent_again() {
 }
 
 #[tokio::test]
-async fn a_transfer_that_breaks_behind_a_redirect_goes_on_there() {
+async fn broken_transfer_behind_a_redirect_continues_there() {
     let desk = desk().await;
     let file = Reply::file(table(5000)).etag("\"v1\"");
     desk.publisher.route(
@@ -178,7 +178,7 @@ async fn a_transfer_that_breaks_behind_a_redirect_goes_on_there() {
 }
 
 #[tokio::test]
-async fn a_half_file_of_one_place_is_not_completed_from_another() {
+async fn partial_file_of_one_server_is_not_completed_from_another() {
     let desk = desk().await;
     desk.publisher.route(
         "/table.dat",
@@ -201,14 +201,14 @@ async fn a_half_file_of_one_place_is_not_completed_from_another() {
 }
 
 #[tokio::test]
-async fn another_domain_is_not_asked() {
+async fn redirect_to_another_domain_is_refused() {
     let reason = "which is in another domain";
     check_refused(&format!("https://{OTHER}/table.dat"), reason).await;
     check_refused("https://store.example.com/table.dat", reason).await;
 }
 
 #[tokio::test]
-async fn this_machine_and_private_networks_are_not_asked() {
+async fn redirect_to_this_machine_or_a_private_network_is_refused() {
     let reason = "which is this machine or in a private network";
     for host in [
         "127.0.0.1",
@@ -225,7 +225,7 @@ async fn this_machine_and_private_networks_are_not_asked() {
 }
 
 #[tokio::test]
-async fn the_way_stays_encrypted() {
+async fn redirect_from_https_to_http_is_refused() {
     check_refused(
         &format!("http://{DATA}/table.dat"),
         "which is not encrypted",
@@ -235,10 +235,10 @@ async fn the_way_stays_encrypted() {
 }
 
 #[tokio::test]
-async fn a_circle_is_told() {
+async fn redirect_loop_is_reported() {
     check_refused(
         "/table.dat",
-        "where it was asked already: the redirects lead round in a circle",
+        "which was requested already: the redirects form a loop",
     )
     .await;
     let desk = desk().await;
@@ -246,17 +246,17 @@ async fn a_circle_is_told() {
     desk.publisher.route("/a", vec![to("/table.dat")]);
     let error = desk.fail(&request(&desk)).await;
     let expected = "source `test.table`: https://data.example.org/table.dat: redirected to https://data.example.org/a: the server answered 302 Found and points to \
-                    `/table.dat`, where it was asked already: the redirects lead round in a circle";
+                    `/table.dat`, which was requested already: the redirects form a loop";
     assert_eq!(error.to_string(), expected);
     assert_eq!(
         desk.publisher.all_requests().len(),
         2,
-        "a circle is not tried again"
+        "a redirect loop is not retried"
     );
 }
 
 #[tokio::test]
-async fn five_redirects_are_followed_and_a_sixth_is_not() {
+async fn five_redirects_are_followed_and_a_sixth_is_refused() {
     let desk = desk().await;
     desk.publisher.route("/table.dat", vec![to("/1")]);
     for step in 1..5 {
@@ -283,7 +283,7 @@ async fn five_redirects_are_followed_and_a_sixth_is_not() {
 }
 
 #[tokio::test]
-async fn what_a_server_says_at_the_end_of_the_way_names_that_server() {
+async fn error_behind_redirects_names_the_last_server() {
     let desk = desk().await;
     desk.publisher.route(
         "/table.dat",
@@ -305,7 +305,7 @@ async fn what_a_server_says_at_the_end_of_the_way_names_that_server() {
         assert_eq!(
             (desk.stored(), desk.partials()),
             (vec![], vec![]),
-            "a page that is asked for a key is no file"
+            "a page that asks for a key is not a file"
         );
     }
     assert_eq!(
@@ -330,7 +330,7 @@ fn with_secrets(desk: &mut Desk) -> Request {
 }
 
 #[tokio::test]
-async fn secrets_go_to_the_publishers_server_and_to_no_other() {
+async fn secrets_go_only_to_the_publishers_server() {
     let mut desk = desk().await;
     let request = with_secrets(&mut desk);
     let sent = "/table.dat?key=s3cr3t%20key";
@@ -357,7 +357,7 @@ async fn secrets_go_to_the_publishers_server_and_to_no_other() {
         .collect();
     assert_eq!(tokens, [SECRET, SECRET, ""]);
 
-    // A server that puts the secret into another host's address.
+    // A server puts the secret into the address of another host.
     for location in ["t?key=s3cr3t%20key", "t?s3cr3t%20key", "s3cr3t%20key/t"] {
         desk.publisher
             .route(sent, vec![to(&format!("https://{STORE}/{location}"))]);
@@ -388,7 +388,7 @@ async fn secrets_go_to_the_publishers_server_and_to_no_other() {
 }
 
 #[tokio::test]
-async fn a_token_that_is_not_configured_is_not_sent_and_one_that_cannot_be_is_named() {
+async fn unset_token_is_not_sent_and_an_invalid_one_is_named() {
     let mut desk = desk().await;
     let app_token = AppToken {
         header: "X-App-Token".to_owned(),
@@ -419,7 +419,7 @@ async fn a_token_that_is_not_configured_is_not_sent_and_one_that_cannot_be_is_na
 }
 
 #[tokio::test]
-async fn a_mirror_sends_on_within_itself() {
+async fn mirror_redirects_within_itself() {
     let mut desk = Desk::new().await;
     desk.settings.mirrors = vec![desk.publisher.base_url()];
     desk.publisher

@@ -26,7 +26,7 @@ fn as_json(request: Request) -> Request {
 }
 
 #[tokio::test]
-async fn a_web_page_with_status_200_is_never_a_snapshot() {
+async fn web_page_with_status_200_is_never_a_snapshot() {
     let page = "<!DOCTYPE html>\n<html><body>We will be back.</body></html>";
     let by_type = "the server sent a web page (content type text/html) in place of the file";
     let by_bytes = "the file is a web page (it begins as HTML)";
@@ -61,7 +61,7 @@ async fn a_web_page_with_status_200_is_never_a_snapshot() {
         assert_eq!(
             desk.publisher.all_requests().len(),
             2,
-            "a page is not asked for again"
+            "a page is not requested again"
         );
         let whole_archive = archive(&[("table.csv", &table(50))]);
         desk.check_refused(
@@ -77,7 +77,7 @@ async fn a_web_page_with_status_200_is_never_a_snapshot() {
 }
 
 #[tokio::test]
-async fn what_cannot_be_the_file_is_refused_by_its_headers() {
+async fn response_that_cannot_be_the_file_is_refused_by_its_headers() {
     let desk = Desk::new().await;
     let request = desk.request("/table.dat");
     let picture = Reply::body(200, table(9)).content_type("image/png");
@@ -93,7 +93,7 @@ async fn what_cannot_be_the_file_is_refused_by_its_headers() {
         &request,
         &table(50),
         packed,
-        "the server sent the file with content encoding zstd, which was not asked for",
+        "the server sent the file with content encoding zstd, which was not requested",
     )
     .await;
     let unasked = Reply::body(206, table(9)).header("Content-Range", "bytes 0-9/10");
@@ -107,7 +107,7 @@ async fn what_cannot_be_the_file_is_refused_by_its_headers() {
 }
 
 #[tokio::test]
-async fn careless_content_types_are_no_reason_to_refuse() {
+async fn careless_content_types_are_accepted() {
     let desk = Desk::new().await;
     for (target, content_type) in [
         ("/a.dat", "application/octet-stream"),
@@ -128,7 +128,7 @@ async fn careless_content_types_are_no_reason_to_refuse() {
 }
 
 #[tokio::test]
-async fn a_refused_census_key_is_named_and_its_page_not_followed() {
+async fn refused_census_key_is_named_and_its_page_not_followed() {
     for page in ["missing_key.html", "invalid_key.html"] {
         let mut desk = Desk::new().await;
         desk.settings.secret = |_| Some("key-0123".to_owned());
@@ -170,7 +170,7 @@ async fn a_refused_census_key_is_named_and_its_page_not_followed() {
 }
 
 #[tokio::test]
-async fn an_archive_must_begin_and_end_as_one() {
+async fn archive_must_begin_and_end_as_one() {
     let desk = Desk::new().await;
     let request = as_archive(desk.request("/table.zip"));
     let whole = archive(&[("table.csv", &table(500))]);
@@ -190,7 +190,7 @@ async fn an_archive_must_begin_and_end_as_one() {
         no_end,
     )
     .await;
-    // The server declares no length, so that only the bytes tell.
+    // The server declares no length, so only the bytes reveal it.
     desk.check_refused(
         &request,
         &whole,
@@ -200,7 +200,7 @@ async fn an_archive_must_begin_and_end_as_one() {
         no_end,
     )
     .await;
-    // A half archive that holds a whole one without compression.
+    // A truncated archive that contains a whole one without compression.
     let inner = archive(&[("inner.csv", b"a")]);
     let mut nested = whole[..200].to_vec();
     nested.extend(&inner[..inner.len() - 6]);
@@ -209,9 +209,9 @@ async fn an_archive_must_begin_and_end_as_one() {
         .await;
 }
 
-/// Checksums and inflation are the decoder's: it reads every member and stops there.
+/// The decoder checks checksums and inflation: it reads every member and stops at the first fault.
 #[tokio::test]
-async fn what_is_inside_an_archive_is_not_looked_at() {
+async fn content_of_an_archive_is_not_inspected() {
     let desk = Desk::new().await;
     for (target, bytes) in [
         ("/corrupt.zip", corrupt_archive("table.csv", &table(500))),
@@ -262,7 +262,7 @@ async fn json_must_begin_and_end_as_such() {
 }
 
 #[tokio::test]
-async fn an_error_that_a_service_reports_with_status_200_is_no_file() {
+async fn service_error_with_status_200_is_refused() {
     let desk = Desk::new().await;
     let request = as_json(desk.request("/query"));
     let arcgis = r#"{"error":{"code":400,"message":"Cannot perform query. Invalid query parameters.","details":["'outFields' is invalid"]}}"#;
@@ -299,14 +299,14 @@ async fn an_error_that_a_service_reports_with_status_200_is_no_file() {
         Digest::of(json()),
         "a busy service is asked again"
     );
-    // Of a file that is no JSON nothing is read.
+    // A file that is not JSON is not inspected.
     desk.publisher
         .route("/table.dat", vec![Reply::file(arcgis)]);
     desk.fetch_new(&desk.request("/table.dat")).await;
 }
 
 #[tokio::test]
-async fn an_empty_file_is_refused() {
+async fn empty_file_is_refused() {
     let desk = Desk::new().await;
     desk.check_refused(
         &desk.request("/table.dat"),
@@ -325,7 +325,7 @@ async fn an_empty_file_is_refused() {
 }
 
 #[tokio::test]
-async fn a_file_below_its_floor_is_refused() {
+async fn file_below_its_floor_is_refused() {
     let desk = Desk::new().await;
     let request = Request {
         min_bytes: 1000,
@@ -341,7 +341,7 @@ async fn a_file_below_its_floor_is_refused() {
 }
 
 #[tokio::test]
-async fn a_file_above_its_ceiling_is_refused_before_it_is_read() {
+async fn file_above_its_ceiling_is_refused_before_it_is_read() {
     let desk = Desk::new().await;
     let request = Request {
         max_bytes: 2000,
@@ -363,7 +363,7 @@ async fn a_file_above_its_ceiling_is_refused_before_it_is_read() {
 }
 
 #[tokio::test]
-async fn a_body_without_end_is_left_at_the_ceiling() {
+async fn endless_body_is_dropped_at_the_ceiling() {
     let desk = Desk::new().await;
     let request = Request {
         max_bytes: 300_000,
@@ -396,7 +396,7 @@ async fn a_body_without_end_is_left_at_the_ceiling() {
 }
 
 #[tokio::test]
-async fn other_answers_are_errors_that_say_so() {
+async fn other_statuses_are_errors_that_name_the_status() {
     let desk = Desk::new().await;
     for (status, expected) in [
         (204, "204 No Content"),
@@ -416,16 +416,16 @@ async fn other_answers_are_errors_that_say_so() {
 }
 
 #[tokio::test]
-async fn only_declared_kinds_of_urls_are_asked() {
+async fn only_declared_kinds_of_urls_are_requested() {
     let desk = Desk::new().await;
     for (url, expected) in [
         (
             "http://data.example/table.dat",
-            "URL http://data.example/table.dat: `http` is not fetched",
+            "URL http://data.example/table.dat: `http` is not supported",
         ),
         (
             "ftp://data.example/table.dat",
-            "URL ftp://data.example/table.dat: `ftp` is not fetched",
+            "URL ftp://data.example/table.dat: `ftp` is not supported",
         ),
         ("table.dat", "URL table.dat: relative URL without a base"),
         (

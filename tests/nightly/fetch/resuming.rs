@@ -7,7 +7,7 @@ use pubdata_testing::publisher::Reply;
 
 const DATE: &str = "Thu, 07 Dec 2023 05:00:00 GMT";
 
-/// Ranges asked for, in order.
+/// Returns the requested ranges, in order.
 fn ranges(desk: &Desk) -> Vec<(String, String)> {
     desk.publisher
         .all_requests()
@@ -29,7 +29,7 @@ fn asked(ranges: &[(&str, &str)]) -> Vec<(String, String)> {
 }
 
 #[tokio::test]
-async fn a_cut_transfer_goes_on_where_it_broke() {
+async fn cut_transfer_continues_where_it_broke() {
     let desk = Desk::new().await;
     let file = Reply::file(table(5000)).etag("\"v1\"");
     desk.publisher.route(
@@ -55,7 +55,7 @@ async fn a_cut_transfer_goes_on_where_it_broke() {
 }
 
 #[tokio::test]
-async fn a_download_that_was_given_up_goes_on_in_the_next_run() {
+async fn abandoned_download_continues_in_the_next_run() {
     let mut desk = Desk::new().await;
     desk.settings.tries = 1;
     let file = Reply::file(table(5000)).last_modified(DATE);
@@ -89,7 +89,7 @@ async fn a_download_that_was_given_up_goes_on_in_the_next_run() {
 }
 
 #[tokio::test]
-async fn a_file_that_changed_under_resume_is_taken_from_its_beginning() {
+async fn file_that_changed_under_resume_restarts_from_its_beginning() {
     let desk = Desk::new().await;
     desk.publisher.route(
         "/table.dat",
@@ -110,9 +110,9 @@ async fn a_file_that_changed_under_resume_is_taken_from_its_beginning() {
     assert_eq!(desk.stored_bytes(), [table(4000)]);
 }
 
-/// Servers that ignore `If-Range`, or send what was not asked for.
+/// Servers that ignore `If-Range` or send another range than the requested one.
 #[tokio::test]
-async fn a_range_that_does_not_fit_starts_the_download_again() {
+async fn wrong_range_restarts_the_download() {
     let whole = table(5000);
     let total = whole.len();
     let rest =
@@ -155,10 +155,10 @@ async fn a_range_that_does_not_fit_starts_the_download_again() {
     }
 }
 
-/// A server that says how long the file is only when it is asked for a part, and sends no more than
-/// a piece at a time.
+/// A server that reveals the size of the file only for a range request and sends at most one piece
+/// at a time.
 #[tokio::test]
-async fn a_size_that_is_told_with_a_range_is_waited_for() {
+async fn size_stated_with_a_range_is_awaited() {
     let whole = table(5000);
     let total = whole.len();
     let piece = |from: usize, to: usize| {
@@ -193,7 +193,7 @@ async fn a_size_that_is_told_with_a_range_is_waited_for() {
 }
 
 #[tokio::test]
-async fn only_what_proves_the_same_file_is_resumed() {
+async fn only_a_file_proven_the_same_is_resumed() {
     let cases = [
         (Reply::file(table(5000)), ("", "")),
         (Reply::file(table(5000)).etag("W/\"v1\""), ("", "")),
@@ -217,7 +217,7 @@ async fn only_what_proves_the_same_file_is_resumed() {
 }
 
 #[tokio::test]
-async fn bytes_written_before_a_restart_of_the_machine_are_not_trusted() {
+async fn bytes_written_before_a_reboot_are_not_trusted() {
     let mut desk = Desk::new().await;
     desk.settings.tries = 1;
     let file = Reply::file(table(5000)).etag("\"v1\"");
@@ -239,9 +239,9 @@ async fn bytes_written_before_a_restart_of_the_machine_are_not_trusted() {
     assert_eq!(desk.stored_bytes(), [table(5000)]);
 }
 
-/// Killed after the last byte and before the snapshot had its name.
+/// Killed after the last byte and before the snapshot was renamed.
 #[tokio::test]
-async fn a_download_that_is_already_whole_is_accepted_without_asking() {
+async fn complete_download_is_accepted_without_a_request() {
     let desk = Desk::new().await;
     let request = desk.request("/table.dat");
     let mut partial = desk
@@ -268,7 +268,7 @@ async fn a_download_that_is_already_whole_is_accepted_without_asking() {
 }
 
 #[tokio::test]
-async fn a_partial_download_of_another_place_is_not_resumed() {
+async fn partial_download_of_another_address_is_not_resumed() {
     let mut desk = Desk::new().await;
     desk.settings.tries = 1;
     let request = desk.request("/table.dat");

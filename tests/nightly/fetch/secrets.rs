@@ -18,7 +18,7 @@ async fn desk() -> (Desk, Request) {
     (desk, request)
 }
 
-/// No file of the home holds the secret, in any form.
+/// Checks that no file of the home contains the secret in any form.
 fn check_nothing_kept(desk: &Desk) {
     for path in files_below(&desk.folder.path().join("home")) {
         let text = format!(
@@ -31,7 +31,7 @@ fn check_nothing_kept(desk: &Desk) {
 }
 
 #[tokio::test]
-async fn a_secret_is_sent_and_written_nowhere() {
+async fn secret_is_sent_and_written_nowhere() {
     let (mut desk, request) = desk().await;
     desk.settings.tries = 1;
     let sent = format!("/data?get=NAME&key={SENT}&for=county:*");
@@ -56,7 +56,7 @@ async fn a_secret_is_sent_and_written_nowhere() {
 }
 
 #[tokio::test]
-async fn without_its_secret_a_url_is_not_asked() {
+async fn url_without_its_secret_is_not_requested() {
     let (mut desk, request) = desk().await;
     desk.settings.secret = |_| None;
     assert_eq!(
@@ -76,7 +76,7 @@ async fn without_its_secret_a_url_is_not_asked() {
 }
 
 #[tokio::test]
-async fn a_server_that_repeats_the_secret_does_not_get_it_shown() {
+async fn server_that_repeats_the_secret_does_not_get_it_shown() {
     let (desk, request) = desk().await;
     let sent = format!("/data?get=NAME&key={SENT}&for=county:*");
     let location = format!("https://elsewhere.example/data?key={SENT}&plain={SECRET}");
@@ -106,7 +106,7 @@ async fn a_server_that_repeats_the_secret_does_not_get_it_shown() {
 }
 
 #[tokio::test]
-async fn a_mirror_needs_no_secret() {
+async fn mirror_needs_no_secret() {
     let (mut desk, request) = desk().await;
     desk.settings.secret = |_| None;
     let mirror = desk.new_folder("mirror");

@@ -13,7 +13,7 @@ fn url_states(desk: &Desk) -> Vec<PathBuf> {
 }
 
 #[tokio::test]
-async fn a_snapshot_is_read_only_and_found_by_its_digest() {
+async fn snapshot_is_read_only_and_found_by_its_digest() {
     let desk = Desk::new().await;
     desk.publisher
         .route("/table.dat", vec![Reply::file(table(50))]);
@@ -52,7 +52,7 @@ async fn a_snapshot_is_read_only_and_found_by_its_digest() {
 }
 
 #[tokio::test]
-async fn a_foreign_file_among_the_snapshots_is_named() {
+async fn foreign_file_among_the_snapshots_is_named() {
     let desk = Desk::new().await;
     let folder = desk.new_folder("home/snapshots/test.table");
     std::fs::write(folder.join("notes.txt"), "mine").unwrap();
@@ -64,7 +64,7 @@ async fn a_foreign_file_among_the_snapshots_is_named() {
 }
 
 #[tokio::test]
-async fn files_that_differ_in_their_query_have_names_that_tell() {
+async fn files_that_differ_in_their_query_have_distinct_names() {
     let desk = Desk::new().await;
     for (target, fields) in [
         ("/acs5?get=B01003_001E", "B01003"),
@@ -89,7 +89,7 @@ async fn files_that_differ_in_their_query_have_names_that_tell() {
 }
 
 #[tokio::test]
-async fn a_lost_or_shortened_snapshot_counts_as_never_fetched() {
+async fn lost_or_shortened_snapshot_counts_as_never_fetched() {
     let desk = Desk::new().await;
     desk.publisher
         .route("/table.dat", vec![Reply::file(table(50)).etag("\"v1\"")]);
@@ -108,12 +108,12 @@ async fn a_lost_or_shortened_snapshot_counts_as_never_fetched() {
             .all_requests()
             .iter()
             .all(|received| received.header("if-none-match").is_empty()),
-        "no condition without the bytes"
+        "no condition is sent without the bytes"
     );
 }
 
 #[tokio::test]
-async fn a_damaged_snapshot_is_mended_by_the_same_bytes() {
+async fn damaged_snapshot_is_repaired_by_the_same_bytes() {
     let desk = Desk::new().await;
     desk.publisher
         .route("/table.dat", vec![Reply::file(table(50))]);
@@ -127,7 +127,7 @@ async fn a_damaged_snapshot_is_mended_by_the_same_bytes() {
 }
 
 #[tokio::test]
-async fn state_that_cannot_be_read_costs_a_download() {
+async fn unreadable_state_costs_one_download() {
     for content in ["", "{", "{\"format_version\": 1}", "newer"] {
         let desk = Desk::new().await;
         desk.publisher
@@ -187,7 +187,7 @@ async fn url_state_of_format_1_is_read() {
 }
 
 #[tokio::test]
-async fn other_keys_or_sources_do_not_share_what_is_known() {
+async fn other_keys_or_sources_do_not_share_url_state() {
     let desk = Desk::new().await;
     desk.publisher
         .route("/table.dat", vec![Reply::file(table(50)).etag("\"v1\"")]);
@@ -207,7 +207,7 @@ async fn other_keys_or_sources_do_not_share_what_is_known() {
 }
 
 #[tokio::test]
-async fn a_bundled_file_becomes_a_snapshot_like_any_other() {
+async fn bundled_file_becomes_a_snapshot_like_any_other() {
     let mut desk = Desk::new().await;
     let mut request = desk.request_url("bundled:census/map.csv");
     request.bundled = Some(b"zcta,region_fips\n06390,09190\n".to_vec());
@@ -268,7 +268,7 @@ impl FetchProgress for Told {
 }
 
 #[tokio::test]
-async fn progress_tells_each_try_and_the_end() {
+async fn progress_reports_each_try_and_the_end() {
     let desk = Desk::new().await;
     let file = Reply::file(table(5000)).etag("\"v1\"");
     desk.publisher

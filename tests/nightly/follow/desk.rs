@@ -20,7 +20,7 @@ pub struct Entry {
 }
 
 impl Entry {
-    /// A filing by one filer; its CIK follows from the number.
+    /// Creates a filing by one filer, whose CIK follows from the number.
     pub fn of(number: u32) -> Self {
         Self {
             number,
@@ -54,7 +54,7 @@ pub fn accession(number: u32) -> String {
     format!("0009999999-26-{number:06}")
 }
 
-/// A home, a publisher and the feeds it plays.
+/// Home, publisher and the feeds that the publisher serves.
 pub struct Desk {
     folder: tempfile::TempDir,
     pub publisher: Publisher,
@@ -80,7 +80,7 @@ impl Desk {
         self.folder.path().join("home")
     }
 
-    /// A follower as after a restart.
+    /// Opens a follower, as after a restart.
     pub fn follower(&self) -> Follower {
         Follower::open(self.settings()).unwrap()
     }
@@ -99,13 +99,13 @@ impl Desk {
         }
     }
 
-    /// Shows entries in pages of a hundred, the first at the top.
+    /// Serves entries in pages of a hundred, the first at the top.
     pub fn show(&self, entries: &[Entry]) {
         let texts: Vec<String> = entries.iter().map(Entry::text).collect();
         self.show_texts(&texts);
     }
 
-    /// Shows entries as they are.
+    /// Serves the entry texts as they are.
     pub fn show_texts(&self, entries: &[String]) {
         for page in 0..12_usize {
             let shown: String = entries
@@ -121,12 +121,12 @@ impl Desk {
         }
     }
 
-    /// The target of the feed's file on the publisher, which is a mirror.
+    /// Makes the feed's file on the publisher, which acts as a mirror, fail with this reply.
     pub fn fail(&self, reply: &Reply) {
         self.publisher.route(&page_target(0), vec![reply.clone()]);
     }
 
-    /// Asks the feed of current filings.
+    /// Polls the feed of current filings.
     pub async fn poll(&self, follower: &mut Follower) -> PollReport {
         follower.poll(Feed::Getcurrent).await.unwrap()
     }
@@ -148,12 +148,12 @@ impl Desk {
         );
     }
 
-    /// The log as a reader finds it.
+    /// Returns the log as a reader sees it.
     pub fn events(&self) -> Vec<Event> {
         events_of(&self.home())
     }
 
-    /// Asserts that each of the filings is logged once, and no other is; returns them in the order
+    /// Asserts that each of the filings is logged once and no other is; returns them in the order
     /// of the log.
     #[track_caller]
     pub fn assert_once(&self, numbers: impl IntoIterator<Item = u32>) -> Vec<Event> {
@@ -162,7 +162,7 @@ impl Desk {
         assert_eq!(
             seqs,
             (1..=events.len() as u64).collect::<Vec<_>>(),
-            "numbers without a gap"
+            "numbers have no gap"
         );
         let mut times: BTreeMap<&str, usize> = BTreeMap::new();
         for event in events
@@ -193,7 +193,7 @@ pub fn events_of(home: &Home) -> Vec<Event> {
 }
 
 fn page_target(page: usize) -> String {
-    // A mirror's names are paths: what would be a query is part of the name.
+    // Names on a mirror are paths: a query becomes part of the name.
     CURRENT.replace("START", &(page * 100).to_string())
 }
 
@@ -204,7 +204,7 @@ fn feed(entries: &str) -> String {
     )
 }
 
-/// The only segment of a log.
+/// Returns the only segment of a log.
 #[track_caller]
 pub fn segment(home: &Path) -> std::path::PathBuf {
     let mut files: Vec<_> = std::fs::read_dir(home.join("stream/log"))

@@ -7,7 +7,7 @@ use pubdata_testing::project;
 use pubdata_testing::publisher::Reply;
 
 #[tokio::test]
-async fn a_feed_that_repeats_itself_says_each_filing_once() {
+async fn repetitive_feed_logs_each_filing_once() {
     let desk = Desk::new().await;
     let mut follower = desk.follower();
     desk.show(&[Entry::of(2), Entry::of(1)]);
@@ -46,7 +46,7 @@ async fn a_feed_that_repeats_itself_says_each_filing_once() {
 }
 
 #[tokio::test]
-async fn entries_of_one_filing_are_one_filing_and_a_later_party_is_an_update() {
+async fn entries_of_one_filing_are_merged_and_a_later_party_is_an_update() {
     let desk = Desk::new().await;
     let mut follower = desk.follower();
     let party = |cik, role| Entry {
@@ -107,7 +107,7 @@ async fn entries_of_one_filing_are_one_filing_and_a_later_party_is_an_update() {
 }
 
 #[tokio::test]
-async fn a_burst_beyond_a_page_is_read_to_what_is_known() {
+async fn burst_beyond_a_page_is_read_up_to_the_known_entries() {
     let desk = Desk::new().await;
     let mut follower = desk.follower();
     let newest_first = |last: u32| (1..=last).rev().map(Entry::of).collect::<Vec<_>>();
@@ -118,7 +118,7 @@ async fn a_burst_beyond_a_page_is_read_to_what_is_known() {
     assert_eq!((report.new_filings, report.detail), (331, None));
     assert_eq!(
         report.entries, 371,
-        "four pages: the fourth reaches what is known"
+        "four pages: the fourth reaches the known entries"
     );
     desk.assert_once(1..=371);
     desk.show(&newest_first(372));
@@ -136,14 +136,14 @@ async fn filings_out_of_order_are_not_missed() {
     let mut follower = desk.follower();
     desk.show(&[5, 3, 1].map(Entry::of));
     desk.poll(&mut follower).await;
-    // Two that were accepted earlier are put below what is known.
+    // Two filings accepted earlier appear below the known ones.
     desk.show(&[6, 5, 4, 3, 2, 1].map(Entry::of));
     assert_eq!(desk.poll(&mut follower).await.new_filings, 3);
     desk.assert_once(1..=6);
 }
 
 #[tokio::test]
-async fn entries_that_cannot_be_read_are_findings_and_do_not_hide_others() {
+async fn unreadable_entries_are_findings_and_do_not_hide_others() {
     let desk = Desk::new().await;
     let mut follower = desk.follower();
     let entry = |text: &str| format!("<entry>\n{text}\n</entry>\n");
@@ -175,7 +175,7 @@ async fn entries_that_cannot_be_read_are_findings_and_do_not_hide_others() {
     assert_eq!(
         desk.poll(&mut follower).await.findings,
         0,
-        "each is told once"
+        "each is reported once"
     );
     drop(follower);
     let report = desk.poll(&mut desk.follower()).await;
@@ -199,9 +199,9 @@ async fn entries_that_cannot_be_read_are_findings_and_do_not_hide_others() {
     }
 }
 
-/// What is logged is sent to everyone who follows.
+/// Every follower of the stream receives each logged event.
 #[tokio::test]
-async fn an_entry_that_is_larger_than_any_filing_is_a_finding() {
+async fn entry_larger_than_any_filing_is_a_finding() {
     let desk = Desk::new().await;
     let mut follower = desk.follower();
     let entry = |number: u32, name: &str, more: &str| {
@@ -236,7 +236,7 @@ async fn an_entry_that_is_larger_than_any_filing_is_a_finding() {
 }
 
 #[tokio::test]
-async fn after_an_outage_everything_is_caught_up() {
+async fn all_filings_are_caught_up_after_an_outage() {
     let desk = Desk::new().await;
     let mut follower = desk.follower();
     let newest_first = |last: u32| (1..=last).rev().map(Entry::of).collect::<Vec<_>>();
@@ -259,7 +259,7 @@ async fn after_an_outage_everything_is_caught_up() {
         );
         assert!(report.detail.is_some());
     }
-    // The outage also strikes between two pages: the first page must not count as read.
+    // The outage also occurs between two pages: the first page must not count as read.
     desk.show(&newest_first(350));
     desk.publisher.route(
         "/www.sec.gov/cgi-bin/browse-edgar@action=getcurrent&type=&owner=include&start=100&count=100&output=atom",
@@ -273,7 +273,7 @@ async fn after_an_outage_everything_is_caught_up() {
 }
 
 #[tokio::test]
-async fn the_index_of_the_day_shows_what_the_feeds_missed() {
+async fn daily_index_adds_filings_that_the_feeds_missed() {
     let desk = Desk::new().await;
     let mut follower = desk.follower();
     desk.show(&[2, 1].map(Entry::of));
@@ -319,14 +319,14 @@ async fn the_index_of_the_day_shows_what_the_feeds_missed() {
             .outcome,
         "absent"
     );
-    // A feed that shows later what the index has said, with a role, adds the role.
+    // A feed that later shows a filing of the index, with a role, adds the role.
     desk.show(&[3, 2, 1].map(Entry::of));
     let report = desk.poll(&mut follower).await;
     assert_eq!((report.new_filings, report.updates), (0, 1));
 }
 
 #[tokio::test]
-async fn the_fixtures_show_every_quirk() {
+async fn fixtures_show_every_quirk_of_the_feeds() {
     let desk = Desk::new().await;
     let mirror = project("fixtures/sec/current_filings/basic/source")
         .display()
@@ -418,7 +418,7 @@ async fn the_fixtures_show_every_quirk() {
 }
 
 #[tokio::test]
-async fn a_second_follower_of_a_home_is_refused() {
+async fn second_follower_of_a_home_is_refused() {
     let desk = Desk::new().await;
     let first = desk.follower();
     let error = Follower::open(desk.settings()).err().unwrap();

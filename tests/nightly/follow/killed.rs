@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::desk::{Desk, Entry, accession, segment};
 
-/// `pubdata follow --once` on the desk's publisher.
+/// Builds `pubdata follow --once` on the desk's publisher.
 fn program(desk: &Desk) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_pubdata"));
     command
@@ -25,10 +25,10 @@ fn program(desk: &Desk) -> Command {
     command
 }
 
-/// Kills the program again and again while the feed grows; whatever the moment, nothing is logged
-/// twice and nothing is missed.
+/// Kills the program repeatedly while the feed grows: at any moment, no filing is logged twice or
+/// missed.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn killed_at_any_moment_each_filing_is_logged_once() {
+async fn follower_killed_at_any_moment_logs_each_filing_once() {
     let desk = Desk::new().await;
     let mut last = 0;
     let mut killed = 0;
@@ -45,7 +45,10 @@ async fn killed_at_any_moment_each_filing_is_logged_once() {
         });
         killed += u32::from(status.await.unwrap().signal() == Some(9));
     }
-    assert!(killed > 5, "{killed} of the programs were killed at work");
+    assert!(
+        killed > 5,
+        "{killed} of the programs were killed while they worked"
+    );
     let mut command = program(&desk);
     let status = tokio::task::spawn_blocking(move || command.status().unwrap())
         .await
@@ -54,10 +57,10 @@ async fn killed_at_any_moment_each_filing_is_logged_once() {
     desk.assert_once(1..=last);
 }
 
-/// What a killed follower leaves is the beginning of what it wanted to write: cut anywhere, the log
-/// opens, and the next poll completes it.
+/// A killed follower leaves a prefix of its writes: cut anywhere, the log opens, and the next poll
+/// completes it.
 #[tokio::test]
-async fn a_log_that_ends_anywhere_in_its_last_batch_is_completed() {
+async fn log_cut_anywhere_in_its_last_batch_is_completed() {
     let desk = Desk::new().await;
     desk.show(&[2, 1].map(Entry::of));
     desk.poll(&mut desk.follower()).await;
@@ -73,7 +76,7 @@ async fn a_log_that_ends_anywhere_in_its_last_batch_is_completed() {
         let readable = desk.events().len();
         assert!(
             readable == 2 || length == whole.len(),
-            "{length}: what was not committed is not read: {readable} events"
+            "{length}: uncommitted events are not read: {readable} events"
         );
         let mut follower = desk.follower();
         let kept = desk.events().len();
@@ -90,7 +93,7 @@ async fn a_log_that_ends_anywhere_in_its_last_batch_is_completed() {
 }
 
 #[tokio::test]
-async fn a_log_that_is_damaged_before_its_last_commit_is_not_taken_for_torn() {
+async fn log_damaged_before_its_last_commit_is_not_taken_for_torn() {
     let desk = Desk::new().await;
     desk.show(&[2, 1].map(Entry::of));
     desk.poll(&mut desk.follower()).await;
@@ -114,7 +117,7 @@ async fn a_log_that_is_damaged_before_its_last_commit_is_not_taken_for_torn() {
         assert_eq!(
             std::fs::read_to_string(&path).unwrap(),
             damaged,
-            "nothing is cut"
+            "no byte is cut"
         );
     }
 }

@@ -25,7 +25,7 @@ fn files(home: &Home) -> usize {
 }
 
 #[test]
-fn old_events_go_and_their_numbers_never_come_back() {
+fn old_events_are_removed_and_their_numbers_never_reused() {
     let folder = tempfile::tempdir().unwrap();
     let home = Home::open(folder.path()).unwrap();
     let mut log = EventLog::open(&home, |_| ()).unwrap();
@@ -49,7 +49,7 @@ fn old_events_go_and_their_numbers_never_come_back() {
         "{} events",
         kept.len()
     );
-    // Years without a filing: everything goes but the count and the numbers.
+    // Years without a filing: only the count and the numbers stay.
     log.prune(hours(100_000)).unwrap();
     log.prune(hours(100_001)).unwrap();
     drop(log);
@@ -57,7 +57,7 @@ fn old_events_go_and_their_numbers_never_come_back() {
         (files(&home), EventTail::new(&home).read().unwrap().len()),
         (1, 0)
     );
-    let mut log = EventLog::open(&home, |_| panic!("nothing is kept")).unwrap();
+    let mut log = EventLog::open(&home, |_| panic!("no event is kept")).unwrap();
     assert_eq!((log.last_seq(), log.forgotten().len()), (400, 400));
     assert!(
         log.forgotten()
@@ -74,7 +74,7 @@ fn old_events_go_and_their_numbers_never_come_back() {
             .map(|event| event.seq)
             .collect::<Vec<_>>(),
         [401],
-        "the reader goes on where it was"
+        "the reader continues at its position"
     );
 }
 
@@ -87,7 +87,7 @@ fn change(home: &Home, from: &str, to: &str) {
 }
 
 #[test]
-fn a_segment_that_lost_its_last_commit_with_the_power_is_read_by_all() {
+fn segment_that_lost_its_last_commit_in_a_power_cut_is_read() {
     let folder = tempfile::tempdir().unwrap();
     let home = Home::open(folder.path()).unwrap();
     let mut log = EventLog::open(&home, |_| ()).unwrap();
@@ -111,12 +111,12 @@ fn a_segment_that_lost_its_last_commit_with_the_power_is_read_by_all() {
     assert_eq!(
         (kept, read),
         (vec![1, 2], vec![1, 2]),
-        "what the writer knows its readers get"
+        "readers get what the writer knows"
     );
 }
 
 #[test]
-fn a_reader_says_which_line_does_not_follow_and_takes_nothing_twice() {
+fn reader_names_the_line_out_of_sequence_and_reads_no_event_twice() {
     let folder = tempfile::tempdir().unwrap();
     let home = Home::open(folder.path()).unwrap();
     EventLog::open(&home, |_| ())
@@ -141,12 +141,12 @@ fn a_reader_says_which_line_does_not_follow_and_takes_nothing_twice() {
             .into_iter()
             .map(|event| event.seq)
             .collect();
-        assert_eq!(read, [1, 2], "after `{to}` was put right");
+        assert_eq!(read, [1, 2], "after `{to}` was repaired");
     }
 }
 
 #[test]
-fn a_log_that_begins_with_an_impossible_number_is_damaged() {
+fn log_that_begins_with_an_impossible_number_is_damaged() {
     for first in [
         "00000000000000000000",
         "09007199254740993000",
@@ -169,15 +169,15 @@ fn a_log_that_begins_with_an_impossible_number_is_damaged() {
 }
 
 #[test]
-fn of_a_batch_that_was_torn_in_the_middle_nothing_behind_the_tear_is_taken() {
+fn lines_behind_a_tear_in_a_batch_are_not_read() {
     let folder = tempfile::tempdir().unwrap();
     let home = Home::open(folder.path()).unwrap();
     let mut log = EventLog::open(&home, |_| ()).unwrap();
     log.append(vec![new(1)], hours(0)).unwrap();
     log.append(vec![new(2), new(3), new(4)], hours(0)).unwrap();
     drop(log);
-    // Power was lost while the second batch was written: a part of it is zeros, and what lies
-    // behind looks like the line that follows.
+    // Power was lost while the second batch was written: a part of it is zeros, and the rest looks
+    // like the line that follows.
     change(&home, "{\"committed\":4}\n", "");
     change(&home, "{\"seq\":3,", "\0\0\0\0\0\0\0\0\0");
     change(&home, "{\"seq\":4,", "{\"seq\":3,");
@@ -202,7 +202,7 @@ fn of_a_batch_that_was_torn_in_the_middle_nothing_behind_the_tear_is_taken() {
                 (2, super::desk::accession(2))
             ]
         );
-        assert_eq!(read, kept, "what the writer knows its readers get");
+        assert_eq!(read, kept, "readers get what the writer knows");
     }
     assert_eq!(
         EventLog::open(&home, |_| ())
@@ -215,7 +215,7 @@ fn of_a_batch_that_was_torn_in_the_middle_nothing_behind_the_tear_is_taken() {
 }
 
 #[test]
-fn an_empty_segment_is_damaged_and_stays_as_it_is() {
+fn empty_segment_is_damaged_and_stays_as_it_is() {
     let folder = tempfile::tempdir().unwrap();
     let home = Home::open(folder.path()).unwrap();
     drop(EventLog::open(&home, |_| ()).unwrap());
@@ -224,7 +224,7 @@ fn an_empty_segment_is_damaged_and_stays_as_it_is() {
     for _ in 0..2 {
         let error = EventLog::open(&home, |_| ()).err().unwrap().to_string();
         assert!(
-            error.ends_with("line 1: is not there: the file is empty"),
+            error.ends_with("line 1: is missing: the file is empty"),
             "{error}"
         );
     }
@@ -253,7 +253,7 @@ fn time_in_the_log_never_goes_back() {
 }
 
 #[test]
-fn a_reader_of_a_log_that_began_anew_reads_it_from_its_beginning() {
+fn reader_of_a_restarted_log_reads_it_from_its_beginning() {
     let folder = tempfile::tempdir().unwrap();
     let home = Home::open(folder.path()).unwrap();
     let mut tail = EventTail::new(&home);

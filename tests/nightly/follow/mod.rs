@@ -1,4 +1,5 @@
-//! The follower, in process and as a program, on feeds that a publisher in this process plays.
+//! Tests the follower, in process and as a program, on feeds that a publisher in this process
+//! serves.
 
 mod desk;
 mod feeds;

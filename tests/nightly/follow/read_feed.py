@@ -41,7 +41,7 @@ def rss(root, filings):
     for item in root.findall("channel/item"):
         filing = item.find("e:xbrlFiling", NAMES)
         text = lambda name: filing.findtext(f"e:{name}", None, NAMES)
-        # The zone stands in the text of the same instant.
+        # The text of the same instant contains the zone.
         published = item.findtext("pubDate")
         offset = {"EST": "-05:00", "EDT": "-04:00"}[published.rsplit(" ", 1)[1]]
         accepted = datetime.datetime.strptime(text("acceptanceDatetime"), "%Y%m%d%H%M%S").isoformat()

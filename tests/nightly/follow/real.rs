@@ -10,8 +10,8 @@ use serde_json::Value;
 use super::desk::Desk;
 use pubdata_testing::{instant_waits, project, shared_data};
 
-/// Reads the captured feeds with other people's readers of XML: filings with their form, filing
-/// date and parties.
+/// Reads the captured feeds with another XML parser: filings with their form, filing date and
+/// parties.
 fn read_elsewhere(file: &Path, master: Option<&Path>) -> Option<BTreeMap<String, Value>> {
     let output = Command::new("python3")
         .arg(project("tests/nightly/follow/read_feed.py"))
@@ -31,7 +31,7 @@ fn read_elsewhere(file: &Path, master: Option<&Path>) -> Option<BTreeMap<String,
 }
 
 #[tokio::test]
-async fn captured_feeds_are_read_as_other_readers_read_them() {
+async fn captured_feeds_are_read_as_another_parser_reads_them() {
     let Some(folder) = shared_data("general/feeds") else {
         return;
     };
@@ -55,7 +55,7 @@ async fn captured_feeds_are_read_as_other_readers_read_them() {
         expected.extend(read);
     }
     let mut days = Vec::new();
-    // The index that was captured is the one by company, in fixed columns: the same rows.
+    // The captured index is the one by company, in fixed columns: the same rows.
     if let Some(index) = shared_data("sec/feeds/company.20230703.idx") {
         let indexes = edgar.join("Archives/edgar/daily-index/2023/QTR3");
         std::fs::create_dir_all(&indexes).unwrap();

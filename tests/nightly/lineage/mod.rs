@@ -1,5 +1,5 @@
-//! What a run tells as OpenLineage events: to its file, to an address that listens, and to one that
-//! does not.
+//! Checks the OpenLineage events of a run in its file, at a listening address, and at an address
+//! that does not listen.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -17,7 +17,7 @@ const PERMITS: &str = "permit.nola";
 const ADDRESS: &str = "/api/v1/lineage?key=T0PSECRET";
 const SECRET: &str = "T0PSECRET";
 
-/// A place whose runs are told to an address that takes everything.
+/// A place whose runs report to an address that accepts everything.
 struct Night {
     place: Place,
     sink: Publisher,
@@ -45,12 +45,12 @@ impl Night {
         answer(&mut command)
     }
 
-    /// The events of the last run, from its file.
+    /// Returns the events of the last run, from its file.
     fn written(&self) -> Vec<Value> {
         events_of(&self.place)
     }
 
-    /// All that the address has got.
+    /// Returns all events that the address received.
     fn received(&self) -> Vec<Value> {
         let posted = self.sink.requests(ADDRESS);
         assert!(posted.iter().all(|request| request.method == "POST"
@@ -62,7 +62,7 @@ impl Night {
     }
 }
 
-/// The files of events of all runs, the last one last.
+/// Returns the event files of all runs, the last one last.
 pub fn files(place: &Place) -> Vec<PathBuf> {
     let mut files = files_below(&place.home().join("runs"));
     files.retain(|file| file.to_str().unwrap().ends_with(".openlineage.jsonl"));
@@ -78,7 +78,7 @@ pub fn events_of(place: &Place) -> Vec<Value> {
         .collect()
 }
 
-/// What happened to which job, in order.
+/// Returns the event type and job of each event, in order.
 pub fn told(events: &[Value]) -> Vec<(&str, &str)> {
     events
         .iter()
@@ -96,7 +96,7 @@ fn event<'e>(events: &'e [Value], event_type: &str, job: &str) -> &'e Value {
     events
         .iter()
         .find(|event| event["eventType"] == event_type && event["job"]["name"] == job)
-        .unwrap_or_else(|| panic!("{event_type} of {job}: {events:#?}"))
+        .unwrap_or_else(|| panic!("no {event_type} of {job}: {events:#?}"))
 }
 
 #[track_caller]
@@ -121,7 +121,7 @@ fn tag<'e>(event: &'e Value, key: &str) -> Option<&'e str> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_run_is_told_as_it_goes_on_and_says_what_was_made_of_what() {
+async fn run_reports_its_progress_with_inputs_and_outputs_of_each_task() {
     let night = Night::new().await;
     let report = night.run(&[TASK, PERMITS]).expect(0);
     let events = night.written();
@@ -203,7 +203,7 @@ async fn a_run_is_told_as_it_goes_on_and_says_what_was_made_of_what() {
         rows_read
     );
 
-    // Outputs are the tables of the release: rows and nulls are those that their files have.
+    // Outputs are the tables of the release, with the row and null counts of their files.
     for (task, dataset_id) in [
         (PERMITS, "permit.permit"),
         (PERMITS, "permit.contact"),
@@ -274,7 +274,7 @@ async fn a_run_is_told_as_it_goes_on_and_says_what_was_made_of_what() {
         );
     }
 
-    // The declaration maps them so: pipelines/permit/nola.toml.
+    // The declaration maps the columns this way: pipelines/permit/nola.toml.
     let text = std::fs::read_to_string(project("pipelines/permit/nola.toml")).unwrap();
     assert_eq!(complete["job"]["facets"]["sourceCode"]["sourceCode"], text);
     let lineage =
@@ -289,7 +289,7 @@ async fn a_run_is_told_as_it_goes_on_and_says_what_was_made_of_what() {
         let expected = json!([{"namespace": namespace, "name": name, "field": field, "transformations": [{"type": "DIRECT"}]}]);
         assert_eq!(lineage[column]["inputFields"], expected);
     }
-    // Of what settings put together, or joins from elsewhere, nothing is said.
+    // Columns that settings build or that a join adds have no lineage.
     for column in ["record_id", "line1", "property_key", "jurisdiction", "tags"] {
         assert!(!lineage.contains_key(column), "{column}");
     }
@@ -304,7 +304,7 @@ async fn a_run_is_told_as_it_goes_on_and_says_what_was_made_of_what() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_did_not_change_is_named_and_nothing_of_it_is_read_and_no_release_knows_of_it() {
+async fn unchanged_task_is_named_without_inputs_and_release_is_unaffected() {
     let night = Night::new().await;
     let first = night.run(&[TASK, PERMITS]).expect(0).release_id();
     let second = night.run(&[TASK, PERMITS]).expect(0);
@@ -345,7 +345,7 @@ async fn what_did_not_change_is_named_and_nothing_of_it_is_read_and_no_release_k
         );
     }
     assert!(complete["job"]["facets"]["sourceCode"].is_null());
-    // The same without any of it, elsewhere.
+    // The same run elsewhere, without events.
     let other = Place::new();
     assert_eq!(other.run(&[TASK, PERMITS]).expect(0).release_id(), first);
     let runs = |events: &[Value]| {
@@ -359,7 +359,7 @@ async fn what_did_not_change_is_named_and_nothing_of_it_is_read_and_no_release_k
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_is_blocked_or_missing_has_failed_and_the_run_has_not() {
+async fn blocked_or_missing_task_fails_while_the_run_completes() {
     let night = Night::new().await;
     night.run(&[TASK, PERMITS]).expect(0);
     night
@@ -399,7 +399,7 @@ async fn what_is_blocked_or_missing_has_failed_and_the_run_has_not() {
         .to_string();
     assert_eq!(
         bad["facets"]["version"]["datasetVersion"], digest,
-        "the file that it failed on"
+        "the file that the task failed on"
     );
     let absent = message(event(&events, "FAIL", PERMITS));
     assert!(
@@ -411,7 +411,7 @@ async fn what_is_blocked_or_missing_has_failed_and_the_run_has_not() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_run_that_fails_and_one_of_which_nothing_is_published_have_failed() {
+async fn failed_run_and_run_without_published_data_have_failed() {
     let night = Night::new().await;
     night
         .place
@@ -420,7 +420,7 @@ async fn a_run_that_fails_and_one_of_which_nothing_is_published_have_failed() {
     assert!(
         message(event(&night.written(), "FAIL", "run")).starts_with("nothing could be published")
     );
-    // All is built, and the channel cannot be moved.
+    // All tasks are built, but the channel cannot be moved.
     let channels = night.place.home().join("channels");
     let _ = std::fs::remove_dir_all(&channels);
     std::fs::write(&channels, "no folder").unwrap();
@@ -435,7 +435,7 @@ async fn a_run_that_fails_and_one_of_which_nothing_is_published_have_failed() {
         "{}",
         message(whole)
     );
-    // Nobody is told of a run that was none.
+    // A run that did not start emits no event.
     let count = files(&night.place).len();
     let home = pubdata_store::Home::open(&night.place.home()).unwrap();
     let lock = home.lock().unwrap();
@@ -449,9 +449,9 @@ async fn a_run_that_fails_and_one_of_which_nothing_is_published_have_failed() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_address_that_is_away_or_refuses_changes_no_exit_code_and_the_file_has_all() {
+async fn absent_or_refusing_address_changes_no_exit_code_and_the_file_is_full() {
     let night = Night::new().await;
-    // A port that nobody listens on.
+    // A port without a listener.
     let away = {
         let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
         format!("http://{}/{SECRET}", listener.local_addr().unwrap())
@@ -460,7 +460,7 @@ async fn an_address_that_is_away_or_refuses_changes_no_exit_code_and_the_file_ha
     let warned = |said: &Answer, detail: &str| {
         assert!(
             said.stderr.lines().any(|line| line
-                .contains("the address for lineage was not told all")
+                .contains("the lineage address did not receive all events")
                 && line.contains(detail)),
             "{}",
             said.stderr
@@ -470,29 +470,29 @@ async fn an_address_that_is_away_or_refuses_changes_no_exit_code_and_the_file_ha
             "{said:#?}"
         );
     };
-    // Three are tried, then no other is sent.
+    // Three events are tried, then no other is sent.
     warned(
         &said,
-        "3 of 6 events were not sent after the first had failed: no answer of 127.0.0.1",
+        "3 of 6 events were not sent after the first had failed: no answer from 127.0.0.1",
     );
     assert_eq!(night.written().len(), 6);
     let said = night
         .run_told_to(&format!("http://example.org/{SECRET}"), &[TASK])
         .expect(0);
     warned(&said, "example.org is not encrypted");
-    // One that is refused is no reason to keep the others back.
+    // One refused event does not keep the others back.
     night
         .sink
         .route(ADDRESS, vec![Reply::status(422), Reply::status(201)]);
     let said = night.run(&[TASK]).expect(0);
     warned(&said, "some of 4 events");
     assert_eq!(night.received().len(), 4);
-    // A file that cannot be written is no failure either, and the address gets all.
+    // An unwritable file is not a failure either, and the address gets all events.
     std::fs::remove_dir_all(night.place.home().join("runs")).unwrap();
     std::fs::write(night.place.home().join("runs"), "no folder").unwrap();
     let said = night.run(&[TASK]).expect(0);
     assert!(
-        said.stderr.contains("lineage is not written down"),
+        said.stderr.contains("lineage events are not written"),
         "{}",
         said.stderr
     );
@@ -500,7 +500,7 @@ async fn an_address_that_is_away_or_refuses_changes_no_exit_code_and_the_file_ha
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_test_message_is_an_event_of_no_run() {
+async fn test_message_is_an_event_without_a_run() {
     let night = Night::new().await;
     let said = night.run(&["--test-message"]).expect(0);
     assert_eq!(

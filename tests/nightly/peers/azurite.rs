@@ -1,5 +1,5 @@
-//! Azurite, Microsoft's emulator of Azure Blob Storage, which keeps its conditions: a store that
-//! publishing can rely on, and placed work.
+//! Runs against Azurite, Microsoft's emulator of Azure Blob Storage, which honours conditional
+//! requests: a store that publishing can rely on, and distributed runs.
 
 use std::net::{TcpListener, TcpStream};
 use std::process::{Child, Command, Stdio};
@@ -8,20 +8,20 @@ use std::time::Duration;
 use super::moto::two_nights;
 use pubdata_testing::project;
 
-/// Account and key that every Azurite has. Source: "Use the Azurite emulator for local Azure
-/// Storage development", learn.microsoft.com.
+/// Account and key of every Azurite. Source: "Use the Azurite emulator for local Azure Storage
+/// development", learn.microsoft.com.
 const ACCOUNT: &str = "devstoreaccount1";
 const KEY: &str =
     "Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50uSRZ6IFsuFq2UVErCz4I6tq/K1SZFPTOtr/KBHBeksoGMGw==";
 
-/// A server with one container, which keeps nothing; it ends with the test.
+/// Server with one container, which persists no data and ends with the test.
 struct Azurite {
     server: Child,
     port: u16,
 }
 
 impl Azurite {
-    /// None, having said why, when there is no Azurite.
+    /// Starts a server, or prints the reason and returns `None` if Azurite is not installed.
     fn start() -> Option<Self> {
         let Some(program) =
             std::env::var_os("PUBDATA_TEST_AZURITE").filter(|path| !path.is_empty())
@@ -94,7 +94,7 @@ impl Drop for Azurite {
 }
 
 #[test]
-fn a_store_of_azure_is_one_to_rely_on_and_two_nights_of_placed_work_are_those_of_run() {
+fn azure_store_is_reliable_and_distributed_runs_equal_local_ones() {
     let Some(azurite) = Azurite::start() else {
         return;
     };

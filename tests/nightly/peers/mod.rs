@@ -1,5 +1,5 @@
-//! Other programs' stores and orchestrators around a run. They are packages that `.ci/run`
-//! installs; without them these tests say so and skip.
+//! Runs pubdata with other programs' stores and orchestrators. `.ci/run` installs their packages;
+//! without them, these tests print a reason and skip.
 
 mod azurite;
 mod moto;

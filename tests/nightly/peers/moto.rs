@@ -1,5 +1,5 @@
-//! Moto's S3, which keeps the conditions of the real one: a store that publishing can rely on,
-//! placed work, and two publishers at once.
+//! Runs against Moto's S3, which honours conditional requests as S3 does: a store that publishing
+//! can rely on, distributed runs, and two publishers at once.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
@@ -16,7 +16,7 @@ struct Moto {
 }
 
 impl Moto {
-    /// None, having said why, when there is no moto.
+    /// Starts a server, or prints the reason and returns `None` if Moto is not installed.
     fn start() -> Option<Self> {
         let Some(python) = std::env::var_os("PUBDATA_TEST_MOTO").filter(|path| !path.is_empty())
         else {
@@ -36,7 +36,7 @@ impl Moto {
         BufReader::new(server.stdout.as_mut().unwrap())
             .read_line(&mut said)
             .unwrap();
-        let port = said.trim().parse().expect("moto says its port");
+        let port = said.trim().parse().expect("moto prints its port");
         let moto = Self { server, port };
         let mut asked = TcpStream::connect(("127.0.0.1", port)).unwrap();
         let signed = "Authorization: AWS4-HMAC-SHA256 Credential=id/20260101/us-east-1/s3/aws4_request, SignedHeaders=host, Signature=0";
@@ -72,13 +72,13 @@ impl Drop for Moto {
 }
 
 #[test]
-fn a_store_of_s3_is_one_to_rely_on_and_two_nights_of_placed_work_are_those_of_run() {
+fn s3_store_is_reliable_and_distributed_runs_equal_local_ones() {
     let Some(moto) = Moto::start() else { return };
     two_nights("s3://bucket/some/prefix", moto.environment());
 }
 
-/// Checks a store, has two nights placed on it, the second committed by two at once, and compares
-/// them with those of one machine.
+/// Checks a store and makes two distributed runs on it, the second with two concurrent commits.
+/// Compares them with the runs of one machine.
 pub fn two_nights(store: &str, environment: Vec<(String, String)>) {
     let place = Place::new();
     let machines = Machines {
@@ -125,7 +125,7 @@ pub fn two_nights(store: &str, environment: Vec<(String, String)>) {
         )
         .expect(0);
 
-    // Two homes seal with one key at once, a third proves.
+    // Two homes seal with one key at once, and a third proves inclusion.
     let key = place.root().join("signing.key");
     let key = key.to_str().unwrap();
     let verifier = machines

@@ -1,6 +1,6 @@
-//! The DAGs and assets of `integrations/` imported and run by the real Airflow and Dagster, night
-//! after night, with the real program: each exit code becomes the state that it means. And events
-//! of lineage as OpenLineage's own classes take them.
+//! Imports the DAGs and assets of `integrations/` and runs them in the real Airflow and Dagster,
+//! run after run, with the real program: each exit code becomes its documented state. Also parses
+//! lineage events with OpenLineage's own classes.
 
 use std::collections::BTreeSet;
 use std::io::{BufRead, BufReader, Write};
@@ -15,7 +15,7 @@ use pubdata_testing::{Place, files_below, project};
 
 const VARIABLE: &str = "PUBDATA_TEST_ORCHESTRATORS";
 
-/// A place whose settings say what runs and from where, as an operator's do.
+/// Creates a place whose settings name pipelines and mirror, as an operator's do.
 fn place(pipelines: &[&str]) -> Place {
     let place = Place::new();
     std::fs::create_dir_all(place.home()).unwrap();
@@ -33,7 +33,7 @@ fn set(place: &Place, settings: &str) {
     std::fs::write(place.home().join("pubdata.toml"), settings).unwrap();
 }
 
-/// A program of others that does a night for each line it is given, and says what became of it.
+/// Foreign program that makes one nightly run for each input line and reports the result.
 struct Nights {
     child: Child,
     input: ChildStdin,
@@ -99,7 +99,7 @@ impl Nights {
         self.told(place)
     }
 
-    /// What it says next; its logs stand between.
+    /// Returns the next report; log lines may come before it.
     fn told(&mut self, place: &Place) -> Value {
         let mut logged = String::new();
         loop {
@@ -107,7 +107,7 @@ impl Nights {
             let read = self.output.read_line(&mut line).unwrap();
             assert!(
                 read > 0,
-                "it ended:\n{logged}\n{}",
+                "the program ended:\n{logged}\n{}",
                 std::fs::read_to_string(place.root().join("errors")).unwrap()
             );
             if let Some(told) = line.strip_prefix("TOLD ") {
@@ -128,10 +128,10 @@ impl Drop for Nights {
 const PERMITS: &str = "permit.nola";
 const AREAS: &str = "census.gazetteer";
 
-/// When a night begins, Eastern: the SEC's archives are there at about 03:00.
+/// Start time of the nightly run, Eastern: the SEC's archives are available at about 03:00.
 const AFTER_THE_ARCHIVES: &str = "30 4 * * *";
 
-/// The file that a list of permits is.
+/// Returns the file of a permit list.
 fn list(place: &Place) -> PathBuf {
     files_below(&place.mirror())
         .into_iter()
@@ -139,13 +139,13 @@ fn list(place: &Place) -> PathBuf {
         .unwrap()
 }
 
-/// What one of the nights is about. Each begins with everything as it should be.
+/// Scenario of a nightly run. Each one begins without faults.
 #[derive(Debug, Clone, Copy)]
 enum Night {
     First,
     Unchanged,
     NewColumn,
-    /// A person has published what is new before the night.
+    /// The operator has published the new data before the run.
     ByHand,
     BlockedBesideNews,
     Missing,
@@ -154,7 +154,7 @@ enum Night {
     UnreadableChannel,
 }
 
-/// All of them, with the exit code that the program has.
+/// All scenarios, with the exit code of the program.
 const NIGHTS: [(Night, i32); 9] = [
     (Night::First, 0),
     (Night::Unchanged, 0),
@@ -167,7 +167,7 @@ const NIGHTS: [(Night, i32); 9] = [
     (Night::UnreadableChannel, 60),
 ];
 
-/// Does one of the nights.
+/// Makes the run of one scenario.
 fn of(night: Night, place: &Place, nights: &mut Nights) -> Value {
     let file = list(place);
     let (whole, settings) = (
@@ -199,7 +199,7 @@ fn of(night: Night, place: &Place, nights: &mut Nights) -> Value {
         }
         Night::BlockedBesideNews => {
             std::fs::write(&file, text.replacen("issuedate", "dateofissue", 1)).unwrap();
-            // The inner point of 00601.
+            // The internal point of 00601.
             place.edit_member("2025_Gaz_zcta_national.zip", |text| {
                 text.replacen("|18.180555|", "|18.180556|", 1)
             });
@@ -226,7 +226,7 @@ fn of(night: Night, place: &Place, nights: &mut Nights) -> Value {
     told
 }
 
-/// Exit codes of the last runs, the last one last, as the ledger has them.
+/// Returns the exit codes in the ledger, the last run last.
 fn exit_codes(place: &Place) -> Vec<i64> {
     let text = std::fs::read_to_string(place.home().join("ledger.jsonl")).unwrap();
     text.lines()
@@ -239,7 +239,7 @@ fn exit_codes(place: &Place) -> Vec<i64> {
 }
 
 #[test]
-fn airflow_runs_a_night_on_one_machine_and_tells_its_datasets() {
+fn airflow_run_on_one_machine_reports_its_datasets() {
     let Some(python) = python_of(VARIABLE, &["openlineage.client", "pendulum"]) else {
         return;
     };
@@ -292,7 +292,7 @@ fn airflow_runs_a_night_on_one_machine_and_tells_its_datasets() {
                 "permit.permit",
             ],
             Night::ByHand => &["geo.county"],
-            // The list is another file, of the same records.
+            // The list is another file with the same records.
             Night::BlockedBesideNews => &["geo.geography"],
             _ => &[],
         };
@@ -319,8 +319,7 @@ fn airflow_runs_a_night_on_one_machine_and_tells_its_datasets() {
             );
         }
         let added = &exit_codes_or_none(&place)[before.len()..];
-        // A wrong setting and a channel that cannot be read are not taken for a home without a
-        // release.
+        // A wrong setting and an unreadable channel are not taken for a home without a release.
         assert_eq!(
             state(&told, "publish").0,
             if matches!(code, 40 | 60) {
@@ -340,7 +339,7 @@ fn airflow_runs_a_night_on_one_machine_and_tells_its_datasets() {
             );
         }
         if matches!(night, Night::Missing) {
-            assert_eq!(added.len(), 3, "the program was started for each try");
+            assert_eq!(added.len(), 3, "each try started the program");
         }
     }
 }
@@ -354,7 +353,7 @@ fn exit_codes_or_none(place: &Place) -> Vec<i64> {
 }
 
 #[test]
-fn airflow_places_the_work_of_a_night() {
+fn airflow_distributes_the_work_of_a_run() {
     let Some(python) = python_of(VARIABLE, &["openlineage.client", "pendulum"]) else {
         return;
     };
@@ -392,8 +391,8 @@ fn airflow_places_the_work_of_a_night() {
         .unwrap()
         .map(|entry| entry.unwrap().file_name().into_string().unwrap());
     assert_eq!(released.collect::<Vec<_>>(), std::slice::from_ref(&whole));
-    // Another try of a commit that has published ends alike: it is not made, and the release is
-    // told.
+    // A second try of a successful commit ends the same: it changes nothing and reports the
+    // release.
     std::fs::remove_file(list(&place)).unwrap();
     let told = nights.night(&place);
     assert_eq!(
@@ -404,12 +403,12 @@ fn airflow_places_the_work_of_a_night() {
     assert_eq!(
         told["left"]["commit.release_id"],
         json!(whole),
-        "what was there stays"
+        "the existing releases stay"
     );
 }
 
 #[test]
-fn dagster_materializes_the_datasets_that_are_others_than_before() {
+fn dagster_materializes_only_the_changed_datasets() {
     let Some(python) = python_of(VARIABLE, &["dagster"]) else {
         return;
     };
@@ -427,7 +426,7 @@ fn dagster_materializes_the_datasets_that_are_others_than_before() {
     );
     for (night, code) in NIGHTS {
         let told = of(night, &place, &mut nights);
-        // Definitions that cannot be asked for are not loaded.
+        // Definitions that cannot be queried are not loaded.
         if matches!(code, 40 | 60) {
             assert!(
                 told["not_loaded"]
@@ -521,7 +520,7 @@ fn dagster_materializes_the_datasets_that_are_others_than_before() {
 }
 
 #[test]
-fn dagster_finds_a_dataset_not_renewed_that_has_never_come() {
+fn dagster_reports_a_stale_dataset_that_was_never_published() {
     let Some(python) = python_of(VARIABLE, &["dagster"]) else {
         return;
     };
@@ -558,8 +557,8 @@ fn dagster_finds_a_dataset_not_renewed_that_has_never_come() {
         failed(&told).contains("permit/permit") && !failed(&told).contains("geo/county"),
         "{told:#}"
     );
-    // It comes while the definitions still are those of a release without it; told it is once they
-    // know it.
+    // The dataset appears while the definitions still come from a release without it. It is
+    // reported once they include it.
     std::fs::write(&file, text).unwrap();
     let told = [nights.night(&place), nights.night(&place)];
     let made = told.each_ref().map(|told| {
@@ -582,7 +581,7 @@ fn dagster_finds_a_dataset_not_renewed_that_has_never_come() {
 }
 
 #[test]
-fn events_of_lineage_are_what_its_own_classes_take() {
+fn lineage_events_are_accepted_by_the_openlineage_classes() {
     let Some(python) = python_of(
         VARIABLE,
         &[
@@ -595,7 +594,7 @@ fn events_of_lineage_are_what_its_own_classes_take() {
         return;
     };
     let place = Place::new();
-    // Everything built; nothing new; one blocked.
+    // A run that builds everything, a run without changes, and a run with a blocked task.
     place.run(&[]).expect(0);
     place.run(&[]).expect(0);
     place.edit_member("2025_Gaz_zcta_national.zip", |text| {
@@ -621,7 +620,7 @@ fn events_of_lineage_are_what_its_own_classes_take() {
         counts,
         json!({"START": 2 * (tasks + 1) + 2, "COMPLETE": 2 * (tasks + 1) + 1, "FAIL": 1})
     );
-    // What checks can say no.
+    // Proves that the checks can fail.
     let text = std::fs::read_to_string(&files(&place)[0]).unwrap();
     let broken = place.root().join("broken.jsonl");
     for (right, wrong) in [
@@ -633,7 +632,7 @@ fn events_of_lineage_are_what_its_own_classes_take() {
         std::fs::write(&broken, text.replacen(right, wrong, 1)).unwrap();
         assert!(
             !checked(std::slice::from_ref(&broken)).status.success(),
-            "{wrong} was taken"
+            "{wrong} was accepted"
         );
     }
 }

@@ -1,6 +1,6 @@
-//! The work of a night placed on Spark, as `integrations/spark` does it: two executors of a local
-//! cluster, and a standalone master with two workers, while executors and children are killed, a
-//! unit is slow, and the store fails. The release is the one that `run` makes.
+//! Distributes the work of a run on Spark, as `integrations/spark` does: two executors of a local
+//! cluster, and a standalone master with two workers. Executors and child processes are killed, a
+//! unit is slow, and the store fails. The release equals that of `run`.
 
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
@@ -11,7 +11,7 @@ use pubdata_testing::objects::{Fault, ObjectServer};
 use pubdata_testing::peers::python;
 use pubdata_testing::{Answer, Place, answer, project};
 
-/// The interpreter that has Spark, where there is a Java for it.
+/// Returns the interpreter with Spark, if Java is installed.
 fn spark() -> Option<PathBuf> {
     let python = python(&["pyspark"])?;
     if Command::new("java")
@@ -27,9 +27,9 @@ fn spark() -> Option<PathBuf> {
 
 const TASKS: [&str; 3] = ["permit.nola", "license.tx_tdlr", "sec.financials"];
 
-/// The program as executors see it: notes every try, and goes wrong as it is told to, each once. A
-/// child that is killed is tried again, an executor that is killed loses its task to the other, and
-/// beside a slow try another is begun.
+/// Writes the program that executors start: it records every try and injects each fault once. A
+/// killed child is retried, a killed executor loses its task to the other one, and Spark starts a
+/// second try beside a slow one.
 fn program(folder: &Path, faults: &str) -> PathBuf {
     let (path, told) = (folder.join("pubdata-with-faults"), folder.join("tries"));
     std::fs::create_dir_all(&told).unwrap();
@@ -56,7 +56,7 @@ exec "{pubdata}" "$@"
 /// A child dies in a split.
 const CHILD: &str = "        split-license.tx_tdlr-*) once child && kill -9 $$ ;;\n";
 
-/// An executor dies in the middle of a task that is built at once.
+/// An executor dies in the middle of a task that is built as a whole.
 const EXECUTOR: &str = r#"        build-permit.nola-*) if once executor; then
             pid=$$
             while [ "$(cat /proc/$pid/comm)" != java ]; do pid=$(awk '{print $4}' /proc/$pid/stat); done
@@ -65,10 +65,10 @@ const EXECUTOR: &str = r#"        build-permit.nola-*) if once executor; then
         fi ;;
 "#;
 
-/// A unit of the shards would take longer than the test may.
+/// A unit of the shards would exceed the test's time limit.
 const SLOW: &str = "        build-sec.financials-*) once slow && sleep 600 ;;\n";
 
-/// How often each batch was tried.
+/// Returns the number of tries of each batch.
 fn tries(folder: &Path, name: &str) -> usize {
     let of_batch = pubdata_testing::files_below(&folder.join("tries"))
         .into_iter()
@@ -105,11 +105,11 @@ impl Night<'_> {
             .arg(self.place.root().join("driver"))
             .arg("--mirror")
             .arg(self.place.mirror());
-        // Spark keeps what it works with where it was started.
+        // Spark keeps its working files in the folder where it starts.
         answer(command.current_dir(self.place.root()))
     }
 
-    /// As a module, which leaves standard output to the report.
+    /// Starts a module, which leaves standard output to the report.
     fn as_a_module(&self, program: &Path) -> Answer {
         let mut command = Command::new(self.python);
         let submit = format!(
@@ -123,7 +123,7 @@ impl Night<'_> {
         self.options(&mut command, program)
     }
 
-    /// By `spark-submit`, which prints what is logged between.
+    /// Starts `spark-submit`, which mixes log lines into the output.
     fn submitted(&self, program: &Path) -> Answer {
         let mut command = Command::new(self.python.with_file_name("spark-submit"));
         command.args(["--master", &self.master, "--conf", "spark.ui.enabled=false"]);
@@ -161,7 +161,7 @@ impl Drop for Processes {
 }
 
 #[test]
-fn on_a_local_cluster_whatever_dies_the_release_is_that_of_run() {
+fn release_of_a_local_cluster_equals_run_whatever_dies() {
     let Some(python) = spark() else { return };
     let place = Place::new();
     let store = format!("file://{}", place.root().join("store").display());
@@ -191,7 +191,7 @@ fn on_a_local_cluster_whatever_dies_the_release_is_that_of_run() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn on_a_standalone_master_and_a_store_that_fails_the_release_is_that_of_run() {
+async fn release_of_a_standalone_master_with_a_failing_store_equals_run() {
     let Some(python) = spark() else { return };
     let server = ObjectServer::start(&[Fault::Unavailable, Fault::Conflict]).await;
     let environment = server.environment();
@@ -239,7 +239,7 @@ async fn on_a_standalone_master_and_a_store_that_fails_the_release_is_that_of_ru
         while std::net::TcpStream::connect(("127.0.0.1", port)).is_err() {
             std::thread::park_timeout(Duration::from_millis(100));
         }
-        // On two hosts: beside a slow try Spark begins another on another host alone.
+        // Two hosts: Spark starts a second try beside a slow one only on another host.
         for host in ["127.0.0.1", "127.0.0.2"] {
             let worker = [
                 "org.apache.spark.deploy.worker.Worker",
@@ -290,7 +290,7 @@ async fn on_a_standalone_master_and_a_store_that_fails_the_release_is_that_of_ru
         let (_, after) = report
             .stdout
             .split_once("\"release_id\": \"")
-            .expect("the report is among what is logged");
+            .expect("the report is among the log lines");
         after[..21].to_owned()
     });
     assert_eq!(
@@ -299,9 +299,9 @@ async fn on_a_standalone_master_and_a_store_that_fails_the_release_is_that_of_ru
     );
 }
 
-/// What other schedulers are given is in their form, and asks the program for what it has.
+/// Examples for other schedulers have valid form and call commands and options that exist.
 #[test]
-fn examples_for_other_schedulers_start_commands_that_there_are() {
+fn examples_for_other_schedulers_use_existing_commands() {
     let Some(python) = python(&["yaml"]) else {
         return;
     };
@@ -331,7 +331,7 @@ fn examples_for_other_schedulers_start_commands_that_there_are() {
             .arg(folder.path())
             .env_remove("PUBDATA_STORE");
         if words[0] == "plan" {
-            // Nobody is asked: a word that is no option of a plan would be refused.
+            // No server is contacted: an unknown option of a plan would be refused.
             asked.args(["--write", "--json", "no.such.task"]);
         }
         let answer = answer(&mut asked).expect(40);

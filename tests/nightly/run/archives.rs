@@ -1,5 +1,5 @@
-//! The archive of facts in every state a publisher or a line has left one in: what the run says,
-//! and that the last good release stays.
+//! Serves the archive of facts in every broken state that a publisher or a transfer has produced.
+//! Checks the run's message and that the last good release stays.
 
 use std::collections::BTreeMap;
 
@@ -79,8 +79,8 @@ impl Site {
         run_here(&self.settings()).await
     }
 
-    /// Runs, and expects an exit code, words in the reason, and that the release of before has
-    /// every part of its own.
+    /// Runs, and expects an exit code, texts in the reason, and that the last release keeps every
+    /// part.
     async fn refused(&self, exit_code: ExitCode, says: &[&str]) {
         let before = self.place.manifest();
         let report = self.run().await;
@@ -94,7 +94,7 @@ impl Site {
         assert!(self.place.unrenewed().contains_key(FINANCIALS));
     }
 
-    /// Runs, and expects that the publisher's archive of tonight is published.
+    /// Runs, and expects that the publisher's current archive is published.
     async fn healed(&self) -> RunReport {
         let report = self.run().await;
         assert_eq!(report.exit_code, ExitCode::Ok, "{report:#?}");
@@ -109,8 +109,8 @@ fn task(report: &RunReport) -> &TaskReport {
     &report.tasks[0]
 }
 
-/// Publishes, lets the publisher answer so, expects a refusal, and that the next good archive is
-/// published.
+/// Publishes, changes the publisher's response, expects a refusal, and expects that the next good
+/// archive is published.
 async fn refused(reply: impl FnOnce(&Site) -> Reply, exit_code: ExitCode, says: &[&str]) {
     let site = Site::published().await;
     let reply = reply(&site);
@@ -120,14 +120,15 @@ async fn refused(reply: impl FnOnce(&Site) -> Reply, exit_code: ExitCode, says: 
     site.healed().await;
 }
 
-/// An archive in which some members are others.
+/// Returns an archive in which some members are changed.
 fn changed(site: &Site, change: impl FnOnce(&mut BTreeMap<String, String>)) -> Reply {
     let mut members = site.members();
     change(&mut members);
     Reply::file(packed(&members)).etag("\"changed\"")
 }
 
-/// The archive with one byte of a member's packed content flipped: whole as a file.
+/// Returns the archive with one byte of a member's compressed content flipped. As a file it is
+/// complete.
 fn damaged(archive: &[u8], member: &str) -> Vec<u8> {
     let mut archive = archive.to_vec();
     let at = memchr::memmem::find(&archive, member.as_bytes()).unwrap();
@@ -136,7 +137,7 @@ fn damaged(archive: &[u8], member: &str) -> Vec<u8> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_page_with_status_403_is_a_source_that_is_missing() {
+async fn page_with_status_403_makes_the_source_missing() {
     refused(
         |_| Reply::page(403),
         ExitCode::SourceMissing,
@@ -146,7 +147,7 @@ async fn a_page_with_status_403_is_a_source_that_is_missing() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_page_with_status_200_is_not_taken_for_the_archive() {
+async fn page_with_status_200_is_not_taken_for_the_archive() {
     refused(
         |_| Reply::page(200),
         ExitCode::SourceMissing,
@@ -169,7 +170,7 @@ async fn a_page_with_status_200_is_not_taken_for_the_archive() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_archive_cut_short_at_the_publisher() {
+async fn truncated_archive_is_refused() {
     let cut = |site: &Site| {
         let archive = site.archive();
         Reply::file(archive[..archive.len() / 2].to_vec()).etag("\"cut\"")
@@ -183,14 +184,14 @@ async fn an_archive_cut_short_at_the_publisher() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_transfer_that_always_breaks_off() {
+async fn transfer_that_always_breaks_off_makes_the_source_missing() {
     let broken = |site: &Site| Reply::body(200, site.archive()).cut_after(5_000);
     refused(broken, ExitCode::SourceMissing, &["companyfacts.zip"]).await;
 }
 
-/// Recompiled nightly: a long download can reach across the exchange.
+/// The archive is rebuilt nightly: a long download can span the replacement.
 #[tokio::test(flavor = "multi_thread")]
-async fn an_archive_replaced_during_the_download_is_taken_whole() {
+async fn archive_replaced_during_the_download_is_fetched_whole() {
     let site = Site::published().await;
     let text = |company: &str| site.members()[AMD].replace("ADVANCED MICRO DEVICES, INC.", company);
     let night = |company: &str| {
@@ -230,7 +231,7 @@ async fn an_archive_replaced_during_the_download_is_taken_whole() {
         .collect();
     assert!(
         archives.len() == 2 && archives.contains(&site.archive()) && archives.contains(&third),
-        "no mixture of two nights"
+        "no mixture of two editions"
     );
     assert_eq!(
         site.place.rows("sec.archive_member")["sec.archive_member:0000002488"].0["entity_name"],
@@ -239,7 +240,7 @@ async fn an_archive_replaced_during_the_download_is_taken_whole() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_member_that_is_no_json_blocks_and_is_named() {
+async fn member_that_is_not_json_blocks_and_is_named() {
     let broken = |site: &Site| {
         changed(site, |members| {
             let text = &members[NO_FACTS];
@@ -257,7 +258,7 @@ async fn a_member_that_is_no_json_blocks_and_is_named() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_member_about_another_registrant_blocks_and_is_named() {
+async fn member_about_another_registrant_blocks_and_is_named() {
     let exchanged = |site: &Site| {
         changed(site, |members| {
             drop(members.insert(NO_FACTS.to_owned(), members["CIK0009900005.json"].clone()))
@@ -267,7 +268,7 @@ async fn a_member_about_another_registrant_blocks_and_is_named() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn submissions_that_cannot_be_read_block_and_are_named() {
+async fn unreadable_submissions_block_and_are_named() {
     let site = Site::published().await;
     let path = site.place.file("submissions.zip");
     let good = std::fs::read(&path).unwrap();
@@ -284,8 +285,8 @@ async fn submissions_that_cannot_be_read_block_and_are_named() {
     site.healed().await;
 }
 
-/// Limits of the declaration that one registrant of fourteen passes and one of nineteen thousand
-/// does not.
+/// Removes limits of the declaration that one registrant of fourteen exceeds and one of nineteen
+/// thousand does not.
 fn without_limits() -> DeclarationFiles {
     let path = "pipelines/sec/financials.toml";
     let mut text = std::fs::read_to_string(project(path)).unwrap();
@@ -304,8 +305,7 @@ fn without_limits() -> DeclarationFiles {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn with_its_loss_accepted_an_unreadable_registrant_is_quarantined_and_the_others_are_published()
- {
+async fn accepted_loss_quarantines_the_unreadable_registrant_only() {
     let mut site = Site::published_with(without_limits()).await;
     let mut broken = site.members();
     broken.insert(AMD.to_owned(), "{\"cik\":2488,\"entityName\":".to_owned());
@@ -355,7 +355,7 @@ async fn with_its_loss_accepted_an_unreadable_registrant_is_quarantined_and_the_
         "STILL OTHER CONCEPTS LP"
     );
 
-    // Back again the next night, with nothing to be accepted.
+    // The member returns in the next run, without an acceptance.
     site.accepted.clear();
     site.serve(&site.archive(), "\"good\"");
     let report = site.healed().await;
@@ -369,10 +369,10 @@ async fn with_its_loss_accepted_an_unreadable_registrant_is_quarantined_and_the_
     assert_eq!(site.place.rows("sec.archive_member").len(), 14);
 }
 
-/// Damaged on its way, the archive has the publisher's ETag: asked only whether it changed, the
-/// publisher would say no for ever.
+/// The archive was damaged in transfer and has the publisher's ETag: a conditional request would
+/// answer "not modified" forever.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_wrong_checksum_blocks_and_the_next_run_asks_for_the_archive_whole() {
+async fn wrong_checksum_blocks_and_the_next_run_fetches_the_whole_archive() {
     let site = Site::published().await;
     let mut members = site.members();
     let renamed =
@@ -389,14 +389,14 @@ async fn a_wrong_checksum_blocks_and_the_next_run_asks_for_the_archive_whole() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_member_that_is_there_twice() {
+async fn duplicate_member_blocks() {
     let twice = |site: &Site| {
         let members = site.members();
         let mut list: Vec<(String, &[u8])> = members
             .iter()
             .map(|(name, text)| (name.clone(), text.as_bytes()))
             .collect();
-        // A name of the same length, so that the writer takes it.
+        // A name of the same length, so that the writer accepts it.
         list.push((
             AMD.replace("0000002488", "0000002489"),
             members[NO_FACTS].as_bytes(),
@@ -411,11 +411,11 @@ async fn a_member_that_is_there_twice() {
         }
         Reply::file(bytes).etag("\"twice\"")
     };
-    refused(twice, ExitCode::Blocked, &["there twice", AMD]).await;
+    refused(twice, ExitCode::Blocked, &["twice, so it is unclear", AMD]).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_member_that_is_named_after_no_registrant() {
+async fn member_not_named_after_a_registrant_blocks() {
     let misnamed = |site: &Site| {
         changed(site, |members| {
             drop(members.insert("CIK2488.json".to_owned(), members[AMD].clone()))
@@ -430,7 +430,7 @@ async fn a_member_that_is_named_after_no_registrant() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_archive_without_members() {
+async fn archive_without_members_is_refused() {
     refused(
         |site| changed(site, BTreeMap::clear),
         ExitCode::SourceMissing,
@@ -439,9 +439,9 @@ async fn an_archive_without_members() {
     .await;
 }
 
-/// First its size is not believed, and when that is accepted, its rows are not.
+/// Its size is refused first. After an acceptance, its row count is refused.
 #[tokio::test(flavor = "multi_thread")]
-async fn an_archive_that_lost_most_of_its_members() {
+async fn archive_that_lost_most_of_its_members_is_refused() {
     let mut site = Site::published().await;
     let few: BTreeMap<String, String> = site
         .members()
@@ -458,7 +458,7 @@ async fn an_archive_that_lost_most_of_its_members() {
         "in the last release",
     ];
     site.refused(ExitCode::Blocked, &says).await;
-    // Whole parts of a build that was refused are on disk: they are not taken up.
+    // Complete parts of the refused build are on disk: they are not used.
     site.refused(ExitCode::Blocked, &says).await;
     site.accepted.clear();
     site.serve(&site.archive(), "\"good\"");

@@ -1,5 +1,5 @@
-//! Figures that nobody can believe: above what the law of the thing allows, codes that are not
-//! declared, and what is left of codes.
+//! Checks implausible figures: values above the plausibility range, undeclared codes, and fragments
+//! of codes.
 
 use serde_json::{Value, json};
 
@@ -9,8 +9,8 @@ use pubdata_testing::Place;
 const POPULATION: &str = "acsdt5y2023-b01003.dat";
 const OF_90210: &str = "860Z200US90210|19652|1335";
 
-/// What became of the population of a ZCTA after its cells were written otherwise: its row, or the
-/// rule it broke.
+/// Returns the exit code, the row of a ZCTA's population after its cells changed, and the rules it
+/// broke.
 fn population(cells: &str) -> (i32, Value, Vec<String>) {
     let place = Place::published_with(GEOGRAPHY);
     place.edit(POPULATION, |text| {
@@ -36,7 +36,7 @@ fn population(cells: &str) -> (i32, Value, Vec<String>) {
 }
 
 #[test]
-fn a_population_that_no_place_has_is_no_figure() {
+fn population_above_the_plausibility_range_is_rejected() {
     let (_, row, rules) = population("99999999|1335");
     assert_eq!(
         (row, rules),
@@ -45,7 +45,7 @@ fn a_population_that_no_place_has_is_no_figure() {
 }
 
 #[test]
-fn a_negative_number_that_is_no_declared_code_is_no_figure() {
+fn negative_number_that_is_not_a_declared_code_is_rejected() {
     for cells in ["-666666|1335", "-1|1335"] {
         let (_, row, rules) = population(cells);
         assert_eq!(row, Value::Null, "{cells}");
@@ -59,7 +59,7 @@ fn a_negative_number_that_is_no_declared_code_is_no_figure() {
 }
 
 #[test]
-fn minus_zero_is_no_zero() {
+fn minus_zero_is_rejected() {
     let (_, row, rules) = population("-0|1335");
     assert_eq!(
         (&row["value"], &row["null_reason"]),
@@ -70,7 +70,7 @@ fn minus_zero_is_no_zero() {
 }
 
 #[test]
-fn a_file_of_populations_that_no_place_has_stops_its_task() {
+fn file_of_implausible_populations_blocks_its_task() {
     let place = Place::published_with(GEOGRAPHY);
     place.edit(POPULATION, |text| {
         let line = |line: &str| match line.split('|').collect::<Vec<_>>()[..] {

@@ -54,8 +54,8 @@ impl Registry {
     }
 }
 
-/// Declares the build split, or whole; either way more records may be set aside than a real file's.
-fn write_declarations(folder: &Path, is_split: bool) {
+/// Declares the build split, or whole; either way more records may be quarantined than of a real file.
+pub(super) fn write_declarations(folder: &Path, is_split: bool) {
     copy_folder(&project("pipelines"), &folder.join("pipelines"));
     copy_folder(&project("schemas"), &folder.join("schemas"));
     let path = folder.join("pipelines/business/fl_sunbiz.toml");

@@ -1,11 +1,11 @@
-//! Files by hand after their import: taken back, redated, blamed, and told of.
+//! Checks manually imported files after their import: withdrawal, new dates, blame and reports.
 
 use serde_json::Value;
 
 use pubdata_testing::desk::{Desk, SOURCE, URL};
 use pubdata_testing::{Answer, answer};
 
-/// Imports other bytes than the publisher's, without changing the file that was downloaded.
+/// Imports other bytes than the publisher's, without a change to the downloaded file.
 fn import_text(desk: &Desk, text: &str, arguments: &[&str]) -> Answer {
     let file = desk.place.root().join("other.csv");
     std::fs::write(&file, text).unwrap();
@@ -30,7 +30,7 @@ fn ledger(desk: &Desk) -> Vec<Value> {
 }
 
 #[test]
-fn a_withdrawn_file_counts_no_more_and_what_counted_before_it_counts_again() {
+fn withdrawn_file_stops_counting_and_the_one_before_counts_again() {
     let desk = Desk::by_hand();
     let wrong = std::fs::read_to_string(desk.downloaded()).unwrap();
     let right: String = wrong.split_inclusive('\n').take(2).collect();
@@ -57,13 +57,13 @@ fn a_withdrawn_file_counts_no_more_and_what_counted_before_it_counts_again() {
         (&"pubdata.withdrawal".into(), &second, &first)
     );
     assert_eq!(withdrawn["is_published"], true);
-    // Fewer bytes and rows than the last release had of the wrong file: that is no loss.
+    // Fewer bytes and rows than the wrong file of the last release: this is not a loss.
     desk.run().expect(0);
     assert_eq!(
         (&desk.input()["sha256"], &desk.input()["source_date"]),
         (&first["sha256"], &"2026-11-13".into())
     );
-    // What was published stays traceable, and the record stays.
+    // The published records stay traceable, and the import's record stays.
     let kept = pubdata_testing::files_below(&desk.place.home().join("snapshots").join(SOURCE));
     assert!(
         kept.iter().any(|file| file
@@ -104,8 +104,8 @@ fn a_withdrawn_file_counts_no_more_and_what_counted_before_it_counts_again() {
     );
     import_text(&desk, &right, &["--date", "2026-11-13"]).expect(0);
 
-    // With nothing before it, the source is missing, and whoever looks is told what the build that
-    // stays was made from.
+    // Without an earlier file, the source is missing, and the reasons name the file that the last
+    // build was made from.
     assert_eq!(withdraw(&desk).expect(0).json()["instead"], Value::Null);
     let reasons = desk.run().expect(30).reasons(SOURCE);
     assert!(
@@ -121,13 +121,13 @@ fn a_withdrawn_file_counts_no_more_and_what_counted_before_it_counts_again() {
         "{}",
         nothing.stderr
     );
-    // Imported again, it counts again.
+    // Imported again, the file counts again.
     import_text(&desk, &right, &["--date", "2026-11-13"]).expect(0);
     assert_eq!(desk.run().expect(0).task(SOURCE)["outcome"], "fresh");
 }
 
 #[test]
-fn of_several_imported_files_the_one_that_is_meant_is_withdrawn() {
+fn named_file_of_several_imported_ones_is_withdrawn() {
     let desk = Desk::by_hand();
     let file = desk.place.root().join("downloaded.csv");
     std::fs::write(&file, "27,45,00000,0.06875\n".repeat(100_000)).unwrap();
@@ -179,7 +179,7 @@ fn of_several_imported_files_the_one_that_is_meant_is_withdrawn() {
 }
 
 #[test]
-fn the_same_file_with_another_date_is_published_under_that_date() {
+fn same_file_with_another_date_is_published_under_that_date() {
     let desk = Desk::by_hand();
     desk.import(&["--date", "2026-11-13"]).expect(0);
     let before = desk.run().expect(10).release_id();
@@ -191,7 +191,7 @@ fn the_same_file_with_another_date_is_published_under_that_date() {
     let run = desk.run().expect(10);
     let reasons = run.reasons(SOURCE);
     assert!(
-        reasons.contains("the date of a file by hand is now 2026-11-20 and was 2026-11-13"),
+        reasons.contains("the date of an imported file is now 2026-11-20 and was 2026-11-13"),
         "{reasons}"
     );
     assert_eq!(
@@ -215,13 +215,13 @@ fn the_same_file_with_another_date_is_published_under_that_date() {
         "2026-11-20"
     );
     assert_eq!(desk.run().expect(10).json()["outcome"], "unchanged");
-    // A correction is no other file: both are withdrawn as one.
+    // A correction is not a separate file: both are withdrawn together.
     assert_eq!(withdraw(&desk).expect(0).json()["instead"], Value::Null);
     desk.pubdata(&["verify", "--rebuild"]).expect(0);
 }
 
 #[test]
-fn a_build_that_a_file_by_hand_stops_says_who_imported_it_and_how_it_is_taken_back() {
+fn build_blocked_by_an_imported_file_names_importer_and_withdrawal() {
     let desk = Desk::by_hand();
     desk.import(&["--date", "2026-11-13"]).expect(0);
     desk.pubdata(&["accept", SOURCE]).expect(0);
@@ -235,19 +235,19 @@ fn a_build_that_a_file_by_hand_stops_says_who_imported_it_and_how_it_is_taken_ba
     let reasons = desk.run().expect(20).reasons(SOURCE);
     let word = format!(" by ada: if it is the wrong file, `pubdata import {SOURCE} --withdraw`");
     assert!(
-        reasons.contains(&format!("{URL} is by hand, imported 20")) && reasons.contains(&word),
+        reasons.contains(&format!("{URL} was imported manually on 20")) && reasons.contains(&word),
         "{reasons}"
     );
     assert!(
         !reasons.starts_with(SOURCE),
-        "whoever tells of a task names it: {reasons}"
+        "every report about a task names it: {reasons}"
     );
     assert_eq!(withdraw(&desk).expect(0).json()["is_published"], false);
     desk.run().expect(0);
 }
 
 #[test]
-fn a_file_below_the_floor_is_refused_with_its_size_the_floor_and_the_place_on_a_mirror() {
+fn file_below_the_floor_is_refused_with_size_floor_and_mirror_path() {
     let desk = Desk::new(|text| {
         text.replace("min_bytes = 1\n", "min_bytes = 2_000\n")
             .replace("source_version = ", "by_hand = true\nsource_version = ")
@@ -263,14 +263,14 @@ fn a_file_below_the_floor_is_refused_with_its_size_the_floor_and_the_place_on_a_
     let place =
         "DIR/www2.myfloridalicense.com/sto/file_download/extracts/CONSTRUCTIONLICENSE_1.csv";
     assert!(
-        refused.contains("a sample is not imported but put on a mirror of samples")
+        refused.contains("do not import a sample: put it on a mirror of samples")
             && refused.contains(place),
         "{refused}"
     );
 }
 
 #[test]
-fn status_lists_what_was_never_built_and_why_and_when_files_by_hand_are_due() {
+fn status_lists_tasks_never_built_and_manual_imports_that_are_due() {
     let desk = Desk::new(|text| {
         text.replace("source_version = ", "by_hand = true\nsource_version = ")
             .replace("100 years", "10 days")
@@ -293,7 +293,7 @@ fn status_lists_what_was_never_built_and_why_and_when_files_by_hand_are_due() {
             && task["reasons"][0]
                 .as_str()
                 .unwrap()
-                .contains("a person fetches this file"),
+                .contains("this file needs a manual import"),
         "{task}"
     );
     assert_eq!(
@@ -318,7 +318,7 @@ fn status_lists_what_was_never_built_and_why_and_when_files_by_hand_are_due() {
     );
     let shown = desk.pubdata(&["status"]).expect(0).stdout;
     let first = shown
-        .find("needs a person: 1\n  missing")
+        .find("needs attention: 1\n  missing")
         .unwrap_or_else(|| panic!("{shown}"));
     assert!(
         shown[first..].contains("; never published")
@@ -341,12 +341,12 @@ fn status_lists_what_was_never_built_and_why_and_when_files_by_hand_are_due() {
         (&file["source_date"], &file["imported_by"]),
         (&"2026-11-12".into(), &"ada".into())
     );
-    // Weekly, with ten days of grace: the week after that of the file begins on 16 November.
+    // Weekly, with ten days of grace: the week after the file's week begins on 16 November.
     assert_eq!(file["due"], "2026-11-26", "{file}");
 }
 
 #[test]
-fn whoever_imports_is_named_without_a_variable_for_it() {
+fn importing_user_is_named_without_an_environment_variable() {
     let desk = Desk::by_hand();
     let importer = |name: Option<&str>| {
         let file = desk.downloaded().display().to_string();
@@ -370,7 +370,7 @@ fn whoever_imports_is_named_without_a_variable_for_it() {
     if cfg!(target_os = "linux") {
         assert!(
             !["unknown", "grace"].contains(&importer(None).as_str()),
-            "the system knows who it is"
+            "the operating system knows the user"
         );
     }
 }

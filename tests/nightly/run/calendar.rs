@@ -1,5 +1,5 @@
-//! The clock moves on over years, and nobody types a date: what publishers put out is found,
-//! nothing is asked for before it can be there, and what does not come is late on its day.
+//! Advances the clock over years without a manual edit of dates: new files are found, no file is
+//! requested before it can exist, and a missing file is late on its day.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -27,7 +27,7 @@ const MONTHS: &str = "permit.sf";
 const DAYS: &str = "permit.denver";
 const VINTAGES: &str = "census.acs5";
 
-/// A declaration of one pipeline over made-up files of `example.org`.
+/// Builds a declaration of one pipeline over made-up files of `example.org`.
 fn declaration(
     pipeline_id: &str,
     head: &str,
@@ -51,7 +51,7 @@ fn declaration(
     )
 }
 
-/// A source of delimited text.
+/// Builds a source of delimited text.
 fn source(source_id: &str, url: &str, more: &str) -> String {
     format!(
         "[[source]]\nsource_id = \"{source_id}\"\nevidence = {{ kind = \"file\", seen = \"2026-02\" }}\nurl = \"{url}\"\nsource_version = \"v\"\nformat = {{ kind = \"delimited\", delimiters = [\",\"], quoting = true }}\ncolumns = {{ a = [\"A\"] }}\n{more}\n"
@@ -133,8 +133,8 @@ fn declarations() -> DeclarationFiles {
     DeclarationFiles::built_in().with(&texts)
 }
 
-/// Gives a file a day before all nights of the tests, 1 October 2026: no publisher has files of
-/// days to come.
+/// Dates a file 1 October 2026, before all runs of the tests: no publisher has files dated in the
+/// future.
 fn make_old(path: &Path) {
     std::fs::File::options()
         .write(true)
@@ -174,7 +174,7 @@ impl Site {
         make_old(&file);
     }
 
-    /// A page whose only file is one month's.
+    /// Writes a page whose only file belongs to one month.
     fn list(&self, month: &str) {
         let name = format!("NPI_{month}_V2.txt");
         self.put(&format!("npi/{name}"));
@@ -209,7 +209,7 @@ impl Site {
         plan_here(&self.settings(now.parse().unwrap(), selectors)).await
     }
 
-    /// What was asked for since the last time, below `example.org`.
+    /// Returns the requests since `before`, below `example.org`.
     fn asked(&self, before: usize) -> Vec<String> {
         let requests = self.publisher.all_requests().split_off(before);
         requests
@@ -232,7 +232,7 @@ fn task<'p>(plan: &'p Plan, task_id: &str) -> &'p PlannedTask {
         .unwrap_or_else(|| panic!("no task {task_id}"))
 }
 
-/// Names of the files that a task would be built from, below `example.org`.
+/// Returns the names of the files that a task would be built from, below `example.org`.
 #[track_caller]
 fn read(plan: &Plan, task_id: &str) -> Vec<String> {
     let entry = task(plan, task_id)
@@ -254,7 +254,7 @@ fn read(plan: &Plan, task_id: &str) -> Vec<String> {
     names
 }
 
-/// When a file of the site can first be asked for.
+/// Returns the first day on which a file of the site can be requested.
 fn earliest(path: &str) -> Date {
     let number = |text: &str| text.parse::<i16>().unwrap();
     let (folder, rest) = path.split_once('/').unwrap();
@@ -270,7 +270,7 @@ fn earliest(path: &str) -> Date {
     }
 }
 
-/// What the publisher puts out on a day.
+/// Publishes the files that the publisher issues on a day.
 fn publish(site: &Site, day: Date) {
     let (year, month) = (day.year(), day.month());
     if day.day() == 6 && month % 3 == 1 {
@@ -292,8 +292,7 @@ fn publish(site: &Site, day: Date) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn from_2026_to_2029_everything_is_found_without_an_edit_and_nothing_is_asked_for_too_early()
-{
+async fn files_of_2026_to_2029_are_found_without_an_edit_and_not_too_early() {
     let site = Site::new().await;
     let mut day = date(2025, 12, 1);
     let mut tonight = date(2026, 11, 15);
@@ -347,7 +346,7 @@ async fn from_2026_to_2029_everything_is_found_without_an_edit_and_nothing_is_as
             .filter(|task| task.pipeline_id == VINTAGES && task.entry.is_some())
             .map(|task| task.task_id.as_str())
             .collect();
-        // 2023 was put out before the site began.
+        // 2023 was published before the site began.
         let expected: Vec<String> = (2024..=newest)
             .map(|vintage| format!("{VINTAGES}/vintage={vintage}"))
             .collect();
@@ -355,7 +354,7 @@ async fn from_2026_to_2029_everything_is_found_without_an_edit_and_nothing_is_as
         for path in site.asked(before) {
             assert!(
                 earliest(&path) <= tonight,
-                "{path} was asked for on {tonight}, before it can be there"
+                "{path} was requested on {tonight}, before it can exist"
             );
         }
         tonight = tonight.saturating_add(1.month());
@@ -398,7 +397,7 @@ async fn from_2026_to_2029_everything_is_found_without_an_edit_and_nothing_is_as
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn days_are_asked_for_when_the_publisher_s_morning_has_come() {
+async fn daily_files_are_requested_after_the_publishers_morning() {
     let site = Site::new().await;
     for day in ["20261117", "20261118", "20261119", "20261120", "20261123"] {
         site.put(&format!("days/{day}c.txt"));
@@ -406,7 +405,7 @@ async fn days_are_asked_for_when_the_publisher_s_morning_has_come() {
     // Three in the morning in New York is eight in UTC.
     let early = site.plan("2026-11-23T07:59:00Z", &[DAYS]).await;
     assert!(!site.asked(0).contains(&"days/20261123c.txt".to_owned()));
-    // 16 November is missing between files that are there: no day may be lost without a word.
+    // 16 November is missing between existing files: a lost day must be reported.
     assert!(
         matches!(&task(&early, DAYS).state, TaskState::Blocked(problems) if problems[0].message.contains("days/20261116c.txt"))
     );
@@ -430,12 +429,12 @@ async fn days_are_asked_for_when_the_publisher_s_morning_has_come() {
     assert_eq!(
         due(&plan, DAYS),
         "2026-11-26",
-        "Tuesday's file is late when Wednesday's is there"
+        "Tuesday's file is late when Wednesday's exists"
     );
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_newest_label_that_is_not_there_yet_is_no_missing_file() {
+async fn newest_label_that_does_not_exist_yet_is_not_a_missing_file() {
     let site = Site::new().await;
     for path in [
         "quarters/2026/QTR1/index.txt",
@@ -452,7 +451,7 @@ async fn the_newest_label_that_is_not_there_yet_is_no_missing_file() {
         entry.due,
         BTreeMap::from([("test.quarter".to_owned(), date(2026, 10, 31))])
     );
-    // 2026 and 2025 are not there: the one before is asked for, and read.
+    // 2026 and 2025 do not exist: the label before is requested and read.
     assert_eq!(read(&plan, YEARS), ["years/2024.txt"]);
     assert_eq!(
         site.asked(0)
@@ -461,13 +460,13 @@ async fn the_newest_label_that_is_not_there_yet_is_no_missing_file() {
             .collect::<Vec<_>>(),
         ["years/2026.txt", "years/2025.txt", "years/2024.txt"]
     );
-    // A gap is none of them.
+    // A gap between existing labels is different.
     std::fs::remove_file(site.path("quarters/2026/QTR2/index.txt")).unwrap();
     let plan = site.plan("2026-12-01T00:00:00Z", &[QUARTERS]).await;
     assert!(
         matches!(&task(&plan, QUARTERS).state, TaskState::Blocked(problems) if problems.len() == 1 && problems[0].message.contains("2026/QTR2"))
     );
-    // And nothing at all is told once.
+    // A source without any file is reported once.
     let nothing = Site::new().await;
     let plan = nothing.plan("2026-12-01T00:00:00Z", &[QUARTERS]).await;
     assert!(
@@ -476,7 +475,7 @@ async fn the_newest_label_that_is_not_there_yet_is_no_missing_file() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_vintage_of_which_some_files_are_there_is_not_published_until_it_is_late() {
+async fn partly_published_vintage_is_not_built_until_it_is_late() {
     let site = Site::new().await;
     for path in [
         "vintages/2024/a.txt",
@@ -486,7 +485,7 @@ async fn a_vintage_of_which_some_files_are_there_is_not_published_until_it_is_la
         site.put(path);
     }
     let newest = format!("{VINTAGES}/vintage=2025");
-    // It can be there from 1 December 2026 on, and is late two months later.
+    // It can exist from 1 December 2026 on, and is late two months later.
     assert!(
         !site
             .plan("2026-11-30T23:59:59Z", &[VINTAGES])
@@ -506,7 +505,7 @@ async fn a_vintage_of_which_some_files_are_there_is_not_published_until_it_is_la
     assert_eq!(
         task(&plan, &newest).state,
         TaskState::NotPublished(vec![
-            "only some of its files so far: 1 are still to come".to_owned()
+            "only some of its files are published: 1 are still missing".to_owned()
         ])
     );
     assert_eq!(
@@ -520,7 +519,7 @@ async fn a_vintage_of_which_some_files_are_there_is_not_published_until_it_is_la
     assert!(
         matches!(&task(&plan, &newest).state, TaskState::Blocked(problems) if problems.len() == 1 && problems[0].message.contains("vintages/2025/b.txt"))
     );
-    // One that is not there at all stays not published, and is told of when it is late.
+    // A vintage without any file stays unpublished, and is reported when it is late.
     std::fs::remove_file(site.path("vintages/2025/a.txt")).unwrap();
     let plan = site.plan("2027-01-31T23:59:59Z", &[VINTAGES]).await;
     assert_eq!(
@@ -532,7 +531,7 @@ async fn a_vintage_of_which_some_files_are_there_is_not_published_until_it_is_la
         (&task(&plan, &newest).state, task(&plan, &newest).late_since),
         (&TaskState::NotPublished(Vec::new()), Some(date(2027, 2, 1)))
     );
-    // The vintage from before the site is no one's failure.
+    // The vintage from before the site is not a failure.
     assert_eq!(
         task(&plan, &format!("{VINTAGES}/vintage=2023")).late_since,
         None
@@ -540,7 +539,7 @@ async fn a_vintage_of_which_some_files_are_there_is_not_published_until_it_is_la
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn while_a_page_cannot_be_read_the_addresses_that_are_known_are_asked_for() {
+async fn known_addresses_are_requested_while_a_page_is_unreadable() {
     let site = Site::new().await;
     site.put("npi/NPI_October_2026_V2.txt");
     let plan = site.plan("2026-11-22T09:00:00Z", &[MONTHS]).await;
@@ -559,7 +558,7 @@ async fn while_a_page_cannot_be_read_the_addresses_that_are_known_are_asked_for(
             .contains("https://example.org/npi/list.html"),
         "{findings:?}"
     );
-    // As soon as the page is back, it alone counts.
+    // Once the page is back, only the page counts.
     site.list("November_2026");
     let plan = site.plan("2026-11-22T09:00:00Z", &[MONTHS]).await;
     assert_eq!(read(&plan, MONTHS), ["npi/NPI_November_2026_V2.txt"]);
@@ -574,7 +573,7 @@ async fn while_a_page_cannot_be_read_the_addresses_that_are_known_are_asked_for(
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_file_without_label_is_the_edition_of_its_day_also_when_its_bytes_are_the_same() {
+async fn unlabelled_file_is_the_edition_of_its_day_even_with_equal_bytes() {
     let site = Site::new().await;
     site.list("November_2026");
     let issued = |date: &str| Reply::file("A\n1\n").last_modified(date);
@@ -603,10 +602,10 @@ async fn a_file_without_label_is_the_edition_of_its_day_also_when_its_bytes_are_
     }
 }
 
-/// A date to come would keep an edition from ever being late; so would one that an earlier version
-/// of the program kept.
+/// A future date would keep an edition from ever being late; so would a future date that an earlier
+/// version of the program kept.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_file_that_is_dated_in_the_future_is_the_edition_of_the_day_of_its_fetch() {
+async fn file_dated_in_the_future_is_the_edition_of_its_fetch_day() {
     const FAR: &str = "Fri, 31 Dec 2399 23:59:59 GMT";
     let site = Site::new().await;
     site.list("November_2026");
@@ -659,7 +658,7 @@ async fn a_file_that_is_dated_in_the_future_is_the_edition_of_the_day_of_its_fet
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_edition_is_late_on_its_day_and_on_time_again_when_it_has_come() {
+async fn edition_is_late_on_its_day_and_on_time_again_once_published() {
     let place = Place::new();
     std::fs::remove_file(place.file(".pubdata-mirror")).unwrap();
     files_below(&place.mirror())
@@ -746,7 +745,7 @@ async fn an_edition_is_late_on_its_day_and_on_time_again_when_it_has_come() {
     );
 }
 
-/// Sources whose lists of labels are history: nothing is added to them.
+/// Sources whose label lists are historical: no label is added to them.
 const CLOSED: &[&str] = &[
     "sec.us_gaap_dated",
     "sec.srt_dated",
@@ -755,7 +754,7 @@ const CLOSED: &[&str] = &[
 ];
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_late_edition_is_told_as_a_task_that_has_failed() {
+async fn late_edition_is_reported_as_a_failed_task() {
     let place = Place::new();
     std::fs::remove_file(place.file(".pubdata-mirror")).unwrap();
     for (now, expected) in [
@@ -793,17 +792,17 @@ async fn a_late_edition_is_told_as_a_task_that_has_failed() {
         assert_eq!(
             message,
             (expected == "FAIL")
-                .then_some("late since 2026-11-01: no newer edition of its sources has come")
+                .then_some("late since 2026-11-01: no newer edition of its sources has arrived")
         );
         assert_eq!(
             events[2]["outputs"].as_array().unwrap().len(),
             2,
-            "what stands is told all the same"
+            "the outputs of the existing build are reported as well"
         );
     }
 }
 
-/// What `pubdata status` says of since when a task is late.
+/// Returns the day since which a task is late, from `pubdata status`.
 fn late_since(status: &serde_json::Value, task_id: &str) -> serde_json::Value {
     let tasks = status["tasks"].as_array().unwrap();
     tasks
@@ -850,7 +849,7 @@ fn no_declaration_goes_stale_by_itself() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_declared_sources_are_asked_for_what_can_be_there_and_no_more() {
+async fn declared_sources_are_asked_only_for_files_that_can_exist() {
     let place = tempfile::tempdir().unwrap();
     let asked = async |now: &str| -> BTreeSet<String> {
         let empty = place.path().join("mirror");
@@ -877,8 +876,7 @@ async fn the_declared_sources_are_asked_for_what_can_be_there_and_no_more() {
     );
     let declarations = Declarations::load(DeclarationFiles::built_in()).unwrap();
     let contains = |urls: &BTreeSet<String>, part: &str| urls.iter().any(|url| url.contains(part));
-    // Source, what is asked for in November 2026, what is not before it can be there, and both in
-    // January 2029.
+    // Source; in November 2026, what is requested and what is too early; the same in January 2029.
     for (source_id, today, too_early, then, then_too_early) in [
         (
             "sec.xbrl_index",

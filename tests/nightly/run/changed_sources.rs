@@ -1,5 +1,5 @@
-//! Files that are not what they were: each is refused with a message that names the place and the
-//! way out, and the last good rows stay.
+//! Changes source files in damaging ways: each file is refused with a message that names the place
+//! and a hint, and the last good rows stay.
 
 use std::os::unix::process::ExitStatusExt;
 
@@ -18,14 +18,14 @@ const RELATIONSHIP: &str = "tab20_zcta520_county20_natl.txt";
 const SCHOOLS: &str = "nces.ccd_directory";
 const GAZETTEER: &str = "census.gazetteer";
 
-/// Publishes, damages the mirror and runs again: the exit code, what the reason says, and that
-/// every part of before is still current.
+/// Publishes, damages the mirror and runs again. Expects the exit code and texts in the reason, and
+/// that every earlier part is still current.
 #[track_caller]
 fn refused(damage: impl FnOnce(&Place), code: i32, task_id: &str, says: &[&str]) {
     refused_by(damage, code, &[task_id], says);
 }
 
-/// As [`refused`], of a file that several tasks read.
+/// Like [`refused`], for a file that several tasks read.
 #[track_caller]
 fn refused_by(damage: impl FnOnce(&Place), code: i32, task_ids: &[&str], says: &[&str]) {
     let place = Place::published_with(GEOGRAPHY);
@@ -38,7 +38,7 @@ fn refused_by(damage: impl FnOnce(&Place), code: i32, task_ids: &[&str], says: &
     let after = place.manifest();
     assert_eq!(
         after["datasets"], before["datasets"],
-        "the rows of before are still current"
+        "the earlier rows are still current"
     );
     assert_eq!(
         place.unrenewed().into_keys().collect::<Vec<_>>(),
@@ -55,7 +55,7 @@ fn assert_says(answer: &Answer, task_id: &str, says: &[&str]) {
     }
 }
 
-/// The first half of a text, cut within a line.
+/// Returns the first half of a text, cut within a line.
 fn half(text: &str) -> String {
     text[..text.len() / 2].to_owned()
 }
@@ -64,7 +64,7 @@ fn header_only(text: &str) -> String {
     text.lines().next().unwrap().to_owned() + "\n"
 }
 
-/// Without every third line after the header.
+/// Removes every third line after the header.
 fn thirty_percent_shorter(text: &str) -> String {
     text.lines()
         .enumerate()
@@ -92,8 +92,8 @@ pub(super) fn with_cell(text: &str, school: &str, column: &str, cell: &str) -> S
     text.lines().map(change).collect()
 }
 
-/// Records of the geographic family that were set aside; the fixtures of other families have some
-/// of their own.
+/// Returns the quarantined records of the geographic family; the fixtures of other families have
+/// some as well.
 fn geo_quarantine(place: &Place) -> std::collections::BTreeMap<String, pubdata_store::Record> {
     let mut rows = place.rows("pubdata.quarantine");
     rows.retain(|_, (record, _)| record["dataset_id"].as_str().unwrap().starts_with("geo."));
@@ -101,7 +101,7 @@ fn geo_quarantine(place: &Place) -> std::collections::BTreeMap<String, pubdata_s
 }
 
 #[test]
-fn a_renamed_column() {
+fn renamed_column_blocks_the_task() {
     let damage =
         |place: &Place| place.edit(INCOME, |text| text.replace("B19013_E001", "B19013_1E"));
     refused(
@@ -112,13 +112,13 @@ fn a_renamed_column() {
             INCOME,
             "`B19013_E001` is missing",
             "neither mapped nor ignored: `B19013_1E`",
-            "in the declaration",
+            "with the declaration",
         ],
     );
 }
 
 #[test]
-fn an_unknown_school_status() {
+fn unknown_school_status_blocks_the_task() {
     let damage = |place: &Place| {
         place.edit_member(DIRECTORY, |text| {
             with_cell(&text, "069037000001", "SY_STATUS", "9")
@@ -137,7 +137,7 @@ fn an_unknown_school_status() {
 }
 
 #[test]
-fn an_unknown_school_level_is_null_with_a_warning_and_its_text() {
+fn unknown_school_level_is_null_with_a_warning_and_its_text() {
     let place = Place::published_with(GEOGRAPHY);
     place.edit_member(DIRECTORY, |text| {
         with_cell(&text, "069037000001", "LEVEL", "Junior High")
@@ -153,7 +153,7 @@ fn an_unknown_school_level_is_null_with_a_warning_and_its_text() {
 }
 
 #[test]
-fn an_unknown_special_value_is_null_with_a_warning_and_its_text() {
+fn unknown_special_value_is_null_with_a_warning_and_its_text() {
     let place = Place::published_with(GEOGRAPHY);
     place.edit(INCOME, |text| {
         text.replace(
@@ -191,7 +191,7 @@ fn an_unknown_special_value_is_null_with_a_warning_and_its_text() {
 }
 
 #[test]
-fn a_margin_below_zero_that_is_no_special_value_is_quarantined() {
+fn negative_margin_that_is_not_a_special_value_is_quarantined() {
     let place = Place::published_with(GEOGRAPHY);
     place.edit(POPULATION, |text| {
         text.replace("860Z200US90210|19652|1335", "860Z200US90210|19652|-1335")
@@ -219,7 +219,7 @@ fn a_margin_below_zero_that_is_no_special_value_is_quarantined() {
 }
 
 #[test]
-fn a_table_cut_to_half() {
+fn table_cut_to_half_is_refused() {
     refused(
         |place| place.edit(POPULATION, |text| half(&text)),
         20,
@@ -229,7 +229,7 @@ fn a_table_cut_to_half() {
 }
 
 #[test]
-fn a_table_cut_to_half_on_the_first_run() {
+fn table_cut_to_half_on_the_first_run_is_refused() {
     let place = Place::with(GEOGRAPHY);
     place.edit(POPULATION, |text| half(&text));
     let answer = place.run(&[]).expect(20);
@@ -244,12 +244,12 @@ fn a_table_cut_to_half_on_the_first_run() {
     );
     assert!(
         !place.part("geo.zcta_metric/2023.parquet").exists(),
-        "not published in part"
+        "no part of it is published"
     );
 }
 
 #[test]
-fn a_relationship_file_cut_to_half() {
+fn relationship_file_cut_to_half_is_refused() {
     refused_by(
         |place| place.edit(RELATIONSHIP, |text| half(&text)),
         20,
@@ -266,7 +266,7 @@ fn a_relationship_file_cut_to_half() {
 }
 
 #[test]
-fn a_geocode_archive_cut_to_half() {
+fn geocode_archive_cut_to_half_is_refused() {
     let damage = |place: &Place| {
         let bytes = std::fs::read(place.file(EDGE)).unwrap();
         std::fs::write(place.file(EDGE), &bytes[..bytes.len() / 2]).unwrap();
@@ -280,7 +280,7 @@ fn a_geocode_archive_cut_to_half() {
 }
 
 #[test]
-fn a_geocode_file_with_half_of_its_lines() {
+fn geocode_file_with_half_of_its_lines_is_refused() {
     let damage = |place: &Place| place.edit_member(EDGE, |text| half(&text));
     refused(damage, 20, SCHOOLS, &[EDGE, "% fewer"]);
     let place = Place::with(GEOGRAPHY);
@@ -293,7 +293,7 @@ fn a_geocode_file_with_half_of_its_lines() {
 }
 
 #[test]
-fn a_file_thirty_percent_shorter_than_last_time() {
+fn file_thirty_percent_shorter_than_last_time_is_refused() {
     let damage = |place: &Place| {
         place.edit("acsdt5y2023-b11001.dat", |text| {
             thirty_percent_shorter(&text)
@@ -314,7 +314,7 @@ fn a_file_thirty_percent_shorter_than_last_time() {
 }
 
 #[test]
-fn a_web_page_in_place_of_a_file() {
+fn web_page_in_place_of_a_file_is_refused() {
     let page = "<!DOCTYPE html>\n<html><body>We will be back.</body></html>\n";
     let damage = |place: &Place| place.edit(INCOME, |_| page.to_owned());
     refused(
@@ -328,7 +328,7 @@ fn a_web_page_in_place_of_a_file() {
 }
 
 #[test]
-fn a_file_with_a_header_only() {
+fn file_with_only_a_header_is_refused() {
     refused(
         |place| place.edit(INCOME, |text| header_only(&text)),
         20,
@@ -338,7 +338,7 @@ fn a_file_with_a_header_only() {
 }
 
 #[test]
-fn a_file_with_a_header_only_on_the_first_run() {
+fn file_with_only_a_header_on_the_first_run_is_refused() {
     let place = Place::with(GEOGRAPHY);
     place.edit(INCOME, |text| header_only(&text));
     place.edit_member(DIRECTORY, |text| header_only(&text));
@@ -350,7 +350,7 @@ fn a_file_with_a_header_only_on_the_first_run() {
 }
 
 #[test]
-fn an_archive_with_a_wrong_checksum() {
+fn archive_with_a_wrong_checksum_blocks() {
     let damage = |place: &Place| {
         let mut bytes = std::fs::read(place.file(EDGE)).unwrap();
         let directory = memchr::memmem::rfind(&bytes, b"PK\x01\x02").unwrap();
@@ -367,7 +367,7 @@ fn an_archive_with_a_wrong_checksum() {
 }
 
 #[test]
-fn an_archive_with_two_members_that_match() {
+fn archive_with_two_matching_members_blocks() {
     let damage = |place: &Place| {
         let (name, text) = only_member(&place.file(EDGE));
         std::fs::write(
@@ -393,7 +393,7 @@ fn an_archive_with_two_members_that_match() {
 }
 
 #[test]
-fn an_archive_member_that_grows_beyond_belief() {
+fn oversized_archive_member_is_refused() {
     let damage = |place: &Place| {
         std::fs::write(
             place.file(EDGE),
@@ -414,7 +414,7 @@ fn an_archive_member_that_grows_beyond_belief() {
 }
 
 #[test]
-fn a_line_that_stands_twice_identically_counts_once() {
+fn repeated_identical_line_counts_once() {
     let place = Place::published_with(GEOGRAPHY);
     let before = place.rows("geo.zcta_metric").len();
     place.edit(POPULATION, |text| {
@@ -433,7 +433,7 @@ fn a_line_that_stands_twice_identically_counts_once() {
 }
 
 #[test]
-fn two_lines_that_contradict_each_other() {
+fn two_contradictory_lines_block_the_task() {
     let damage = |place: &Place| {
         place.edit(POPULATION, |text| {
             format!("{text}860Z200US90210|19653|1335\n")
@@ -443,7 +443,7 @@ fn two_lines_that_contradict_each_other() {
 }
 
 #[test]
-fn an_area_that_one_table_lacks_is_quarantined_with_its_reason() {
+fn area_missing_from_one_table_is_quarantined_with_its_reason() {
     let place = Place::published_with(GEOGRAPHY);
     place.edit(INCOME, |text| {
         text.lines()
@@ -475,7 +475,7 @@ fn an_area_that_one_table_lacks_is_quarantined_with_its_reason() {
 }
 
 #[test]
-fn a_line_that_cannot_be_read_is_in_quarantine_with_reason_text_and_pointer() {
+fn unreadable_line_is_quarantined_with_reason_text_and_pointer() {
     let place = Place::published_with(GEOGRAPHY);
     let schools = place.rows("geo.school").len();
     let (_, before) = only_member(&place.file(DIRECTORY));
@@ -486,7 +486,7 @@ fn a_line_that_cannot_be_read_is_in_quarantine_with_reason_text_and_pointer() {
         .to_owned();
     let damaged = line.replacen("2025-2026,", "2025-2026,,", 1);
     place.edit_member(DIRECTORY, |text| text.replace(&line, &damaged));
-    // One of 60 is more than the share that the declaration allows for the whole directory.
+    // One of 60 exceeds the share that the declaration allows for the whole directory.
     let answer = place.run(&[]).expect(20);
     assert_says(
         &answer,
@@ -576,7 +576,7 @@ fn a_line_that_cannot_be_read_is_in_quarantine_with_reason_text_and_pointer() {
 }
 
 #[test]
-fn a_malformed_line_counts_in_the_dataset_of_its_own_level() {
+fn malformed_line_counts_in_the_dataset_of_its_level() {
     let place = Place::published_with(GEOGRAPHY);
     place.edit(POPULATION, |text| {
         text.replace("860Z200US90210|19652|1335", "860Z200US90210|19652|1335|7|")
@@ -613,9 +613,9 @@ fn blocked_outranks_missing_and_missing_outranks_quarantined() {
 }
 
 #[test]
-fn accepting_a_loss_lifts_the_comparison_with_the_last_release_and_nothing_else() {
+fn accepted_loss_lifts_only_the_comparison_with_the_last_release() {
     let place = Place::published_with(GEOGRAPHY);
-    // Those that are left all have a geocode.
+    // All remaining schools have a geocode.
     let geocoded = only_member(&place.file(EDGE)).1;
     let keep = |line: &&str| {
         !line.contains("069037")
@@ -653,7 +653,7 @@ fn accepting_a_loss_lifts_the_comparison_with_the_last_release_and_nothing_else(
 }
 
 #[test]
-fn growth_since_the_last_release_is_told_by_the_run_and_is_no_part_of_the_release() {
+fn growth_since_the_last_release_is_reported_but_not_published() {
     let place = Place::with(GEOGRAPHY);
     let whole = only_member(&place.file(DIRECTORY)).1;
     let geocoded = only_member(&place.file(EDGE)).1;
@@ -671,7 +671,7 @@ fn growth_since_the_last_release_is_told_by_the_run_and_is_no_part_of_the_releas
     let run = || place.run(&["nces", "--accept", "nces.ccd_directory"]);
     let fewer = run().task(SCHOOLS)["rows"]["geo.school"].as_u64().unwrap();
     place.edit_member(DIRECTORY, |_| whole);
-    // Killed once: what was staged by then tells it, too.
+    // The run is killed once: what was staged by then reports the growth as well.
     let killed = place
         .run_command(&["nces", "--accept", "nces.ccd_directory"])
         .env(VARIABLE, "commit.begun")

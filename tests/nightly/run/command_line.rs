@@ -32,7 +32,7 @@ fn bad_flags_and_arguments_are_configuration_errors() {
 }
 
 #[test]
-fn what_is_typed_wrong_is_told_with_what_may_be_meant() {
+fn typing_errors_get_a_suggestion() {
     let place = Place::new();
     let file = place.mirror().display().to_string();
     for (arguments, says) in [
@@ -42,7 +42,7 @@ fn what_is_typed_wrong_is_told_with_what_may_be_meant() {
         ),
         (
             &["check", "--declarations", "/no/such/folder"],
-            "is no folder",
+            "is not a folder",
         ),
         (
             &["import", "seattle", &file],
@@ -63,7 +63,7 @@ fn what_is_typed_wrong_is_told_with_what_may_be_meant() {
         ),
         (
             &["import", "license.fl_dbpr", &file, "--date", "2026-02-30"],
-            "--date 2026-02-30 is no day",
+            "--date 2026-02-30 is not a date",
         ),
         (
             &["accept", "license.fl_dbpr", "--until", "tomorrow"],
@@ -106,7 +106,7 @@ fn what_is_typed_wrong_is_told_with_what_may_be_meant() {
             answer.stderr
         );
     }
-    assert!(!place.home().exists(), "nothing is left behind");
+    assert!(!place.home().exists(), "no file is left behind");
     for command in ["import", "accept"] {
         assert!(
             place
@@ -151,7 +151,7 @@ fn help_offers_home_and_store_only_to_commands_that_use_them() {
 }
 
 #[test]
-fn a_channel_without_a_release_names_those_that_have_one() {
+fn missing_release_of_a_channel_names_channels_that_have_one() {
     let place = Place::new();
     place.run(&["permit.nola"]).expect(0);
     let told = place.pubdata(&["status", "--channel", "stable"]).expect(0);
@@ -164,7 +164,7 @@ fn a_channel_without_a_release_names_those_that_have_one() {
 }
 
 #[test]
-fn errors_are_json_when_asked_for() {
+fn errors_are_json_on_request() {
     let place = Place::new();
     for (arguments, kind) in [
         (&["run", "census.nothing", "--json"][..], "config"),
@@ -184,7 +184,7 @@ fn errors_are_json_when_asked_for() {
 }
 
 #[test]
-fn a_broken_declaration_is_named_with_file_line_and_key_before_anything_is_done() {
+fn broken_declaration_is_named_with_file_line_and_key_before_the_run() {
     let place = Place::new();
     let declarations = place.root().join("declarations");
     copy_folder(&project("pipelines"), &declarations.join("pipelines"));
@@ -211,7 +211,7 @@ fn a_broken_declaration_is_named_with_file_line_and_key_before_anything_is_done(
 }
 
 #[test]
-fn losses_of_what_there_is_not_are_not_accepted() {
+fn losses_of_unknown_tasks_cannot_be_accepted() {
     let place = Place::new();
     let answer = place.run(&["--accept", "license.foo"]).expect(40);
     assert!(
@@ -223,12 +223,12 @@ fn losses_of_what_there_is_not_are_not_accepted() {
     );
     assert!(
         !place.home().join("ledger.jsonl").exists(),
-        "nothing was begun"
+        "no run was begun"
     );
 }
 
 #[test]
-fn a_folder_that_is_no_mirror_is_named_before_anything_is_asked_for() {
+fn folder_that_is_not_a_mirror_is_named_before_any_request() {
     let place = Place::new();
     let parent = place.mirror().parent().unwrap().to_owned();
     for command in ["run", "probe", "plan"] {
@@ -298,12 +298,12 @@ fn json_of_every_command_is_one_valid_document() {
 }
 
 #[test]
-fn output_that_is_no_terminal_has_no_escape_codes() {
+fn output_to_a_file_or_pipe_has_no_escape_codes() {
     let place = Place::new();
     let mirror = place.mirror();
     let run: &[&str] = &["run", "--mirror", mirror.to_str().unwrap()];
     for (arguments, code) in [
-        // Most lists have a word that nobody knows, on purpose.
+        // Most sources contain an unknown word on purpose.
         (run, 10),
         (&["status"], 0),
         (&["plan", "--offline"], 0),
@@ -329,7 +329,7 @@ fn output_that_is_no_terminal_has_no_escape_codes() {
 }
 
 #[test]
-fn a_run_says_what_it_did_in_words() {
+fn run_reports_its_work_in_words() {
     let place = Place::published();
     std::fs::remove_file(place.file("acsdt5y2023-b19013.dat")).unwrap();
     let mirror = place.mirror();
@@ -352,7 +352,7 @@ fn a_run_says_what_it_did_in_words() {
 }
 
 #[test]
-fn a_source_missing_from_the_first_run_on_does_not_promise_a_build_that_is_not_there() {
+fn source_missing_from_the_first_run_promises_no_earlier_build() {
     let place = Place::new();
     std::fs::remove_file(place.file("acsdt5y2023-b19013.dat")).unwrap();
     let mirror = place.mirror();
@@ -367,7 +367,7 @@ fn a_source_missing_from_the_first_run_on_does_not_promise_a_build_that_is_not_t
 }
 
 #[test]
-fn with_nothing_to_publish_nothing_is_published() {
+fn run_without_data_publishes_no_release() {
     let place = Place::new();
     for file in pubdata_testing::files_below(&place.mirror()) {
         if !file.ends_with(".pubdata-mirror") {

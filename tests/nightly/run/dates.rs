@@ -1,4 +1,5 @@
-//! Portals' documents date their lists, and save fetching those that did not change, over HTTP.
+//! Dates feeds by the metadata documents of portals, and skips the fetch of unchanged feeds, over
+//! HTTP.
 
 use pubdata_core::declared::DeclarationFiles;
 use pubdata_fetch::FetchSettings;
@@ -15,7 +16,7 @@ const LIST: &str = "3syk-w9eu/rows.csv@accessType=DOWNLOAD";
 const AUGUST_10: i64 = 1_754_868_600;
 const AUGUST_12: i64 = 1_754_958_600;
 
-/// What Socrata says of a list, as far as it matters here.
+/// Builds the relevant part of Socrata's metadata for a feed.
 fn description(seconds: i64) -> Reply {
     Reply::file(format!(
         r#"{{"id": "3syk-w9eu", "name": "Issued Construction Permits", "rowsUpdatedAt": {seconds}, "viewLastModified": 1700000000}}"#
@@ -46,7 +47,7 @@ impl Site {
         report
     }
 
-    /// The list as an input of the current release; its description is none.
+    /// Returns the feed's input in the current release; the metadata document is not an input.
     fn input(&self) -> Value {
         let inputs = self.place.manifest()["tasks"][TASK]["inputs"]
             .as_array()
@@ -56,7 +57,7 @@ impl Site {
         inputs[0].clone()
     }
 
-    /// Day of the header `Last-Modified`.
+    /// Returns the day of the header `Last-Modified`.
     fn day_of_file(&self) -> String {
         let modified = std::fs::metadata(self.place.file(LIST))
             .unwrap()
@@ -71,7 +72,7 @@ impl Site {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_list_is_of_the_day_its_portal_says_its_rows_changed() {
+async fn feed_has_the_day_on_which_its_portal_says_its_rows_changed() {
     let site = Site::new().await;
     site.publisher
         .route(DESCRIPTION, vec![description(AUGUST_10)]);
@@ -79,7 +80,7 @@ async fn a_list_is_of_the_day_its_portal_says_its_rows_changed() {
     assert_eq!(
         site.input()["source_date"],
         "2025-08-10",
-        "in Austin it is the 10th too; days are of UTC"
+        "it is the 10th in Austin too; days are in UTC"
     );
     assert_ne!(site.day_of_file(), "2025-08-10");
     let asked: Vec<&str> = report
@@ -87,20 +88,16 @@ async fn a_list_is_of_the_day_its_portal_says_its_rows_changed() {
         .iter()
         .map(|source| &*source.outcome)
         .collect();
-    assert_eq!(
-        asked,
-        ["new", "new"],
-        "the description is among what was fetched"
-    );
+    assert_eq!(asked, ["new", "new"], "the metadata document was fetched");
 
-    // The rows changed: the list has other bytes and another day.
+    // The rows changed: the feed has other bytes and another day.
     site.publisher
         .route(DESCRIPTION, vec![description(AUGUST_12)]);
     site.place
         .edit(LIST, |text| text.replacen(",Final,", ",Closed,", 1));
     site.run().await;
     assert_eq!(site.input()["source_date"], "2025-08-12");
-    // A description that says another day of the same bytes builds nothing.
+    // Metadata with another day for the same bytes triggers no build.
     site.publisher
         .route(DESCRIPTION, vec![description(AUGUST_10)]);
     let report = site.run().await;
@@ -111,7 +108,7 @@ async fn a_list_is_of_the_day_its_portal_says_its_rows_changed() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn without_a_description_a_list_is_of_the_day_of_its_bytes() {
+async fn feed_without_metadata_has_the_day_of_its_bytes() {
     for reply in [
         Reply::status(404),
         Reply::file(r#"{"error": true, "message": "Cannot find view"}"#),
@@ -125,9 +122,9 @@ async fn without_a_description_a_list_is_of_the_day_of_its_bytes() {
     }
 }
 
-/// A day to come would keep the list fresh for years.
+/// A future day would keep the feed fresh for years.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_description_that_states_a_day_to_come_dates_nothing_and_is_reported() {
+async fn metadata_with_a_future_day_dates_no_feed_and_is_reported() {
     let site = Site::new().await;
     site.publisher
         .route(DESCRIPTION, vec![description(13_569_465_599)]);
@@ -141,7 +138,7 @@ async fn a_description_that_states_a_day_to_come_dates_nothing_and_is_reported()
     assert_eq!(site.input()["source_date"], site.day_of_file().as_str());
     assert_eq!(future_dates(&report), ["2399-12-31"]);
     assert_eq!(report.exit_code, ExitCode::Quarantined);
-    // It is reported each night until the portal says otherwise.
+    // Each run reports it until the portal changes its statement.
     assert_eq!(future_dates(&run_here(&settings).await), ["2399-12-31"]);
     site.publisher
         .route(DESCRIPTION, vec![description(AUGUST_10)]);
@@ -154,7 +151,7 @@ async fn a_description_that_states_a_day_to_come_dates_nothing_and_is_reported()
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_list_that_is_dated_in_the_future_is_of_the_day_of_its_fetch_and_reported() {
+async fn feed_dated_in_the_future_gets_its_fetch_day_and_is_reported() {
     let site = Site::new().await;
     let list = std::fs::read(site.place.file(LIST)).unwrap();
     let path = "/data.austintexas.gov/api/views/3syk-w9eu/rows.csv%40accessType=DOWNLOAD";
@@ -178,7 +175,7 @@ async fn a_list_that_is_dated_in_the_future_is_of_the_day_of_its_fetch_and_repor
     let today = jiff::Timestamp::now()
         .to_zoned(jiff::tz::TimeZone::UTC)
         .date();
-    // The second night it is not sent again.
+    // The second run does not fetch the feed again.
     for night in ["first", "second"] {
         let report = run_here(&settings).await;
         let dated: jiff::civil::Date = site.input()["source_date"]
@@ -198,7 +195,7 @@ async fn a_list_that_is_dated_in_the_future_is_of_the_day_of_its_fetch_and_repor
     }
 }
 
-/// A site whose document states a change of August 2025, with what each run did with the list.
+/// A site whose metadata states a change of August 2025, with the result of each run for the feed.
 impl Site {
     fn settings(&self) -> RunSettings {
         RunSettings {
@@ -211,7 +208,8 @@ impl Site {
         }
     }
 
-    /// Outcome of the list in the next run, requests for it, and codes of findings.
+    /// Returns the outcome of the feed in the next run, the requests for it, and the codes of
+    /// findings.
     async fn night(&self, settings: &RunSettings) -> (String, usize, Vec<String>) {
         let of_list = |request: &&Received| request.target.contains("rows.csv");
         let before = self.publisher.all_requests().iter().filter(of_list).count();
@@ -263,7 +261,7 @@ async fn list_is_not_fetched_while_its_portal_states_no_change() {
     assert_eq!(
         site.night(&site.settings()).await,
         outcome("unchanged", 1),
-        "the seventh run tests the statement"
+        "the seventh run verifies the statement"
     );
     assert_eq!(site.night(&site.settings()).await, outcome("reused", 0));
     let asks_all = RunSettings {
@@ -276,15 +274,15 @@ async fn list_is_not_fetched_while_its_portal_states_no_change() {
     assert_eq!(
         site.night(&asks_all).await,
         outcome("unchanged", 1),
-        "the operator refuses to rely on it"
+        "the operator chose not to rely on it"
     );
-    // Without a statement the file is fetched.
+    // Without a statement, the file is fetched.
     site.publisher.route(DESCRIPTION, vec![Reply::status(503)]);
     assert_eq!(site.night(&site.settings()).await, outcome("unchanged", 1));
     assert_eq!(
         site.place.current(),
         release,
-        "nothing of this changes the release"
+        "none of this changes the release"
     );
 
     site.publisher
@@ -296,7 +294,7 @@ async fn list_is_not_fetched_while_its_portal_states_no_change() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn list_that_changes_against_its_portals_statement_is_found_and_fetched_in_every_run() {
+async fn feed_that_contradicts_its_portal_is_fetched_in_every_run() {
     let site = Site::new().await;
     site.publisher
         .route(DESCRIPTION, vec![description(AUGUST_10)]);
@@ -308,7 +306,7 @@ async fn list_that_changes_against_its_portals_statement_is_found_and_fetched_in
         assert_eq!(
             site.night(&site.settings()).await,
             outcome("reused", 0),
-            "nobody can know yet"
+            "the change is not detectable yet"
         );
     }
     let contradicted = |word: &str| (word.to_owned(), 1, vec!["changed_unstated".to_owned()]);
@@ -320,7 +318,7 @@ async fn list_that_changes_against_its_portals_statement_is_found_and_fetched_in
             contradicted("unchanged")
         );
     }
-    // A run without the document forgets nothing.
+    // A run without the metadata document keeps the earlier knowledge.
     site.publisher.route(DESCRIPTION, vec![Reply::status(503)]);
     assert_eq!(
         site.night(&site.settings()).await,
@@ -338,7 +336,7 @@ async fn list_that_changes_against_its_portals_statement_is_found_and_fetched_in
     assert_eq!(site.night(&site.settings()).await, outcome("reused", 0));
 }
 
-/// A portal may hand out an export from before the change that it states.
+/// A portal may serve an export from before the change that it states.
 #[tokio::test(flavor = "multi_thread")]
 async fn list_is_fetched_again_within_a_day_of_its_change() {
     let site = Site::new().await;
@@ -355,7 +353,7 @@ async fn list_is_fetched_again_within_a_day_of_its_change() {
     );
 }
 
-/// The days that findings say do not count.
+/// Returns the days that findings report as ignored.
 fn future_dates(report: &RunReport) -> Vec<String> {
     let findings = report
         .tasks

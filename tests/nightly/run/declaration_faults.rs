@@ -1,5 +1,5 @@
-//! What the code cannot use of a declaration is told with file, line and key, and nothing is built
-//! by it.
+//! Checks that unusable parts of a declaration are reported with file, line and key, and that no
+//! build uses them.
 
 use pubdata_core::declared::{DeclarationFiles, Finding};
 use pubdata_core::pipeline::Declarations;
@@ -15,15 +15,15 @@ fn faults(declarations: &Declarations) -> Vec<Finding> {
         .collect()
 }
 
-/// What `pubdata check` says after a change to a built-in file, without the file and the line,
-/// which are looked at here.
+/// Returns the fault that `pubdata check` reports after a change to a built-in file, without file
+/// and line, which are checked here.
 #[track_caller]
 fn fault_after(path: &str, from: &str, to: &str) -> String {
     let files = DeclarationFiles::built_in();
     let original = String::from_utf8(files.read(path).unwrap().to_vec()).unwrap();
     assert!(
         original.contains(from),
-        "no `{from}` in {path}: the case would test nothing"
+        "no `{from}` in {path}: the case would test no change"
     );
     let changed = original.replacen(from, to, 1);
     let (declarations, findings) = Declarations::check(files.with(&[(path, &changed)]));
@@ -41,20 +41,20 @@ fn fault_after(path: &str, from: &str, to: &str) -> String {
 }
 
 #[test]
-fn built_in_declarations_say_only_what_is_understood() {
+fn built_in_declarations_contain_only_understood_settings() {
     let (declarations, _) = Declarations::check(DeclarationFiles::built_in());
     assert_eq!(faults(&declarations), Vec::new());
 }
 
 #[test]
-fn a_column_that_nothing_reads_is_named_with_the_nearest_known_one() {
+fn column_that_no_code_reads_is_named_with_the_nearest_known_one() {
     let unread = |source: &str, name: &str, hint: &str| {
         format!(
             "source.columns.{name}: source `{source}`: neither the code nor a setting reads a column `{name}`; {hint}"
         )
     };
     for (path, from, to, expected) in [
-        // A table of its own.
+        // A separate table.
         (
             "pipelines/permit/austin.toml",
             "zip = [\"original_zip\"]",
@@ -123,7 +123,7 @@ fn a_column_that_nothing_reads_is_named_with_the_nearest_known_one() {
 }
 
 #[test]
-fn a_word_that_is_no_value_of_its_column_is_named_with_the_nearest_that_is() {
+fn word_outside_its_column_is_named_with_the_nearest_value() {
     let wrong = |key: &str, word: &str, column: &str, dataset_id: &str, hint: &str| {
         format!("{key}: `{word}` is no value of `{column}` in `{dataset_id}`; {hint}")
     };
@@ -222,7 +222,7 @@ fn a_word_that_is_no_value_of_its_column_is_named_with_the_nearest_that_is() {
 }
 
 #[test]
-fn a_setting_that_cannot_be_read_is_named_with_the_nearest_that_can() {
+fn unreadable_setting_is_named_with_the_nearest_valid_one() {
     for (path, from, to, expected) in [
         (
             "pipelines/permit/austin.toml",
@@ -258,7 +258,7 @@ fn a_setting_that_cannot_be_read_is_named_with_the_nearest_that_can() {
             "pipelines/business/fl_sunbiz.toml",
             "title_codes = [\"P\"",
             "title_codes = [\"PX\"",
-            &["settings.title_codes: every one of `title_codes` stands in `titles` too"],
+            &["settings.title_codes: every entry of `title_codes` must be in `titles` too"],
         ),
         (
             "pipelines/tax/california.toml",
@@ -276,7 +276,7 @@ fn a_setting_that_cannot_be_read_is_named_with_the_nearest_that_can() {
 }
 
 #[test]
-fn nothing_is_built_by_a_declaration_with_a_fault_and_the_build_of_before_stays() {
+fn faulty_declaration_builds_no_part_and_the_last_build_stays() {
     const TASK: &str = "permit.austin";
     let path = "pipelines/permit/austin.toml";
     let place = Place::new();

@@ -1,10 +1,10 @@
-//! A list that only a folder of declarations knows is fetched, built, traced and counted by the
-//! program as it is.
+//! Fetches, builds, traces and counts a source that only a folder of declarations knows, with the
+//! unchanged program.
 
 use pubdata_testing::{Place, copy_folder, project};
 
 #[test]
-fn a_city_that_only_a_folder_declares_is_published_and_traced() {
+fn city_declared_only_in_a_folder_is_published_and_traced() {
     let place = Place::new();
     let folder = place.root().join("declarations");
     copy_folder(&project("pipelines"), &folder.join("pipelines"));
@@ -35,7 +35,7 @@ fn a_city_that_only_a_folder_declares_is_published_and_traced() {
         .json();
     assert_eq!(trace["is_match"], true, "{trace:#}");
 
-    // The folder may hold nothing but it.
+    // The folder may contain only this source.
     let alone = place.root().join("alone");
     copy_folder(&project("schemas"), &alone.join("schemas"));
     std::fs::create_dir_all(alone.join("pipelines/permit")).unwrap();

@@ -3,7 +3,7 @@ use std::time::{Duration, SystemTime};
 
 use pubdata_testing::{Place, answer, copy_folder, files_below, project};
 
-/// Copies the declarations with the sources of each in the opposite order.
+/// Copies the declarations with the sources of each one in the opposite order.
 fn write_reordered_declarations(to: &Path) {
     copy_folder(&project("pipelines"), &to.join("pipelines"));
     copy_folder(&project("schemas"), &to.join("schemas"));
@@ -43,9 +43,9 @@ fn run_with_threads(place: &Place, threads: &str, arguments: &[&str]) -> String 
     answer(&mut command).expect(0).release_id()
 }
 
-/// Names of mirrors decide no build, and their places are nobody's business.
+/// Mirror names affect no build, and mirror locations stay private.
 #[test]
-fn the_release_names_its_mirrors_and_has_the_same_id_whatever_they_are_called() {
+fn release_names_its_mirrors_but_its_id_ignores_the_names() {
     let (one, other) = (
         Place::with(&["census.population"]),
         Place::with(&["census.population"]),
@@ -72,14 +72,14 @@ fn the_release_names_its_mirrors_and_has_the_same_id_whatever_they_are_called() 
             !manifest
                 .to_string()
                 .contains(place.mirror().to_str().unwrap()),
-            "a place of this machine is in the release"
+            "the release contains a path of this machine"
         );
     }
     assert_eq!(one.current(), other.current());
 }
 
 #[test]
-fn threads_folders_times_and_the_order_of_sources_do_not_reach_the_release() {
+fn threads_folders_times_and_source_order_do_not_affect_the_release() {
     let first = Place::new();
     let one = run_with_threads(&first, "1", &[]);
 
@@ -126,7 +126,7 @@ fn threads_folders_times_and_the_order_of_sources_do_not_reach_the_release() {
 }
 
 #[test]
-fn another_order_of_sources_does_not_make_a_release_stale() {
+fn reordered_sources_do_not_make_a_release_stale() {
     let place = Place::published();
     let declarations = place.root().join("declarations");
     write_reordered_declarations(&declarations);

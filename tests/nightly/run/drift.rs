@@ -1,5 +1,5 @@
-//! Files whose cells are possible one by one and wrong together, and ordinary editions, which are
-//! none of that.
+//! Checks drift: files whose cells are possible one by one and wrong together, and ordinary
+//! editions.
 
 use serde_json::json;
 
@@ -9,8 +9,8 @@ const ESTIMATES: &str = "sub-est2024.csv";
 const TASK: &str = "census.population";
 const HEADER: &str = "SUMLEV,STATE,COUNTY,PLACE,COUSUB,CONCIT,PRIMGEO_FLAG,FUNCSTAT,NAME,STNAME,ESTIMATESBASE2020,POPESTIMATE2020,POPESTIMATE2021,POPESTIMATE2022,POPESTIMATE2023,POPESTIMATE2024";
 
-/// A list of towns from a number on, of which the largest has three million people and half have
-/// fewer than a few thousand.
+/// Builds a list of numbered towns. The largest has three million people, and half have fewer than
+/// a few thousand.
 fn towns(numbers: std::ops::Range<u64>, people: impl Fn(u64) -> String) -> String {
     let town = |number: u64| {
         format!(
@@ -30,7 +30,7 @@ fn size_of(number: u64) -> u64 {
 struct Towns(Place);
 
 impl Towns {
-    /// A place that has published 600 towns.
+    /// Creates a place that has published 600 towns.
     fn published() -> Self {
         let towns_of_then = Self(Place::new());
         towns_of_then.edition(&towns(0..600, |number| size_of(number).to_string()));
@@ -42,7 +42,7 @@ impl Towns {
         self.0.edit(ESTIMATES, |_| text.to_owned());
     }
 
-    /// What blocks a run of an edition.
+    /// Returns the reason that blocks a run of an edition.
     #[track_caller]
     fn refusal(&self, text: &str) -> String {
         let before = self.0.current();
@@ -53,15 +53,15 @@ impl Towns {
             [TASK],
             "{reasons}"
         );
-        assert_eq!(self.0.current(), before, "nothing is published");
+        assert_eq!(self.0.current(), before, "no release is published");
         reasons
     }
 }
 
 #[test]
-fn an_ordinary_edition_is_published() {
+fn ordinary_edition_is_published() {
     let towns_of_then = Towns::published();
-    // A percent more people, three new towns, two gone, and one that annexed its county.
+    // One percent more people, three new towns, two gone, and one that annexed its county.
     towns_of_then.edition(&towns(2..603, |number| {
         (size_of(number) * 101 / 100 + if number == 7 { 900_000 } else { 0 }).to_string()
     }));
@@ -70,7 +70,7 @@ fn an_ordinary_edition_is_published() {
 }
 
 #[test]
-fn figures_that_are_all_larger_are_told_with_both_figures_and_published_when_a_person_says_so() {
+fn larger_figures_are_reported_and_published_after_acceptance() {
     let towns_of_then = Towns::published();
     let refusal = towns_of_then.refusal(&towns(0..600, |number| (size_of(number) * 4).to_string()));
     for part in [
@@ -82,7 +82,7 @@ fn figures_that_are_all_larger_are_told_with_both_figures_and_published_when_a_p
     ] {
         assert!(refusal.contains(part), "no `{part}`: {refusal}");
     }
-    // A quarter of the 600 towns is larger than number 150, which has three million by 151.
+    // A quarter of the 600 towns is larger than number 150, which has three million divided by 151.
     assert!(
         refusal.contains("upper quartile 79,468 against 19,867"),
         "{refusal}"
@@ -103,19 +103,19 @@ fn figures_that_are_all_larger_are_told_with_both_figures_and_published_when_a_p
 }
 
 #[test]
-fn records_of_another_list_are_told() {
+fn records_of_another_list_are_reported() {
     let towns_of_then = Towns::published();
     let refusal = towns_of_then.refusal(&towns(10_000..10_600, |number| {
         size_of(number - 10_000).to_string()
     }));
     assert!(
-        refusal.contains("100 % of the records of then are gone"),
+        refusal.contains("100 % of the earlier records are gone"),
         "{refusal}"
     );
 }
 
 #[test]
-fn a_column_that_says_one_thing_of_all_records_is_told() {
+fn column_with_one_value_in_all_records_is_reported() {
     let towns_of_then = Towns::published();
     let refusal = towns_of_then.refusal(&one_name(&towns(0..600, |number| {
         size_of(number).to_string()
@@ -126,7 +126,7 @@ fn a_column_that_says_one_thing_of_all_records_is_told() {
     );
 }
 
-/// The same list, in which all towns have one name.
+/// Returns the same list, in which all towns have one name.
 fn one_name(text: &str) -> String {
     let line = |line: &str| {
         let cells: Vec<&str> = line
@@ -145,7 +145,7 @@ fn one_name(text: &str) -> String {
 }
 
 #[test]
-fn a_declaration_may_allow_more() {
+fn declaration_may_allow_more_drift() {
     let towns_of_then = Towns::published();
     let declarations = towns_of_then.0.root().join("declarations");
     for folder in ["pipelines", "schemas"] {

@@ -1,5 +1,4 @@
-//! Releases and records that are made again on a machine whose home has none of the snapshots, from
-//! those that the store has.
+//! Rebuilds releases and records on a machine whose home has no snapshots, from those in the store.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -16,8 +15,8 @@ use pubdata_testing::{Place, files_below, folders, rows_below, settings};
 
 const FACTS: &str = "companyfacts.zip";
 
-/// A release of tasks that are built at once, in buckets and shard by shard, that one machine
-/// planned and another built; the third has an empty home.
+/// Publishes a release of tasks that are built whole, in buckets and shard by shard. One machine
+/// planned it and another built it; the third has an empty home.
 fn release<'a>(place: &'a Place, machines: &Machines<'a>) -> PathBuf {
     let plan = machines.plan();
     machines.work("executor", &plan);
@@ -26,7 +25,7 @@ fn release<'a>(place: &'a Place, machines: &Machines<'a>) -> PathBuf {
     place.root().join("store/releases").join(release_id)
 }
 
-/// A record of each dataset of a release.
+/// Returns one record of each dataset of a release.
 fn records(release: &Path) -> BTreeMap<String, String> {
     let dataset = |folder: PathBuf| {
         Some((
@@ -46,7 +45,7 @@ fn in_store(place: &Place, source_id: &str) -> Vec<PathBuf> {
 }
 
 #[test]
-fn a_release_and_its_records_are_made_again_from_what_the_store_has() {
+fn release_and_records_are_rebuilt_from_the_store() {
     let place = Place::new();
     let machines = Machines::new(&place);
     let release = release(&place, &machines);
@@ -101,7 +100,7 @@ fn a_release_and_its_records_are_made_again_from_what_the_store_has() {
             );
         }
     }
-    // Nothing of it stays in the home that was only looked from.
+    // The reading home keeps no files of the rebuild.
     for folder in ["snapshots", "scratch"] {
         let left = files_below_or_none(&machines.home("reader").join(folder));
         assert_eq!(left, Vec::<PathBuf>::new());
@@ -117,7 +116,7 @@ fn files_below_or_none(folder: &Path) -> Vec<PathBuf> {
 }
 
 #[test]
-fn what_neither_home_nor_store_has_makes_no_mismatch_and_what_is_damaged_does() {
+fn absent_snapshots_are_no_mismatch_and_damaged_ones_are() {
     let place = Place::new();
     let machines = Machines::new(&place);
     let records = records(&release(&place, &machines));
@@ -173,7 +172,7 @@ fn what_neither_home_nor_store_has_makes_no_mismatch_and_what_is_damaged_does() 
             .as_str()
             .unwrap(),
     );
-    // Others are what they were.
+    // The other snapshots are unchanged.
     ask(&["trace", &records["license.license"]]).expect(0);
 
     std::fs::write(&permits[0], [&kept[..], b"\n"].concat()).unwrap();
@@ -199,7 +198,7 @@ fn what_neither_home_nor_store_has_makes_no_mismatch_and_what_is_damaged_does() 
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn of_an_archive_in_the_store_only_the_members_of_a_record_come() {
+async fn only_the_members_of_a_record_are_read_from_an_archive_in_the_store() {
     let server = ObjectServer::start(&[]).await;
     tokio::task::spawn_blocking(move || {
         let place = Place::new();
@@ -236,9 +235,9 @@ async fn of_an_archive_in_the_store_only_the_members_of_a_record_come() {
     .unwrap();
 }
 
-/// What a server is asked for by strangers.
+/// Requests that a server gets from untrusted clients.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_server_replays_from_the_store_and_says_that_it_has_no_copy_where_there_is_none() {
+async fn server_replays_from_the_store_and_reports_a_missing_copy() {
     let place = Place::new();
     let (records, store) = tokio::task::block_in_place(|| {
         let machines = Machines::new(&place);

@@ -1,5 +1,5 @@
-//! What publishers may do to a night: stop the program's code, drip, or end a file early. Only
-//! their own task is held up.
+//! Checks publishers that harm a run: they crash the program's code, drip bytes, or end a file
+//! early. Only their own task is affected.
 
 use std::time::Duration;
 
@@ -22,9 +22,9 @@ fn outcome(report: &Value, task_id: &str) -> String {
         .to_owned()
 }
 
-/// A defect in a build at once, in one that is split into buckets, and in one of shards.
+/// A defect in a whole build, in one that is split into buckets, and in one of shards.
 #[test]
-fn a_build_that_stops_with_a_defect_blocks_its_own_task_only() {
+fn build_that_stops_with_a_defect_blocks_only_its_own_task() {
     let place = Place::published();
     for task_id in ["census.population", "business.fl_sunbiz", "sec.submissions"] {
         let mut command = place.run_command(&[
@@ -56,7 +56,7 @@ fn a_build_that_stops_with_a_defect_blocks_its_own_task_only() {
         let told = place.unrenewed().remove(task_id).unwrap();
         assert!(
             told.contains("asked for in some.rs"),
-            "what is served names no folder: {told}"
+            "no public text names a folder: {told}"
         );
     }
 }
@@ -88,7 +88,7 @@ impl Site {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_publisher_that_drips_holds_up_its_own_pipeline_until_the_deadline_and_no_longer() {
+async fn dripping_publisher_delays_only_its_own_pipeline_until_the_deadline() {
     let site = Site::new().await;
     site.publisher.route(
         "/www2.census.gov/programs-surveys/popest/datasets/2020-2024/cities/totals/sub-est2024.csv",
@@ -119,17 +119,17 @@ async fn a_publisher_that_drips_holds_up_its_own_pipeline_until_the_deadline_and
     assert_eq!(
         of("nces.ccd_directory").outcome,
         "built",
-        "the rest is published"
+        "the other tasks are published"
     );
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_list_of_which_nothing_proves_the_end_is_published_with_a_finding() {
+async fn feed_with_an_unproven_end_is_published_with_a_finding() {
     let site = Site::new().await;
     let list = site.place.read("sub-est2024.csv");
     let path =
         "/www2.census.gov/programs-surveys/popest/datasets/2020-2024/cities/totals/sub-est2024.csv";
-    // Without the last line's end the list ends in the middle of a figure.
+    // Without the end of its last line, the feed ends in the middle of a figure.
     site.publisher.route(
         path,
         vec![
@@ -150,7 +150,7 @@ async fn a_list_of_which_nothing_proves_the_end_is_published_with_a_finding() {
         "{findings:?}"
     );
     assert_eq!(report.exit_code, ExitCode::Quarantined);
-    // The next night it comes as it is.
+    // The next run gets the normal file.
     site.publisher
         .route(path, vec![Reply::body(200, list).without_length()]);
     let report = run_here(&site.settings(&["census.population"])).await;

@@ -1,4 +1,5 @@
-//! Files that a person downloads because a site refuses programs, and what a person accepts.
+//! Checks files that an operator downloads because a site refuses programs, and acceptances by an
+//! operator.
 
 use std::path::PathBuf;
 
@@ -9,7 +10,7 @@ use pubdata_testing::desk::{Desk, FILE, SOURCE, URL};
 const URL_FORM: &str = "extracts/{file}.csv";
 
 #[test]
-fn a_file_that_a_person_downloaded_is_published_and_traced_to_its_bytes() {
+fn manually_downloaded_file_is_published_and_traced_to_its_bytes() {
     let desk = Desk::by_hand();
     let due = desk.run().expect(30);
     let reasons = due.reasons(SOURCE);
@@ -32,7 +33,7 @@ fn a_file_that_a_person_downloaded_is_published_and_traced_to_its_bytes() {
         std::fs::read(desk.place.snapshot(FILE)).unwrap(),
         std::fs::read(desk.downloaded()).unwrap()
     );
-    // Known from documents alone: a person is to look at it once.
+    // Known from documents alone: an operator must confirm it once.
     desk.run().expect(10);
     let input = desk.input();
     assert_eq!(
@@ -66,7 +67,7 @@ fn a_file_that_a_person_downloaded_is_published_and_traced_to_its_bytes() {
     assert!(
         shown
             .stdout
-            .contains(&format!("{URL} (downloaded by hand)")),
+            .contains(&format!("{URL} (downloaded manually)")),
         "{}",
         shown.stdout
     );
@@ -93,7 +94,7 @@ fn a_file_that_a_person_downloaded_is_published_and_traced_to_its_bytes() {
 }
 
 #[test]
-fn what_is_imported_passes_the_checks_of_a_download() {
+fn imported_file_passes_the_checks_of_a_download() {
     let desk = Desk::by_hand();
     let page = desk.place.root().join("page.html");
     std::fs::write(&page, "<!DOCTYPE html><title>Just a moment</title>").unwrap();
@@ -135,7 +136,7 @@ fn what_is_imported_passes_the_checks_of_a_download() {
     );
     assert!(
         !desk.place.home().join("snapshots").join(SOURCE).exists(),
-        "nothing is stored"
+        "no file is stored"
     );
     let folder = desk.place.root().display().to_string();
     let answer = desk.pubdata(&["import", SOURCE, &folder]).expect(40);
@@ -147,7 +148,7 @@ fn what_is_imported_passes_the_checks_of_a_download() {
 }
 
 #[test]
-fn a_source_of_several_files_is_told_which_of_them_it_is() {
+fn import_for_a_source_of_several_files_must_name_one() {
     let desk = Desk::by_hand();
     let file = desk.place.root().join("downloaded.csv");
     // Larger than the floors of both sources.
@@ -196,9 +197,9 @@ fn a_source_of_several_files_is_told_which_of_them_it_is() {
     );
 }
 
-/// Where programs ask as well, as the publisher's site lets them in some nights.
+/// The program may fetch this source too: on some days the publisher's site allows it.
 #[test]
-fn an_imported_file_stands_until_the_publisher_has_one_that_is_not_older() {
+fn imported_file_counts_until_the_publisher_has_one_at_least_as_new() {
     let folder = tempfile::tempdir().unwrap();
     let published = folder.path().join("CONSTRUCTIONLICENSE_1.csv");
     let url = format!("file://{}", published.display()).replace("CONSTRUCTIONLICENSE_1", "{file}");
@@ -235,7 +236,7 @@ fn an_imported_file_stands_until_the_publisher_has_one_that_is_not_older() {
     assert_eq!(
         desk.input()["obtained"],
         "by hand",
-        "an older file is no answer"
+        "an older file does not replace it"
     );
     publish(fewer, "2026-11-21T12:00:00Z");
     desk.pubdata(&[
@@ -258,7 +259,7 @@ fn an_imported_file_stands_until_the_publisher_has_one_that_is_not_older() {
 }
 
 #[test]
-fn what_a_person_accepts_counts_for_the_runs_to_come_until_it_is_withdrawn() {
+fn acceptance_counts_for_later_runs_until_it_is_withdrawn() {
     let desk = Desk::by_hand();
     desk.import(&[]).expect(0);
     desk.run().expect(10);
@@ -280,7 +281,7 @@ fn what_a_person_accepts_counts_for_the_runs_to_come_until_it_is_withdrawn() {
     );
     desk.pubdata(&["accept", SOURCE, "--withdraw"]).expect(0);
     desk.run().expect(10);
-    // Losses are another thing than a layout, and have an end.
+    // A loss is separate from a layout and expires.
     let loss = desk
         .pubdata(&[
             "accept",
@@ -309,7 +310,7 @@ fn what_a_person_accepts_counts_for_the_runs_to_come_until_it_is_withdrawn() {
 }
 
 #[test]
-fn an_accepted_loss_is_believed_by_the_next_run() {
+fn accepted_loss_is_published_by_the_next_run() {
     let desk = Desk::by_hand();
     desk.import(&["--date", "2026-11-13"]).expect(0);
     desk.pubdata(&["accept", SOURCE]).expect(0);
@@ -322,7 +323,7 @@ fn an_accepted_loss_is_believed_by_the_next_run() {
     let reasons = blocked.reasons(SOURCE);
     assert!(
         reasons.contains("fewer than the")
-            && reasons.contains(&format!("{URL} is by hand, imported 20")),
+            && reasons.contains(&format!("{URL} was imported manually on 20")),
         "{reasons}"
     );
     assert!(
@@ -342,14 +343,14 @@ fn an_accepted_loss_is_believed_by_the_next_run() {
 }
 
 #[test]
-fn what_cannot_be_accepted_is_told_with_what_can() {
+fn invalid_acceptance_is_refused_with_the_valid_ones() {
     let desk = Desk::by_hand();
     for (what, says) in [
         (
             "license.fl_dbrp",
             "`license.fl_dbrp` is no task, pipeline, source or dataset",
         ),
-        ("census.acs5", "its layout is known from files already"),
+        ("census.acs5", "its layout is already known from files"),
         (
             "license.fl_dbpr:host_key=SHA256:JvS7SrgY9QfsC2otdG0TGo0aWcvvieGg1R2Vx8/5VSw",
             "is not fetched over SFTP",
@@ -382,7 +383,7 @@ fn what_cannot_be_accepted_is_told_with_what_can() {
 }
 
 #[test]
-fn what_was_never_seen_is_not_confirmed_and_what_was_never_accepted_not_withdrawn() {
+fn unseen_layouts_cannot_be_confirmed_nor_unaccepted_ones_withdrawn() {
     let desk = Desk::by_hand();
     let unseen = desk.pubdata(&["accept", SOURCE]).expect(40);
     assert!(
@@ -394,7 +395,7 @@ fn what_was_never_seen_is_not_confirmed_and_what_was_never_accepted_not_withdraw
     );
     assert!(
         !desk.place.home().exists(),
-        "what is refused leaves nothing behind"
+        "a refusal leaves no file behind"
     );
     let withdraw = || {
         desk.pubdata(&["accept", SOURCE, "--withdraw"])
@@ -415,17 +416,17 @@ fn what_was_never_seen_is_not_confirmed_and_what_was_never_accepted_not_withdraw
         .expect(40);
     assert!(
         other.stderr.contains("no shrink of"),
-        "a layout is no loss: {}",
+        "a layout is not a loss: {}",
         other.stderr
     );
     desk.pubdata(&["accept", SOURCE, "--withdraw"]).expect(0);
     assert!(withdraw().contains("nothing to withdraw"), "{}", withdraw());
 }
 
-/// A page that shuts programs out names no file; what a person downloaded from it is read all the
+/// A page that refuses programs names no file. A manually downloaded file from it is read all the
 /// same, once it passes the floors of samples.
 #[test]
-fn a_file_of_a_page_that_cannot_be_read_is_read_when_a_person_imported_it() {
+fn imported_file_of_an_unreadable_page_is_read() {
     let desk = Desk::by_hand();
     let path = PathBuf::from(&desk.declarations).join("pipelines/license/az_roc.toml");
     let text = std::fs::read_to_string(&path).unwrap();
@@ -478,7 +479,7 @@ fn a_file_of_a_page_that_cannot_be_read_is_read_when_a_person_imported_it() {
     assert!(elsewhere.stderr.contains(way_out), "{elsewhere:#?}");
     let ahead = import(&url, "2999-01-01").expect(40);
     assert!(
-        ahead.stderr.contains("--date 2999-01-01 is not here yet"),
+        ahead.stderr.contains("--date 2999-01-01 is in the future"),
         "{ahead:#?}"
     );
     import(&url, "2026-09-02").expect(0);
@@ -496,7 +497,7 @@ fn a_file_of_a_page_that_cannot_be_read_is_read_when_a_person_imported_it() {
     );
     assert!(
         !detail.contains("license.az_roc"),
-        "whoever tells of a finding names its source: {detail}"
+        "every report of a finding names its source: {detail}"
     );
     assert!(
         desk.place

@@ -11,7 +11,7 @@ use pubdata_store::Home;
 use super::GEOGRAPHY;
 use pubdata_testing::{Place, copy_folder, settings};
 
-/// Kills the program at each point of the second run, looks at what is left, and runs again.
+/// Kills the program at each point of the second run, checks the remaining files, and runs again.
 fn killed_at(points: impl Iterator<Item = &'static &'static str>) -> Vec<bool> {
     let place = Place::published_with(GEOGRAPHY);
     let old = place.current();
@@ -44,7 +44,7 @@ fn killed_at(points: impl Iterator<Item = &'static &'static str>) -> Vec<bool> {
         assert_eq!(
             next.release_id(),
             expected,
-            "{point}: as a run that nobody disturbed"
+            "{point}: as an undisturbed run"
         );
         assert_eq!(
             next.json()["outcome"],
@@ -62,7 +62,7 @@ fn killed_at(points: impl Iterator<Item = &'static &'static str>) -> Vec<bool> {
 }
 
 #[test]
-fn killed_while_a_build_is_staged_the_old_release_stays_and_the_next_run_finishes() {
+fn kill_while_a_build_is_staged_keeps_the_old_release_and_recovers() {
     let moved = killed_at(
         FAULT_POINTS
             .iter()
@@ -72,8 +72,7 @@ fn killed_while_a_build_is_staged_the_old_release_stays_and_the_next_run_finishe
 }
 
 #[test]
-fn killed_while_a_release_is_committed_readers_see_the_old_or_the_new_one_and_the_next_run_finishes()
- {
+fn kill_during_a_commit_leaves_the_old_or_new_release_and_recovers() {
     let moved = killed_at(
         FAULT_POINTS
             .iter()
@@ -86,7 +85,7 @@ fn killed_while_a_release_is_committed_readers_see_the_old_or_the_new_one_and_th
 }
 
 #[test]
-fn a_build_that_was_staged_before_the_kill_is_not_made_again() {
+fn build_staged_before_the_kill_is_not_repeated() {
     let place = Place::with(GEOGRAPHY);
     let killed = place
         .run_command(&[])
@@ -103,7 +102,7 @@ fn a_build_that_was_staged_before_the_kill_is_not_made_again() {
 }
 
 #[test]
-fn who_forces_builds_anew_what_was_staged_and_so_does_who_accepts_less() {
+fn forced_run_or_a_dropped_acceptance_rebuilds_staged_parts() {
     for (first, then) in [
         (&[][..], &["--force"][..]),
         (&["--accept", "nces.ccd_directory"], &[]),
@@ -121,7 +120,7 @@ fn who_forces_builds_anew_what_was_staged_and_so_does_who_accepts_less() {
 }
 
 #[test]
-fn a_build_that_is_resumed_still_tells_of_its_quarantine() {
+fn resumed_build_still_reports_its_quarantine() {
     let place = Place::with(GEOGRAPHY);
     place.edit("acsdt5y2023-b01003.dat", |text| {
         text.replace("860Z200US90210|19652|1335", "860Z200US90210|19652|-1335")
@@ -137,7 +136,7 @@ fn a_build_that_is_resumed_still_tells_of_its_quarantine() {
 }
 
 #[test]
-fn killed_in_the_very_first_run_nothing_is_published_and_the_next_run_publishes() {
+fn kill_in_the_first_run_publishes_no_release_and_the_next_run_does() {
     let place = Place::with(GEOGRAPHY);
     let killed = place
         .run_command(&[])
@@ -154,7 +153,7 @@ fn killed_in_the_very_first_run_nothing_is_published_and_the_next_run_publishes(
 }
 
 #[test]
-fn a_second_run_at_the_same_time_says_so_and_changes_nothing() {
+fn second_concurrent_run_is_refused_and_changes_nothing() {
     let place = Place::published_with(GEOGRAPHY);
     let first = place.current();
     place.edit("acsdt5y2023-b01003.dat", |text| {
@@ -181,7 +180,7 @@ fn a_second_run_at_the_same_time_says_so_and_changes_nothing() {
     assert_ne!(place.current(), first);
 }
 
-/// Goes back to the release before as soon as a build begins, as an operator may.
+/// Rolls back to the previous release as soon as a build begins, as an operator may.
 struct RollsBack {
     place: Place,
     once: Once,
@@ -204,7 +203,7 @@ impl Observer for RollsBack {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_channel_that_moves_while_a_run_builds_stays_where_it_was_moved() {
+async fn channel_moved_during_a_run_stays_where_it_was_moved() {
     let place = Place::published();
     let first = place.current();
     let people = |place: &Place, from: &str, to: &str| {

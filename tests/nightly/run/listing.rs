@@ -1,5 +1,5 @@
-//! Files that a publisher's page names, over HTTP: the newest of each state is asked for, and
-//! nothing else.
+//! Reads files that a publisher's page names, over HTTP: only the newest file of each state is
+//! requested.
 
 use std::path::PathBuf;
 
@@ -39,7 +39,7 @@ impl Site {
         run_here(&self.settings()).await
     }
 
-    /// Names of the files that the current release was made from, of a kind.
+    /// Returns the names of a source's files that the current release was made from.
     fn read(&self, source_id: &str) -> Vec<String> {
         let manifest = self.place.manifest();
         let inputs = TASKS
@@ -61,7 +61,7 @@ impl Site {
         names
     }
 
-    /// Has Wisconsin's rates listed by another name, and returns the folder that the files are in.
+    /// Lists Wisconsin's rates under another name, and returns the folder of the files.
     fn list_wisconsin_as(&self, name: &str) -> PathBuf {
         let folder = self.place.mirror().join(RATES);
         let page = std::fs::read_to_string(folder.join("index.html")).unwrap();
@@ -73,7 +73,7 @@ impl Site {
         folder
     }
 
-    /// Takes a file's name off a page.
+    /// Removes a file's name from a page.
     fn unlist(&self, folder: &str, name: &str) {
         let page = self.place.mirror().join(folder).join("index.html");
         let text = std::fs::read_to_string(&page).unwrap();
@@ -96,7 +96,7 @@ impl Site {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_newest_file_of_each_state_is_read_and_no_other_is_asked_for() {
+async fn only_the_newest_file_of_each_state_is_requested_and_read() {
     let site = Site::new().await;
     let report = site.run().await;
     assert_eq!(report.exit_code, ExitCode::Ok, "{report:#?}");
@@ -131,14 +131,14 @@ async fn the_newest_file_of_each_state_is_read_and_no_other_is_asked_for() {
         None,
         "{asked:?}"
     );
-    // Nothing of Washington, whose own files say the same.
+    // No file of Washington is requested: the state's own files have the same data.
     assert!(
         site.place
             .rows("tax.rate")
             .values()
             .all(|(row, _)| row["state"] != "WA")
     );
-    // The same pages and files a second time are nothing new, and offline they are known.
+    // The same pages and files are unchanged the second time, and known offline.
     let again = site.run().await;
     assert_eq!(
         (
@@ -170,7 +170,7 @@ async fn the_newest_file_of_each_state_is_read_and_no_other_is_asked_for() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_newer_name_on_the_page_is_read_the_next_night() {
+async fn newer_name_on_the_page_is_read_in_the_next_run() {
     let site = Site::new().await;
     site.run().await;
     let folder = site.list_wisconsin_as("WIR2026Q3MAY8.csv");
@@ -194,9 +194,9 @@ async fn a_newer_name_on_the_page_is_read_the_next_night() {
     );
 }
 
-/// What a release says of its files is what the publisher says of them now.
+/// A release describes its files as the publisher does now.
 #[tokio::test(flavor = "multi_thread")]
-async fn the_same_bytes_by_a_newer_name_are_named_so_in_the_release() {
+async fn same_bytes_under_a_newer_name_are_renamed_in_the_release() {
     let site = Site::new().await;
     site.run().await;
     let folder = site.list_wisconsin_as("WIR2026Q3MAY8.csv");
@@ -234,7 +234,7 @@ async fn the_same_bytes_by_a_newer_name_are_named_so_in_the_release() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_page_that_names_no_file_keeps_the_last_build() {
+async fn page_that_names_no_file_keeps_the_last_build() {
     let site = Site::new().await;
     site.run().await;
     let rows = site.place.rows("tax.rate");
@@ -265,7 +265,7 @@ async fn a_page_that_names_no_file_keeps_the_last_build() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_state_that_is_no_longer_listed_keeps_its_rows_until_someone_accepts_that_it_is_gone() {
+async fn unlisted_state_keeps_its_rows_until_its_loss_is_accepted() {
     let site = Site::new().await;
     site.run().await;
     let rows = site.place.rows("tax.rate");
@@ -299,7 +299,7 @@ async fn a_state_that_is_no_longer_listed_keeps_its_rows_until_someone_accepts_t
         );
         assert_eq!(
             report.tasks[0].outcome, "fresh",
-            "the boundaries are all listed"
+            "all boundaries are listed"
         );
         assert_eq!(site.place.rows("tax.rate"), rows);
     }
@@ -311,7 +311,7 @@ async fn a_state_that_is_no_longer_listed_keeps_its_rows_until_someone_accepts_t
     assert_eq!(accepted.exit_code, ExitCode::Ok, "{accepted:#?}");
     let left = site.place.rows("tax.rate");
     assert!(!left.is_empty() && left.values().all(|(row, _)| row["state"] != "WI"));
-    // What the release no longer has is not missed again.
+    // The removed state is not missed again.
     let again = site.run().await;
     assert_eq!(
         (again.exit_code, again.tasks[1].outcome),
@@ -321,7 +321,7 @@ async fn a_state_that_is_no_longer_listed_keeps_its_rows_until_someone_accepts_t
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_state_whose_file_has_another_ending_is_still_listed() {
+async fn state_whose_file_has_another_extension_is_still_listed() {
     let site = Site::new().await;
     site.run().await;
     let folder = site.list_wisconsin_as("WIR2026Q2FEB18.txt");
@@ -344,7 +344,7 @@ async fn a_state_whose_file_has_another_ending_is_still_listed() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_file_that_a_build_can_do_without_is_missed_when_the_last_one_had_it() {
+async fn optional_file_is_missed_when_the_last_build_had_it() {
     let site = Site::new().await;
     let mut settings = site.settings();
     settings.selectors = vec!["tax.washington".to_owned()];
@@ -370,7 +370,7 @@ async fn a_file_that_a_build_can_do_without_is_missed_when_the_last_one_had_it()
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn sources_that_share_a_page_ask_for_it_once() {
+async fn sources_that_share_a_page_request_it_once() {
     let site = Site::new().await;
     let mut settings = site.settings();
     settings.selectors = vec!["tax.washington".to_owned()];

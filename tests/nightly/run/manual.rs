@@ -1,4 +1,4 @@
-//! Manual pages and completions: they know every command and flag that `--help` knows.
+//! Checks that manual pages and completions contain every command and flag of `--help`.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -6,7 +6,7 @@ use std::process::Command;
 
 use pubdata_testing::Place;
 
-/// What a shell asked for the word that is being typed offers, by the program's script for it.
+/// Returns the words that a shell offers for a partial command line, from the program's script.
 fn offered_by_bash(script: &Path, words: &[&str]) -> BTreeSet<String> {
     let typed = words.join("' '");
     let program = format!(
@@ -32,7 +32,7 @@ fn offered_by_bash(script: &Path, words: &[&str]) -> BTreeSet<String> {
 }
 
 #[test]
-fn bash_completes_commands_their_commands_and_flags() {
+fn bash_completes_commands_subcommands_and_flags() {
     let place = Place::new();
     let script = place.root().join("pubdata.bash");
     std::fs::write(
@@ -73,11 +73,11 @@ fn every_shell_has_a_script_that_names_the_commands() {
         "{}",
         answer.stderr
     );
-    assert!(!place.home().exists(), "nothing is left behind");
+    assert!(!place.home().exists(), "no file is left behind");
 }
 
 #[test]
-fn each_command_has_a_page_with_its_flags_and_tables_keep_their_lines() {
+fn each_command_has_a_page_with_its_flags_and_intact_tables() {
     let place = Place::new();
     let folder = place.root().join("man");
     assert_eq!(
@@ -93,7 +93,7 @@ fn each_command_has_a_page_with_its_flags_and_tables_keep_their_lines() {
         .map(|entry| entry.unwrap().file_name().into_string().unwrap())
         .collect();
     assert_eq!(page("pubdata.1"), place.pubdata(&["man"]).expect(0).stdout);
-    // Each name on a page of commands is that of a page, and each page is named on one.
+    // Each name on a page of commands has a page, and each page is named on one.
     let named: BTreeSet<String> = pages
         .iter()
         .flat_map(|name| named_commands(&page(name)))
@@ -111,7 +111,8 @@ fn each_command_has_a_page_with_its_flags_and_tables_keep_their_lines() {
             .contains("\n  30  a source was unavailable\n"),
         "{tables}"
     );
-    // What is told of a variable is its name: pages are made on some machine.
+    // A page names an environment variable, never its value: pages are built on an arbitrary
+    // machine.
     let mut elsewhere = place.command(&["man"]);
     assert_eq!(
         pubdata_testing::answer(
@@ -125,7 +126,7 @@ fn each_command_has_a_page_with_its_flags_and_tables_keep_their_lines() {
     );
 }
 
-/// Files of the pages that a page names below its commands: `pubdata\-run(1)`.
+/// Returns the files of the pages that a page names as its subcommands: `pubdata\-run(1)`.
 fn named_commands(page: &str) -> Vec<String> {
     let Some((_, commands)) = page.split_once("\n.SH SUBCOMMANDS\n") else {
         return Vec::new();

@@ -1,5 +1,5 @@
-//! The program as a scheduler and an auditor see it: exit codes, messages, and what lies in the
-//! home afterwards.
+//! Tests the program as a scheduler and an auditor see it: exit codes, messages, and the files in
+//! the home afterwards.
 
 mod archives;
 mod believable;
@@ -7,6 +7,7 @@ mod buckets;
 mod by_hand;
 pub mod calendar;
 mod changed_sources;
+mod changed_subjects;
 mod command_line;
 mod dates;
 mod declaration_faults;
@@ -41,7 +42,7 @@ mod views;
 mod why;
 mod words;
 
-/// The task that most tests change.
-/// The families of places, for tests that look at no others: areas, schools, ZIP codes.
+/// The families of places, for tests that need no others: areas, schools, ZIP codes.
 const GEOGRAPHY: &[&str] = &["census", "nces", "zip"];
+/// The task that most tests change.
 const ACS_2023: &str = "census.acs5/vintage=2023";

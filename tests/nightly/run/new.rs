@@ -1,5 +1,5 @@
-//! From the file of a city that nobody has declared to an answer of the API: `pubdata new`,
-//! `check`, `run`, `serve`, and nothing else.
+//! Takes the file of an undeclared city to an answer of the API, with only `pubdata new`, `check`,
+//! `run` and `serve`.
 
 mod layouts;
 mod refusals;
@@ -13,14 +13,14 @@ use serde_json::Value;
 
 use pubdata_testing::{Answer, Place};
 
-/// A list that is begun: the place of its file on a mirror, and what was said of it.
+/// A new source: its place with the file on a mirror, and the report of `pubdata new`.
 struct Begun {
     place: Place,
     folder: PathBuf,
     report: Value,
 }
 
-/// Puts a file on a mirror of its own and begins a list from it.
+/// Puts a file on a separate mirror and creates a source from it.
 fn begin(jurisdiction: &str, url: &str, bytes: &[u8], more: &[&str]) -> Begun {
     let place = Place::new();
     let path = place
@@ -60,7 +60,7 @@ fn new(place: &Place, jurisdiction: &str, url: &str, more: &[&str]) -> Answer {
 }
 
 impl Begun {
-    /// The publisher's name of one of our columns.
+    /// Returns the publisher's name of one of our columns.
     fn column(&self, ours: &str) -> &str {
         let columns = self.report["columns"].as_array().unwrap();
         columns
@@ -69,7 +69,7 @@ impl Begun {
             .map_or("", |column| column["published"].as_str().unwrap())
     }
 
-    /// What is open, a line for each: `source.columns.issued_date: …`.
+    /// Returns the open decisions, one line each: `source.columns.issued_date: …`.
     fn decisions(&self) -> String {
         let all = self.report["decisions"].as_array().unwrap();
         all.iter()
@@ -93,7 +93,7 @@ impl Begun {
             .pubdata(&["check", "--declarations", self.folder.to_str().unwrap()])
     }
 
-    /// Runs the list, from the publisher's file or from its own fixture.
+    /// Runs the source, from the publisher's file or from its own fixture.
     fn run(&self, mirror: &str) -> Answer {
         let pipeline = self.report["pipeline_id"].as_str().unwrap();
         let mirror = match mirror {
@@ -111,7 +111,7 @@ impl Begun {
         ])
     }
 
-    /// A column of all permits that were published, by permit.
+    /// Returns a column of all published permits, by permit.
     fn published(&self, column: &str) -> Vec<(String, Value)> {
         let rows = self.place.rows("permit.permit");
         rows.into_values()
@@ -131,7 +131,7 @@ impl Begun {
             .map_or_else(|| panic!("no permit {number}"), |(_, value)| value)
     }
 
-    /// The text of the fixture's rows.
+    /// Returns the text of the fixture's rows.
     fn fixture(&self) -> Vec<u8> {
         let files = self.report["files"].as_array().unwrap();
         let rows = files.last().unwrap().as_str().unwrap();

@@ -1,5 +1,5 @@
-//! Two nights of the archives of facts and filings: only registrants of which something changed are
-//! built, and the release is the one that a build from nothing makes.
+//! Makes two runs of the archives of facts and filings: only changed registrants are built, and the
+//! release equals that of a clean build.
 
 use std::collections::BTreeMap;
 use std::os::unix::fs::MetadataExt;
@@ -25,10 +25,10 @@ const JPMORGAN: &str = "CIK0000019617.json";
 /// Kimberly-Clark's 10-K of 2025.
 const NEW_FILING: &str = "0001628280-26-007567";
 
-/// Registrants of the fixture.
+/// Number of registrants of the fixture.
 const REGISTRANTS: usize = 14;
 
-/// A companyfacts member as it was before a filing.
+/// Returns a companyfacts member as it was before a filing.
 fn before_filing(member: &str, accession: &str) -> String {
     let mut text = member.to_owned();
     while let Some(at) = text.find(accession) {
@@ -44,8 +44,8 @@ fn before_filing(member: &str, accession: &str) -> String {
     text
 }
 
-/// The night before the fixture's: without the new filing, without a registrant, and with other
-/// stamps in Meta's last annual report.
+/// Builds the data of the run before the fixture's: without the new filing, without one registrant,
+/// and with other stamps in Meta's last annual report.
 fn make_first_night(members: &mut BTreeMap<String, String>) {
     let earlier = before_filing(&members[KIMBERLY_CLARK], NEW_FILING);
     members.insert(KIMBERLY_CLARK.to_owned(), earlier);
@@ -56,13 +56,13 @@ fn make_first_night(members: &mut BTreeMap<String, String>) {
     members.insert(META.to_owned(), stamped);
 }
 
-/// Changes a registrant whose bucket has another one, with rows set aside.
+/// Changes a registrant that shares its bucket with one that has quarantined rows.
 fn rename_only_fees(members: &mut BTreeMap<String, String>) {
     let member = members.get_mut("CIK0009901001.json").unwrap();
     *member = member.replace("ONLY FEES TRUST", "ONLY FEES FUND");
 }
 
-/// A publisher in its first night, and one home that has published it.
+/// A publisher with the data of the first run, and a home that has published it.
 struct Nights {
     place: Place,
     publisher: Publisher,
@@ -117,7 +117,7 @@ impl Nights {
         report
     }
 
-    /// What another home makes of what the publisher has now.
+    /// Runs in an empty home on the publisher's current files.
     async fn built_from_nothing(&self) -> RunReport {
         run_here(&self.settings(
             &self.place.root().join("other-home"),
@@ -187,7 +187,7 @@ fn counts(diff: &DatasetDiff) -> [u64; 5] {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn only_registrants_that_changed_are_built_and_the_release_is_that_of_a_build_from_nothing() {
+async fn only_changed_registrants_are_built_as_in_a_clean_build() {
     let nights = Nights::first().await;
     let first = nights.place.manifest();
     nights.night_falls();
@@ -212,7 +212,7 @@ async fn only_registrants_that_changed_are_built_and_the_release_is_that_of_a_bu
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn parts_in_which_nothing_changed_are_links_to_those_of_the_night_before() {
+async fn unchanged_parts_link_to_those_of_the_run_before() {
     let nights = Nights::first().await;
     let publish = |report: &RunReport| nights.inodes(report, "sec.financial_value");
     let first =
@@ -230,7 +230,7 @@ async fn parts_in_which_nothing_changed_are_links_to_those_of_the_night_before()
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_new_filing_adds_values_and_new_stamps_change_none() {
+async fn new_filing_adds_values_and_new_stamps_change_none() {
     let nights = Nights::first().await;
     let first =
         run_here(&nights.settings(&nights.place.home(), DeclarationFiles::built_in())).await;
@@ -276,7 +276,7 @@ async fn a_new_filing_adds_values_and_new_stamps_change_none() {
             is_of(record, "0000055785") && record.0["is_latest"] == true && is_superseded(id)
         })
         .count() as u64;
-    // The list of filings had this filing and those before it, and the archive had not.
+    // The list of filings had this filing and the earlier ones, and the archive did not.
     let absent: Vec<&store::Record> = before
         .iter()
         .filter(|(id, _)| !after.contains_key(*id))
@@ -299,7 +299,7 @@ async fn a_new_filing_adds_values_and_new_stamps_change_none() {
         count("0001326801"),
         count("0000019617"),
     );
-    // A metric that was never reported points to the whole member that does not say it.
+    // A metric that was never reported points to the whole member that lacks it.
     let rebuilt = kimberly_clark - of_new_filing - superseded + meta;
     let untouched = after.len() as u64 - kimberly_clark - meta - jpmorgan;
     assert_eq!(
@@ -323,7 +323,7 @@ async fn a_new_filing_adds_values_and_new_stamps_change_none() {
                 .all(|column| column.column == "is_latest"))
     );
 
-    // Meta's rows have the values of before, from a member with other bytes.
+    // Meta's rows have the earlier values, from a member with other bytes.
     for (id, record) in after
         .iter()
         .filter(|(_, record)| is_of(record, "0001326801"))
@@ -341,7 +341,7 @@ async fn a_new_filing_adds_values_and_new_stamps_change_none() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_archive_packed_anew_changes_no_record_and_builds_no_registrant() {
+async fn repacked_archive_changes_no_record_and_builds_no_registrant() {
     let nights = Nights::first().await;
     let first =
         run_here(&nights.settings(&nights.place.home(), DeclarationFiles::built_in())).await;
@@ -373,11 +373,11 @@ async fn an_archive_packed_anew_changes_no_record_and_builds_no_registrant() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn new_submissions_build_their_registrant_anew() {
+async fn new_submissions_rebuild_their_registrant() {
     let nights = Nights::first().await;
     let first =
         run_here(&nights.settings(&nights.place.home(), DeclarationFiles::built_in())).await;
-    // NVIDIA's report of fiscal 2025 says that its period ended on another day of the same week.
+    // NVIDIA's report of fiscal 2025 states another day of the same week as the end of its period.
     nights.place.edit_archive("submissions.zip", |members| {
         let member = members.get_mut("CIK0001045810.json").unwrap();
         *member = member.replace("2025-01-26", "2025-01-25");
@@ -403,7 +403,7 @@ async fn new_submissions_build_their_registrant_anew() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn findings_of_a_registrant_are_carried_over_with_it() {
+async fn findings_of_a_registrant_are_reused_with_it() {
     let nights = Nights::first().await;
     nights.place.edit_archive(FACTS, rename_only_fees);
     let report = nights.run().await;
@@ -413,7 +413,7 @@ async fn findings_of_a_registrant_are_carried_over_with_it() {
             built: 1,
             carried: REGISTRANTS - 2
         },
-        "the other registrant of bucket 001 has rows in quarantine"
+        "the other registrant of bucket 001 has quarantined rows"
     );
     assert_eq!(report.tasks[0].quarantined_total(), 5);
     let from_nothing = nights.built_from_nothing().await;
@@ -426,10 +426,10 @@ async fn findings_of_a_registrant_are_carried_over_with_it() {
     );
 }
 
-/// A row of the year 2201 breaks a rule of its year and one of its filing date, which the alphabet
-/// has the other way round.
+/// A row of the year 2201 breaks a rule of its year and one of its filing date. The alphabetical
+/// order of the rules is the reverse.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_row_that_breaks_two_rules_is_counted_alike_whether_it_is_built_or_carried() {
+async fn row_that_breaks_two_rules_counts_once_whether_built_or_reused() {
     let nights = Nights::first().await;
     nights.place.edit_archive(FACTS, |members| {
         let member = members.get_mut("CIK0009900001.json").unwrap();
@@ -463,7 +463,7 @@ async fn a_row_that_breaks_two_rules_is_counted_alike_whether_it_is_built_or_car
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_changed_declaration_builds_all_and_is_named_as_the_cause() {
+async fn changed_declaration_builds_everything_and_is_named_as_the_cause() {
     let nights = Nights::first().await;
     let first =
         run_here(&nights.settings(&nights.place.home(), DeclarationFiles::built_in())).await;
@@ -492,7 +492,7 @@ async fn a_changed_declaration_builds_all_and_is_named_as_the_cause() {
 }
 
 #[test]
-fn what_was_staged_with_parts_of_a_release_that_is_no_longer_the_last_is_built_anew() {
+fn parts_staged_on_a_release_that_is_no_longer_the_last_are_rebuilt() {
     let place = Place::new();
     let second_night = std::fs::read(place.file(FACTS)).unwrap();
     place.edit_archive(FACTS, make_first_night);
@@ -515,7 +515,7 @@ fn what_was_staged_with_parts_of_a_release_that_is_no_longer_the_last_is_built_a
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_a_night_changed_is_told_apart_from_a_declaration_that_changed_nothing() {
+async fn changes_of_data_and_of_an_ineffective_declaration_are_separate() {
     let nights = Nights::first().await;
     let first =
         run_here(&nights.settings(&nights.place.home(), DeclarationFiles::built_in())).await;
@@ -571,7 +571,7 @@ async fn what_a_night_changed_is_told_apart_from_a_declaration_that_changed_noth
 }
 
 #[test]
-fn killed_anywhere_in_the_second_night_the_next_run_publishes_what_an_undisturbed_one_does() {
+fn kill_anywhere_in_the_second_run_recovers_to_the_undisturbed_result() {
     let place = Place::new();
     let second_night = std::fs::read(place.file(FACTS)).unwrap();
     place.edit_archive(FACTS, make_first_night);
@@ -601,7 +601,7 @@ fn killed_anywhere_in_the_second_night_the_next_run_publishes_what_an_undisturbe
         assert_eq!(
             next.release_id(),
             expected,
-            "{point}: as a run that nobody disturbed"
+            "{point}: as an undisturbed run"
         );
         place.pubdata(&["verify"]).expect(0);
     }

@@ -1,5 +1,5 @@
-//! What an operator says and sees: the settings file, what needs a person, and what is accepted of
-//! a single task.
+//! Checks what an operator writes and reads: the settings file, the list of needed actions, and
+//! acceptances for a single task.
 
 use serde_json::{Value, json};
 
@@ -28,7 +28,7 @@ fn task(document: &Value, task_id: &str) -> Value {
 }
 
 #[test]
-fn a_night_is_judged_by_what_the_operator_has_chosen() {
+fn run_is_judged_by_the_operators_selection() {
     let place = Place::new();
     std::fs::remove_file(place.file(INCOME_2023)).unwrap();
     set(
@@ -65,18 +65,18 @@ fn a_night_is_judged_by_what_the_operator_has_chosen() {
             .len(),
         3
     );
-    // What is named on the command line runs, whatever the file says.
+    // Pipelines named on the command line run, whatever the file says.
     place.run(&["census.acs5"]).expect(30);
     let status = place.pubdata(&["status", "--json"]).expect(0).json();
     assert_eq!(
         status["not_chosen"],
         json!(["census.acs5/vintage=2022"]),
-        "told, though no night renews it"
+        "reported, though no nightly run builds it"
     );
 }
 
 #[test]
-fn what_a_night_can_do_without_is_told_and_decides_no_exit_code() {
+fn optional_pipeline_is_reported_and_decides_no_exit_code() {
     let place = Place::published();
     std::fs::remove_file(place.file(INCOME_2023)).unwrap();
     set(&place, "optional = [\"census.acs5\"]\n");
@@ -93,7 +93,7 @@ fn what_a_night_can_do_without_is_told_and_decides_no_exit_code() {
         shown.contains(&format!("missing {ACS_2023} since ")) && shown.contains("; optional"),
         "{shown}"
     );
-    // What is not believed is another thing.
+    // A refused file is a different case.
     let text = std::fs::read_to_string(place.file("acsdt5y2023-b01003.dat")).unwrap();
     std::fs::copy(
         place.file("acsdt5y2022-b19013.dat"),
@@ -135,7 +135,7 @@ fn settings_come_from_flag_environment_file_and_default_in_this_order() {
     );
     assert_eq!(of("run", "channel"), (json!("of_file"), json!("file")));
     assert_eq!(of("serve", "poll_seconds"), (json!("2"), json!("default")));
-    // A relative path is one in the home, wherever the program is started.
+    // A relative path is relative to the home, wherever the program starts.
     assert_eq!(
         of("serve", "tls_cert").0,
         json!(place.home().canonicalize().unwrap().join("tls/chain.pem"))
@@ -150,7 +150,7 @@ fn settings_come_from_flag_environment_file_and_default_in_this_order() {
         of("serve", "bind"),
         (json!("127.0.0.1:9001"), json!("environment"))
     );
-    // What the file says holds: the run moves the file's channel, and a flag another.
+    // The file's setting applies: the run moves the file's channel, and a flag moves another.
     place.run(&["census.gazetteer"]).expect(0);
     assert!(
         place.home().join("channels/of_file").is_dir()
@@ -163,7 +163,7 @@ fn settings_come_from_flag_environment_file_and_default_in_this_order() {
 }
 
 #[test]
-fn a_setting_that_is_none_is_named_with_the_file_before_anything_is_done() {
+fn invalid_setting_is_named_with_its_file_before_the_run() {
     let place = Place::new();
     for (text, says) in [
         (
@@ -199,13 +199,13 @@ fn a_setting_that_is_none_is_named_with_the_file_before_anything_is_done() {
     assert!(!place.home().join("ledger.jsonl").exists());
 }
 
-/// The publisher drops more than the declared share of its rows and bytes: one word takes both, for
-/// one run, of that task.
+/// The publisher drops more than the declared share of its rows and bytes: one acceptance covers
+/// both, for one run of that task.
 #[test]
-fn what_blocked_a_task_is_accepted_by_its_rule_for_one_run() {
+fn blocked_task_is_accepted_by_its_rule_for_one_run() {
     let place = Place::published_with(GEOGRAPHY);
     let (name, text) = only_member(&place.file(DIRECTORY));
-    // Those that are left all have a geocode: no other rule is broken.
+    // All remaining schools have a geocode: no other rule is broken.
     let geocoded = only_member(&place.file(EDGE)).1;
     let keep = |line: &&str| {
         !line.contains("069037")
@@ -227,7 +227,7 @@ fn what_blocked_a_task_is_accepted_by_its_rule_for_one_run() {
         "{step}"
     );
 
-    // The same words in plan, run and status.
+    // Plan, run and status use the same words.
     let (plan, status) = (
         place.plan(&[]).expect(20).json(),
         place.pubdata(&["status", "--json"]).expect(0).json(),
@@ -243,7 +243,7 @@ fn what_blocked_a_task_is_accepted_by_its_rule_for_one_run() {
     }
     let shown = place.pubdata(&["status"]).expect(0).stdout;
     assert!(
-        shown.starts_with(&format!("needs a person: 1\n  blocked {SCHOOLS} since ")),
+        shown.starts_with(&format!("needs attention: 1\n  blocked {SCHOOLS} since ")),
         "{shown}"
     );
 
@@ -253,8 +253,7 @@ fn what_blocked_a_task_is_accepted_by_its_rule_for_one_run() {
         .expect(0)
         .stdout;
     assert!(
-        dry.contains("lets through what blocked the last run")
-            && dry.contains("nothing was written"),
+        dry.contains("overrides what blocked the last run") && dry.contains("nothing was written"),
         "{dry}"
     );
     let dry = place
@@ -270,7 +269,7 @@ fn what_blocked_a_task_is_accepted_by_its_rule_for_one_run() {
     );
     place.run(&[]).expect(20);
     place.pubdata(&["accept", &word]).expect(0);
-    // Another rule of the same task is another word.
+    // Another rule of the same task needs another acceptance.
     assert!(
         place
             .pubdata(&["accept", &format!("{SCHOOLS}:everything")])
@@ -289,7 +288,7 @@ fn what_blocked_a_task_is_accepted_by_its_rule_for_one_run() {
             .unwrap()
             .contains(&format!("\"accepted\":[\"{word}\"]"))
     );
-    // It was for one run: no list has it any more, and the next loss is told again.
+    // It counted for one run: no list shows it any more, and the next loss is reported again.
     let listed = || {
         place
             .pubdata(&["accept", "--list", "--json"])
@@ -305,10 +304,10 @@ fn what_blocked_a_task_is_accepted_by_its_rule_for_one_run() {
     place.run(&[]).expect(20);
 }
 
-/// A code that nobody declared blocks by itself; taken as it is, its records are set aside, and the
-/// release can be made again.
+/// An undeclared code blocks by itself. After an acceptance its records are quarantined, and the
+/// release can be rebuilt.
 #[test]
-fn a_finding_that_blocks_is_accepted_by_its_name_and_outlasts_a_night_without_the_file() {
+fn blocking_finding_accepted_by_name_survives_a_run_without_the_file() {
     let place = Place::published_with(GEOGRAPHY);
     const SCHOOL: &str = "geo.school:010000500870";
     let before = place.run(&["--force", SCHOOLS]).expect(0);
@@ -317,7 +316,7 @@ fn a_finding_that_blocks_is_accepted_by_its_name_and_outlasts_a_night_without_th
         with_cell(&text, "010000500870", "SY_STATUS", "9")
     });
     let blocked = place.run(&[]).expect(20);
-    // One record of sixty is also a larger share than declared.
+    // One record of sixty also exceeds the declared share.
     let words = [
         format!("{SCHOOLS}:quarantined"),
         format!("{SCHOOLS}:unknown_category"),
@@ -337,7 +336,7 @@ fn a_finding_that_blocks_is_accepted_by_its_name_and_outlasts_a_night_without_th
     assert_eq!(
         task(&place.plan(&[]).expect(0).json(), SCHOOLS)["outcome"],
         "to_build",
-        "what was accepted is tried again"
+        "the accepted build is tried again"
     );
     let (file, bytes) = (
         place.file(DIRECTORY),
@@ -370,7 +369,7 @@ fn a_finding_that_blocks_is_accepted_by_its_name_and_outlasts_a_night_without_th
         "{about:?}"
     );
     place.pubdata(&["verify", "--rebuild"]).expect(0);
-    // For that one run: the same finding in another file blocks again.
+    // It counted for that run only: the same finding in another file blocks again.
     std::fs::write(&file, good).unwrap();
     place.edit_member(DIRECTORY, |text| {
         with_cell(&text, "010000500870", "SY_STATUS", "99")
@@ -379,7 +378,7 @@ fn a_finding_that_blocks_is_accepted_by_its_name_and_outlasts_a_night_without_th
 }
 
 #[test]
-fn a_quiet_run_prints_nothing_when_all_is_well_and_what_needs_a_person_otherwise() {
+fn quiet_run_prints_only_what_needs_an_operator() {
     let place = Place::published_with(GEOGRAPHY);
     let mirror = place.mirror();
     let run = || place.pubdata(&["run", "--quiet", "--mirror", mirror.to_str().unwrap()]);
@@ -388,7 +387,7 @@ fn a_quiet_run_prints_nothing_when_all_is_well_and_what_needs_a_person_otherwise
     std::fs::remove_file(place.file(INCOME_2023)).unwrap();
     let told = run().expect(30);
     assert!(
-        told.stdout.starts_with("needs a person: 1\n")
+        told.stdout.starts_with("needs attention: 1\n")
             && told.stdout.contains(&format!("missing {ACS_2023} since ")),
         "{told:#?}"
     );
@@ -399,7 +398,7 @@ fn a_quiet_run_prints_nothing_when_all_is_well_and_what_needs_a_person_otherwise
 }
 
 #[test]
-fn mistakes_on_the_command_line_are_json_when_asked_for() {
+fn mistakes_on_the_command_line_are_json_on_request() {
     let place = Place::new();
     for arguments in [
         &["run", "--no-such-flag", "--json"][..],
@@ -417,25 +416,25 @@ fn mistakes_on_the_command_line_are_json_when_asked_for() {
 }
 
 #[test]
-fn a_run_that_came_to_no_end_needs_a_person_and_is_the_first_thing_that_is_told() {
+fn unfinished_run_needs_an_operator_and_is_reported_first() {
     let place = Place::published_with(GEOGRAPHY);
     assert!(
         place
             .pubdata(&["status"])
             .expect(0)
             .stdout
-            .starts_with("nothing needs a person\n")
+            .starts_with("nothing needs attention\n")
     );
     std::fs::remove_dir_all(place.home().join("state/partial")).ok();
     std::fs::write(place.home().join("state/partial"), "a file").unwrap();
     place.run(&[]).expect(60);
     let shown = place.pubdata(&["status"]).expect(0).stdout;
     assert!(
-        shown.starts_with("needs a person: 1\n  failed run since ")
+        shown.starts_with("needs attention: 1\n  failed run since ")
             && shown.contains("state/partial"),
         "{shown}"
     );
-    // As it is to be typed for this home.
+    // Written as the operator must type it for this home.
     assert!(
         shown.contains(&format!("`pubdata --home {} run`", place.home().display())),
         "{shown}"
@@ -456,13 +455,13 @@ fn a_run_that_came_to_no_end_needs_a_person_and_is_the_first_thing_that_is_told(
             .pubdata(&["status"])
             .expect(0)
             .stdout
-            .starts_with("nothing needs a person\n")
+            .starts_with("nothing needs attention\n")
     );
 }
 
-/// The list of mold licenses is optional, and was never imported.
+/// The list of mold licenses is optional and was never imported.
 #[test]
-fn status_lists_no_import_as_due_that_it_does_not_count() {
+fn status_lists_no_uncounted_import_as_due() {
     let place = Place::with(&["license.la_lslbc"]);
     place.run(&[]);
     let shown = place.pubdata(&["status"]).expect(0).stdout;
@@ -500,7 +499,7 @@ fn status_lists_no_import_as_due_that_it_does_not_count() {
 }
 
 #[test]
-fn status_shows_what_to_do_about_a_finding_whole_and_with_its_command() {
+fn status_shows_the_full_hint_of_a_finding_with_its_command() {
     let place = Place::with(&["business.ct_sots"]);
     place.run(&[]).expect(10);
     let shown = place.pubdata(&["status"]).expect(0).stdout;
@@ -526,7 +525,7 @@ fn status_shows_what_to_do_about_a_finding_whole_and_with_its_command() {
 }
 
 #[test]
-fn what_cannot_be_meant_is_refused_before_anybody_is_asked() {
+fn invalid_selection_is_refused_before_any_request() {
     let place = Place::published();
     let lines = || {
         std::fs::read_to_string(place.home().join("ledger.jsonl"))

@@ -1,5 +1,5 @@
-//! A release is made again with the declarations and contracts it was made with, whatever is
-//! declared since.
+//! Checks that a release is rebuilt with the declarations and contracts it was built with, whatever
+//! was declared since.
 
 use std::collections::BTreeMap;
 use std::os::unix::fs::MetadataExt;
@@ -16,7 +16,7 @@ use pubdata_testing::{Place, copy_folder, files_below, project};
 const RECORD: &str = "permit.permit:us-oh-elsewhere:2099P00001";
 const TASK: &str = "permit.elsewhere";
 
-/// A folder of declarations beside the home, with a city that the program does not know.
+/// Creates a folder of declarations beside the home, with a city that the program does not know.
 fn folder(place: &Place) -> PathBuf {
     let folder = place.root().join("declarations");
     copy_folder(&project("pipelines"), &folder.join("pipelines"));
@@ -29,7 +29,7 @@ fn folder(place: &Place) -> PathBuf {
     folder
 }
 
-/// Changes a file of a folder. A change that changes nothing is a mistake of the test.
+/// Changes a file of a folder. A change without effect is a mistake in the test.
 #[track_caller]
 pub(super) fn change(folder: &Path, file: &str, from: &str, to: &str) {
     let path = folder.join(file);
@@ -38,7 +38,7 @@ pub(super) fn change(folder: &Path, file: &str, from: &str, to: &str) {
     std::fs::write(path, before.replace(from, to)).unwrap();
 }
 
-/// The city published with its folder of declarations.
+/// Publishes the city with its folder of declarations.
 fn published() -> (Place, PathBuf) {
     let place = Place::new();
     let folder = folder(&place);
@@ -48,7 +48,7 @@ fn published() -> (Place, PathBuf) {
     (place, folder)
 }
 
-/// The texts that the current release keeps, by file name.
+/// Returns the texts that the current release keeps, by file name.
 fn texts(place: &Place) -> BTreeMap<String, PathBuf> {
     let name = |path: &Path| path.file_name().unwrap().to_str().unwrap().to_owned();
     files_below(&place.part("declarations"))
@@ -81,7 +81,7 @@ fn assert_match(place: &Place, release: &str, declared: &[&str]) {
 }
 
 #[test]
-fn a_release_is_traced_and_built_again_after_its_declarations_and_contracts_changed() {
+fn release_is_traced_and_rebuilt_after_declarations_changed() {
     let (place, folder) = published();
     let declared = ["--declarations", folder.to_str().unwrap()];
     let release = place.current();
@@ -108,7 +108,7 @@ fn a_release_is_traced_and_built_again_after_its_declarations_and_contracts_chan
     );
     assert_match(&place, &release, &declared);
 
-    // What is declared now counts for what is made now.
+    // The current declarations apply to new builds.
     let error = place
         .run(&[TASK, "--declarations", folder.to_str().unwrap()])
         .code;
@@ -129,7 +129,7 @@ fn a_release_is_traced_and_built_again_after_its_declarations_and_contracts_chan
 }
 
 #[test]
-fn a_release_keeps_what_its_builds_hashes_are_of() {
+fn release_keeps_the_texts_behind_the_hashes_of_its_builds() {
     let (place, folder) = published();
     let manifest = place.manifest();
     let entry = &manifest["tasks"][TASK];
@@ -178,7 +178,7 @@ fn a_release_keeps_what_its_builds_hashes_are_of() {
 }
 
 #[test]
-fn a_build_that_is_carried_leads_to_what_it_was_made_with() {
+fn reused_build_leads_to_the_declarations_it_was_made_with() {
     let (place, folder) = published();
     let before = texts(&place);
     let first = place.current();
@@ -218,7 +218,7 @@ fn a_build_that_is_carried_leads_to_what_it_was_made_with() {
 }
 
 #[test]
-fn a_lost_or_changed_declaration_is_named_and_written_anew_with_the_build() {
+fn lost_or_changed_declaration_is_named_and_rewritten_with_the_build() {
     let (place, folder) = published();
     let hash = place.manifest()["tasks"][TASK]["declaration_hash"]
         .as_str()
@@ -252,8 +252,8 @@ fn a_lost_or_changed_declaration_is_named_and_written_anew_with_the_build() {
     place.pubdata(&["verify"]).expect(0);
 }
 
-/// The current release as other code would have made it, from a declaration with another word; the
-/// channel points at it.
+/// Returns the current release as other code would have made it, from a declaration with another
+/// word; the channel points at it.
 async fn made_by_other_code(place: &Place, code_version: &str) -> ReleaseId {
     let releases = Releases::open(&Home::open(&place.home()).unwrap(), None).unwrap();
     let before = releases
@@ -274,7 +274,7 @@ async fn made_by_other_code(place: &Place, code_version: &str) -> ReleaseId {
     entry.code_version = code_version.to_owned();
     entry.declaration_hash = Digest::of(declared.as_bytes());
     manifest.declarations = [entry.declaration_hash, entry.contracts_hash].into();
-    // A program of before wrote none.
+    // An earlier program wrote none.
     manifest.companions.clear();
     manifest.release_id = manifest.derive_release_id();
     let id = manifest.release_id.clone();
@@ -297,7 +297,7 @@ async fn made_by_other_code(place: &Place, code_version: &str) -> ReleaseId {
 }
 
 #[tokio::test]
-async fn what_other_code_made_is_no_mismatch_and_the_program_that_can_make_it_again_is_named() {
+async fn build_of_other_code_is_no_mismatch_and_the_able_program_is_named() {
     let (place, _) = published();
     let today = place.manifest()["tasks"][TASK]["code_version"]
         .as_str()
@@ -345,7 +345,7 @@ async fn what_other_code_made_is_no_mismatch_and_the_program_that_can_make_it_ag
         "{report:#}"
     );
 
-    // By the code that this program is, it is a mismatch.
+    // With the code of this program, it is a mismatch.
     let own = made_by_other_code(&place, &today).await;
     let trace = place
         .pubdata(&["trace", RECORD, "--release", own.as_str()])
@@ -360,7 +360,7 @@ async fn what_other_code_made_is_no_mismatch_and_the_program_that_can_make_it_ag
 }
 
 #[test]
-fn what_a_layout_is_known_from_is_told_as_it_is_declared_now_and_builds_nothing() {
+fn evidence_of_a_layout_is_reported_as_declared_now_without_a_build() {
     let (place, folder) = published();
     let before = place.current();
     let text = std::fs::read_to_string(folder.join("pipelines/permit/elsewhere.toml")).unwrap();
@@ -396,7 +396,7 @@ fn what_a_layout_is_known_from_is_told_as_it_is_declared_now_and_builds_nothing(
             .contains("2026-01")
     );
     assert_ne!(night.release_id(), before);
-    // Also where it is declared otherwise after a build was staged.
+    // The same holds if the declaration changes after a build was staged.
     std::fs::remove_dir_all(place.home()).unwrap();
     change(
         &folder,

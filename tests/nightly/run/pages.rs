@@ -1,4 +1,4 @@
-//! A list that a publisher hands out in pages, over HTTP: asked for to its end, page by page, and
+//! Reads a feed that a publisher serves in pages, over HTTP: requested page by page to its end, and
 //! read as one file.
 
 use std::path::PathBuf;
@@ -21,13 +21,13 @@ struct Site {
     publisher: Publisher,
     header: String,
     rows: Vec<String>,
-    /// What stands behind `records` in the declaration.
+    /// Text after `records` in the declaration.
     count: &'static str,
-    /// Its `min_bytes`.
+    /// Value of `min_bytes`.
     least: u64,
 }
 
-/// Where the publisher says how many records there are.
+/// Address where the publisher states the number of records.
 const COUNT: &str =
     ", count = { url = \"https://www2.census.gov/count.json\", member = \"result.total\" }";
 
@@ -47,7 +47,7 @@ impl Site {
             least: 1_000_000,
         };
         assert_eq!(site.rows.len(), 56);
-        // Rows without a ZCTA say nothing that is read: the list may have more of them.
+        // Rows without a ZCTA contribute no data: the list may contain more of them.
         let idle = site
             .rows
             .iter()
@@ -75,7 +75,7 @@ impl Site {
         .unwrap();
     }
 
-    /// The first rows of the list in pages, and an empty page where the last one is full.
+    /// Publishes the first rows of the list in pages, and an empty page if the last one is full.
     fn publish(&self, rows: usize) {
         for offset in (0..=64).step_by(PAGE_ROWS) {
             let _ = std::fs::remove_file(self.page(offset));
@@ -103,7 +103,8 @@ impl Site {
         settings
     }
 
-    /// A list of so many rows whose publisher counts it so, one answer after the other.
+    /// Creates a list of `rows` rows whose publisher gives these counts, one answer after the
+    /// other.
     async fn counted(rows: usize, counts: &[&str]) -> Self {
         let site = Self {
             count: COUNT,
@@ -122,7 +123,7 @@ impl Site {
         site
     }
 
-    /// How often the first page and the count were asked for.
+    /// Returns the number of requests for the first page and for the count.
     fn asked(&self) -> (usize, usize) {
         let requests = self.publisher.all_requests();
         let count = |ending: &str| {
@@ -138,7 +139,7 @@ impl Site {
         run_here(&self.settings()).await
     }
 
-    /// The offsets of the pages that the current release was made from.
+    /// Returns the offsets of the pages that the current release was made from.
     fn offsets(&self) -> Vec<String> {
         let manifest = self.place.manifest();
         let inputs = manifest["tasks"][TASK]["inputs"]
@@ -154,7 +155,7 @@ impl Site {
     }
 }
 
-/// Rows without their pointers.
+/// Returns rows without their pointers.
 fn columns(place: &Place) -> Vec<Value> {
     place
         .rows("geo.geography")
@@ -164,7 +165,7 @@ fn columns(place: &Place) -> Vec<Value> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn pages_are_one_list_whose_rows_lead_back_to_their_pages() {
+async fn pages_form_one_list_whose_rows_lead_back_to_their_pages() {
     let whole = Place::new();
     whole.run(&[TASK]).expect(0);
     let site = Site::new().await;
@@ -184,13 +185,13 @@ async fn pages_are_one_list_whose_rows_lead_back_to_their_pages() {
                 .contains(&pointer.snapshot.to_string())
         })
     });
-    let (record_id, _) = on_last_page.expect("an area whose counties stand on the last page");
+    let (record_id, _) = on_last_page.expect("an area whose counties are on the last page");
     let traced = trace(&site.settings(), &record_id.parse().unwrap(), None)
         .await
         .unwrap();
     assert!(traced.is_match, "{:?}", traced.differences);
 
-    // The next night nothing is sent again.
+    // The next run fetches no page again.
     let before = site.publisher.all_requests().len();
     let report = site.run().await;
     assert_eq!(
@@ -212,14 +213,14 @@ async fn pages_are_one_list_whose_rows_lead_back_to_their_pages() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_night_with_fewer_pages_reads_no_page_of_the_night_before() {
+async fn run_with_fewer_pages_reads_no_page_of_the_run_before() {
     let site = Site::new().await;
     site.publish(60);
     assert_eq!(site.run().await.exit_code, ExitCode::Ok);
     assert_eq!(
         site.offsets(),
         ["0", "20", "40", "60"],
-        "a full page is followed by another, though it be empty"
+        "a full page is followed by another one, even an empty one"
     );
     site.publish(56);
     let report = site.run().await;
@@ -235,7 +236,7 @@ async fn a_night_with_fewer_pages_reads_no_page_of_the_night_before() {
     );
 }
 
-/// The list has failed, and the run says so.
+/// Checks that the list failed and that the run reports it.
 #[track_caller]
 fn says(report: &RunReport, text: &str) {
     assert_eq!(report.exit_code, ExitCode::SourceMissing, "{report:#?}");
@@ -244,7 +245,7 @@ fn says(report: &RunReport, text: &str) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_list_that_breaks_off_or_has_no_end_is_not_believed() {
+async fn list_that_breaks_off_or_has_no_end_is_refused() {
     let site = Site::new().await;
     says(
         &site.run().await,
@@ -260,12 +261,9 @@ async fn a_list_that_breaks_off_or_has_no_end_is_not_believed() {
         "offset=40 is missing, and the one before it is full",
     );
     site.write_page(20, &site.rows[..20]);
-    says(
-        &site.run().await,
-        "offset=20 is the one before it once more",
-    );
+    says(&site.run().await, "offset=20 repeats the page before it");
 
-    // The first page alone is the list, when it is not full.
+    // A first page that is not full is the whole list.
     site.write_page(0, &site.rows[..19]);
     std::fs::remove_file(site.page(20)).unwrap();
     let report = site.run().await;
@@ -286,11 +284,11 @@ async fn a_list_that_breaks_off_or_has_no_end_is_not_believed() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_list_that_lost_pages_is_not_believed_but_one_whose_last_page_shrank_is() {
+async fn list_that_lost_pages_is_refused_and_a_shorter_last_page_accepted() {
     let site = Site::new().await;
     site.publish(64);
     assert_eq!(site.run().await.exit_code, ExitCode::Ok);
-    // The last page loses more than a fifth of its bytes, the list does not.
+    // The last page loses more than a fifth of its bytes; the list does not.
     site.publish(61);
     let report = site.run().await;
     assert_eq!(
@@ -302,14 +300,15 @@ async fn a_list_that_lost_pages_is_not_believed_but_one_whose_last_page_shrank_i
     let report = site.run().await;
     assert_eq!(report.exit_code, ExitCode::Blocked, "{report:#?}");
     assert!(
-        report.tasks[0].reasons[0].contains("of the last release; more than 20 % is not believed"),
+        report.tasks[0].reasons[0]
+            .contains("of the last release; a loss of more than 20 % is rejected"),
         "{:?}",
         report.tasks[0].reasons
     );
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn pages_that_have_as_many_records_as_the_publisher_counts_are_the_list() {
+async fn pages_with_the_publishers_record_count_are_complete() {
     let site = Site::counted(56, &["56"]).await;
     let report = site.run().await;
     assert_eq!(report.exit_code, ExitCode::Ok, "{report:#?}");
@@ -326,12 +325,12 @@ async fn pages_that_have_as_many_records_as_the_publisher_counts_are_the_list() 
         !inputs
             .iter()
             .any(|input| input["url"].as_str().unwrap().ends_with("count.json")),
-        "a count is no file of the list"
+        "a count is not a file of the list"
     );
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_list_that_changes_while_it_is_asked_for_is_asked_for_again() {
+async fn list_that_changes_during_its_fetch_is_fetched_again() {
     let site = Site::counted(57, &["56", "57", "\"57\""]).await;
     let report = site.run().await;
     assert_eq!(report.exit_code, ExitCode::Ok, "{report:#?}");
@@ -342,11 +341,11 @@ async fn a_list_that_changes_while_it_is_asked_for_is_asked_for_again() {
         .filter(|source| source.url.contains("offset="))
         .map(|source| &*source.outcome)
         .collect();
-    assert_eq!(pages, ["new"; 3], "each page is told once");
+    assert_eq!(pages, ["new"; 3], "each page is reported once");
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_list_that_never_holds_still_is_not_believed() {
+async fn list_that_keeps_changing_is_refused() {
     let site = Site::counted(56, &["55", "56", "57", "58", "59", "60"]).await;
     says(
         &site.run().await,
@@ -355,10 +354,10 @@ async fn a_list_that_never_holds_still_is_not_believed() {
     assert_eq!(site.asked(), (3, 6));
 }
 
-/// A row that moved from the first page to the second while the first was read is on both, and the
-/// last one on none.
+/// A row that moves from the first page to the second during the fetch is on both pages. The last
+/// row is then on none.
 #[tokio::test(flavor = "multi_thread")]
-async fn pages_that_do_not_add_up_are_not_believed() {
+async fn pages_that_do_not_add_up_are_refused() {
     let site = Site::counted(56, &["56"]).await;
     let mut rows = site.rows[19..40].to_vec();
     rows.truncate(20);
@@ -369,8 +368,7 @@ async fn pages_that_do_not_add_up_are_not_believed() {
         "the pages have 57 records and the publisher counts 56: rows moved between two pages, 3 times in a row",
     );
 
-    // A server that hands out fewer records at a time than it is asked for: its first page looks
-    // like the last.
+    // A server that returns fewer records than requested: its first page looks like the last.
     let site = Site::counted(56, &["56"]).await;
     site.write_page(0, &site.rows[..15]);
     says(
@@ -379,9 +377,9 @@ async fn pages_that_do_not_add_up_are_not_believed() {
     );
 }
 
-/// What is declared as the least bytes is of the whole list: a page has few of them.
+/// The declared minimum of bytes applies to the whole list: a page has fewer.
 #[tokio::test(flavor = "multi_thread")]
-async fn the_least_bytes_are_those_of_all_pages_together() {
+async fn minimum_bytes_apply_to_all_pages_together() {
     for (least, outcome) in [(4_000, "new"), (1_000_000, "failed")] {
         let site = Site {
             least,
@@ -395,7 +393,7 @@ async fn the_least_bytes_are_those_of_all_pages_together() {
             sizes.iter().all(|size| *size < 4_000) && sizes.iter().sum::<u64>() > 4_000,
             "{sizes:?}"
         );
-        // Of no sample.
+        // Without samples.
         std::fs::remove_file(site.place.mirror().join(".pubdata-mirror")).unwrap();
         site.publisher.serve_folder(&site.place.mirror());
         let report = site.run().await;
@@ -423,10 +421,9 @@ async fn the_least_bytes_are_those_of_all_pages_together() {
     }
 }
 
-/// What cannot be read is asked for whole the next night, and what is of a sample passes offline,
-/// too.
+/// The next run requests an unreadable page as a whole. Pages of a sample pass offline, too.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_page_that_came_broken_is_asked_for_whole_and_offline_nothing_is_judged_by_its_bytes() {
+async fn broken_page_is_fetched_again_and_offline_bytes_are_not_judged() {
     let site = Site::counted(56, &["56"]).await;
     let broken = Reply::file("{\"result\": {}}").etag("\"broken\"");
     site.publisher.route(
@@ -455,9 +452,9 @@ async fn a_page_that_came_broken_is_asked_for_whole_and_offline_nothing_is_judge
     );
 }
 
-/// A count that is told before the pages and not after them still counts.
+/// A count that is stated before the pages and not after them still counts.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_count_that_is_told_once_is_compared_with_the_pages() {
+async fn count_stated_once_is_compared_with_the_pages() {
     let site = Site::counted(56, &["0"]).await;
     let told = || Reply::file("{\"result\": {\"total\": 60}}");
     site.publisher.route(
@@ -471,8 +468,7 @@ async fn a_count_that_is_told_once_is_compared_with_the_pages() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_count_that_a_mirror_does_not_have_leaves_the_pages_unchecked_and_one_that_fails_does_not()
- {
+async fn count_absent_from_a_mirror_is_skipped_and_a_failing_one_is_not() {
     let site = Site::counted(56, &["0"]).await;
     site.publisher
         .route("/www2.census.gov/count.json", vec![Reply::page(404)]);

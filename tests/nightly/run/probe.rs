@@ -1,5 +1,5 @@
-//! What a probe says of publishers that changed something, and that its suggestions make the next
-//! run publish.
+//! Checks what a probe reports about publishers that changed a file, and that its suggestions make
+//! the next run publish.
 
 mod home;
 mod server;
@@ -22,7 +22,7 @@ const SEATTLE_FILE: &str = "76t5-zqzr/rows.csv@accessType=DOWNLOAD";
 const SCHOOLS: &str = "nces.ccd_directory";
 const EDGE: &str = "EDGE_GEOCODE_PUBLICSCH_2425.zip";
 
-/// `pubdata probe --json` on the mirror, with a folder for temporary files that must be empty
+/// Runs `pubdata probe --json` on the mirror, with a folder for temporary files that must be empty
 /// afterwards.
 #[track_caller]
 fn probe(place: &Place, arguments: &[&str]) -> Answer {
@@ -38,7 +38,7 @@ fn probe(place: &Place, arguments: &[&str]) -> Answer {
     assert_eq!(
         std::fs::read_dir(&temporary).unwrap().count(),
         0,
-        "temporary files stay behind"
+        "no temporary file stays behind"
     );
     answer
 }
@@ -66,7 +66,7 @@ fn written(place: &Place) -> PathBuf {
     place.root().join("declarations")
 }
 
-/// Probes with `--write`, then runs with what was written.
+/// Probes with `--write`, then runs with the written declarations.
 #[track_caller]
 fn run_with_suggestions(place: &Place, selector: &str) -> Answer {
     let folder = written(place);
@@ -81,17 +81,17 @@ fn bytes_below(root: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
         .collect()
 }
 
-/// The names of a list's first line, changed.
+/// Changes the names in the first line of a file.
 fn with_header(text: &str, change: impl FnOnce(&str) -> String) -> String {
     let (header, rows) = text.split_once('\n').unwrap();
     format!("{}\n{rows}", change(header))
 }
 
 #[test]
-fn a_probe_foresees_the_run_and_leaves_nothing_behind() {
+fn probe_predicts_the_run_and_leaves_no_files() {
     let place = Place::new();
     let probed = probe(&place, &[]);
-    assert!(!place.home().exists(), "a home was made");
+    assert!(!place.home().exists(), "no home is created");
     let run = place.run(&[]);
     assert_eq!((probed.code, run.code), (Some(10), Some(10)), "{probed:#?}");
     let report = probed.json();
@@ -105,8 +105,8 @@ fn a_probe_foresees_the_run_and_leaves_nothing_behind() {
             done["outcome"] == "built",
             "{task:#}\n{done:#}"
         );
-        // Of many files of a kind, such as Florida's of each day and San Diego's of each year, a
-        // probe asks for two.
+        // For sources with many files of a kind, such as Florida's daily and San Diego's yearly
+        // ones, a probe requests two.
         let is_of_many =
             ["business.fl_sunbiz", "permit.san_diego"].contains(&task["task_id"].as_str().unwrap());
         if task["not_sampled"].is_null() && !is_of_many {
@@ -128,7 +128,7 @@ fn a_probe_foresees_the_run_and_leaves_nothing_behind() {
 }
 
 #[test]
-fn a_home_is_only_looked_at() {
+fn home_is_only_read() {
     let place = Place::new();
     place.run(&[SEATTLE]);
     let before = bytes_below(&place.home());
@@ -137,7 +137,7 @@ fn a_home_is_only_looked_at() {
 }
 
 #[test]
-fn a_new_column_is_a_finding_and_is_suggested_to_be_ignored() {
+fn new_column_is_a_finding_with_the_suggestion_to_ignore_it() {
     let place = Place::new();
     place.edit(SEATTLE_FILE, |text| {
         text.lines()
@@ -168,10 +168,10 @@ fn a_new_column_is_a_finding_and_is_suggested_to_be_ignored() {
     run_with_suggestions(&place, SEATTLE).expect(0);
 }
 
-/// Of each file two rows are sampled. The relationship file, which the Gazetteer is compared with,
+/// Two rows of each file are sampled. The relationship file, which the Gazetteer is compared with,
 /// is read whole.
 #[test]
-fn samples_of_joined_files_do_not_judge_which_of_their_rows_belong_together() {
+fn samples_of_joined_files_do_not_decide_which_rows_match() {
     let place = Place::with(&["census"]);
     let widened = |delimiter: char| {
         move |text: String| {
@@ -214,7 +214,7 @@ fn samples_of_joined_files_do_not_judge_which_of_their_rows_belong_together() {
 }
 
 #[test]
-fn what_is_written_is_every_declaration_with_the_changed_lines_only() {
+fn written_declarations_are_complete_and_differ_only_in_changed_lines() {
     let place = Place::new();
     place.edit(SEATTLE_FILE, |text| {
         with_header(&text, |header| {
@@ -260,7 +260,7 @@ fn what_is_written_is_every_declaration_with_the_changed_lines_only() {
 }
 
 #[test]
-fn a_renamed_column_is_known_by_its_name() {
+fn renamed_column_is_recognised_by_its_name() {
     let place = Place::new();
     place.edit(SEATTLE_FILE, |text| {
         with_header(&text, |header| {
@@ -289,7 +289,7 @@ fn a_renamed_column_is_known_by_its_name() {
 }
 
 #[test]
-fn a_renamed_column_is_known_by_words_of_the_settings() {
+fn renamed_column_is_recognised_by_words_of_the_settings() {
     let place = Place::new();
     place.edit(SEATTLE_FILE, |text| {
         with_header(&text, |header| header.replace("StatusCurrent", "Phase"))
@@ -301,7 +301,7 @@ fn a_renamed_column_is_known_by_words_of_the_settings() {
 }
 
 #[test]
-fn a_renamed_column_is_known_by_the_values_of_the_last_night() {
+fn renamed_column_is_recognised_by_the_values_of_the_last_run() {
     let place = Place::new();
     place.run(&[SEATTLE]).expect(0);
     place.edit(SEATTLE_FILE, |text| {
@@ -310,35 +310,35 @@ fn a_renamed_column_is_known_by_the_values_of_the_last_night() {
     let line = "# guessed: `where` has the same values as in the last file\ncolumns.line1 = [\"originaladdress1\", \"where\"]\n";
     let source = source(&probe(&place, &[SEATTLE]).expect(20), SEATTLE);
     assert!(suggestion(&source).contains(line), "{source:#}");
-    // Whoever looks into it does so after the night that was blocked by it.
+    // The operator probes after the run that was blocked by it.
     place.run(&[SEATTLE]).expect(20);
     let source = self::source(&probe(&place, &[SEATTLE]).expect(20), SEATTLE);
     assert!(suggestion(&source).contains(line), "{source:#}");
     run_with_suggestions(&place, SEATTLE).expect(0);
 }
 
-/// Every row says the same, which tells nothing.
+/// Every row has the same value, which distinguishes no column.
 #[test]
-fn a_renamed_column_is_known_by_its_place_and_the_written_declaration_says_so() {
+fn renamed_column_is_recognised_by_its_position_as_noted_when_written() {
     let place = Place::new();
     place.run(&[SEATTLE]).expect(0);
     place.edit(SEATTLE_FILE, |text| {
         with_header(&text, |header| header.replace("OriginalState", "Region"))
     });
     let source = source(&probe(&place, &[SEATTLE]).expect(20), SEATTLE);
-    let line = "# guessed: `region` has the same place among the columns\ncolumns.address_state = [\"originalstate\", \"region\"]\n";
+    let line = "# guessed: `region` has the same position among the columns\ncolumns.address_state = [\"originalstate\", \"region\"]\n";
     assert!(suggestion(&source).contains(line), "{source:#}");
     run_with_suggestions(&place, SEATTLE).expect(0);
     let text =
         std::fs::read_to_string(written(&place).join("pipelines/permit/seattle.toml")).unwrap();
     assert!(
-        text.contains(" # guessed: `region` has the same place among the columns\n"),
+        text.contains(" # guessed: `region` has the same position among the columns\n"),
         "{text}"
     );
 }
 
 #[test]
-fn where_nothing_says_what_a_missing_column_is_called_now_nothing_is_suggested() {
+fn missing_column_without_evidence_gets_no_suggestion() {
     let place = Place::new();
     place.edit(SEATTLE_FILE, |text| {
         with_header(&text, |header| header.replace("OriginalAddress1", "Where"))
@@ -352,7 +352,7 @@ fn where_nothing_says_what_a_missing_column_is_called_now_nothing_is_suggested()
 }
 
 #[test]
-fn an_unknown_word_is_told_of_and_another_spelling_of_a_known_one_is_suggested() {
+fn unknown_word_is_reported_and_a_known_words_spelling_is_suggested() {
     let place = Place::new();
     place.edit(SEATTLE_FILE, |text| {
         text.replacen(",Completed,", ",Teleported,", 1)
@@ -381,7 +381,7 @@ fn an_unknown_word_is_told_of_and_another_spelling_of_a_known_one_is_suggested()
 }
 
 #[test]
-fn an_absent_file_keeps_the_last_build_where_there_is_one() {
+fn absent_file_keeps_the_last_build_if_there_is_one() {
     let place = Place::new();
     let file = place.file(SEATTLE_FILE);
     let bytes = std::fs::read(&file).unwrap();
@@ -406,7 +406,7 @@ fn an_absent_file_keeps_the_last_build_where_there_is_one() {
 }
 
 #[test]
-fn a_page_in_place_of_a_file_is_a_change_and_a_wall_a_refusal() {
+fn page_in_place_of_a_file_is_a_change_and_a_blocking_page_a_refusal() {
     let place = Place::new();
     place.edit(SEATTLE_FILE, |_| {
         "<!DOCTYPE html><html><body>We moved our data.</body></html>".to_owned()
@@ -431,7 +431,7 @@ fn a_page_in_place_of_a_file_is_a_change_and_a_wall_a_refusal() {
 }
 
 #[test]
-fn records_that_are_not_in_the_layout_block_the_probe_as_they_block_the_run() {
+fn records_outside_the_layout_block_the_probe_as_they_block_the_run() {
     let place = Place::new();
     place.edit(SEATTLE_FILE, |text| {
         text.replace(",Building,", ",Building,,,")
@@ -453,7 +453,7 @@ fn records_that_are_not_in_the_layout_block_the_probe_as_they_block_the_run() {
 }
 
 #[test]
-fn an_archive_that_is_cut_short_is_missing_as_in_a_run() {
+fn truncated_archive_is_missing_as_in_a_run() {
     let place = Place::new();
     let file = place.file(EDGE);
     let bytes = std::fs::read(&file).unwrap();
@@ -476,7 +476,7 @@ fn an_archive_that_is_cut_short_is_missing_as_in_a_run() {
 }
 
 #[test]
-fn an_archive_without_the_declared_member_blocks() {
+fn archive_without_the_declared_member_blocks() {
     let place = Place::new();
     place.edit_archive(EDGE, |members| {
         let (name, text) = members.pop_first().unwrap();
@@ -533,7 +533,7 @@ fn target(place: &Place) -> String {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_moved_file_gets_its_new_address() {
+async fn moved_file_gets_its_new_address() {
     let (place, publisher) = (Place::new(), Publisher::start().await);
     publisher.serve_folder(&place.mirror());
     let new = "https://open.example.org/permits/list.csv";
@@ -556,7 +556,7 @@ async fn a_moved_file_gets_its_new_address() {
             .contains(&format!("url = \"{new}\"")),
         "{report:#?}"
     );
-    // The file is where the server says.
+    // The file is at the address that the server gave.
     let folder = written(&place);
     report.suggested.write_to(&folder).unwrap();
     let moved = place.mirror().join("open.example.org/permits/list.csv");
@@ -569,7 +569,7 @@ async fn a_moved_file_gets_its_new_address() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_server_that_refuses_or_fails_is_told_by_its_status() {
+async fn failing_server_is_reported_with_its_status() {
     for (status, verdict) in [
         (403, Verdict::Refused),
         (401, Verdict::Refused),
@@ -595,7 +595,7 @@ async fn a_server_that_refuses_or_fails_is_told_by_its_status() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_publisher_who_refuses_is_told_with_what_applies_to_its_source() {
+async fn refusing_publisher_is_reported_with_the_hint_for_its_source() {
     let folder = tempfile::tempdir().unwrap();
     let authority = Authority::new();
     let publisher = Publisher::start_tls(&authority, &["data.seattle.gov"]).await;
@@ -646,9 +646,10 @@ async fn a_publisher_who_refuses_is_told_with_what_applies_to_its_source() {
     );
 }
 
-/// Whole files of megabytes are never taken: a server that sends no parts is hung up on.
+/// Whole files of megabytes are never fetched: the probe closes the connection to a server that
+/// ignores ranges.
 #[tokio::test(flavor = "multi_thread")]
-async fn only_the_head_of_a_large_file_is_taken() {
+async fn only_the_head_of_a_large_file_is_fetched() {
     let (place, publisher) = (Place::new(), Publisher::start().await);
     publisher.serve_folder(&place.mirror());
     let text = std::fs::read_to_string(place.file(SEATTLE_FILE)).unwrap();
@@ -677,8 +678,5 @@ async fn only_the_head_of_a_large_file_is_taken() {
     })
     .await;
     let rows = all.sources[0].sample.as_ref().unwrap().rows;
-    assert!(
-        (500..2_000).contains(&rows),
-        "256 KiB of rows, and not {rows}"
-    );
+    assert!((500..2_000).contains(&rows), "256 KiB of rows, not {rows}");
 }

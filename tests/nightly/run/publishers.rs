@@ -1,4 +1,4 @@
-//! Publishers that misbehave, over HTTP: what the run says, and that the last good rows stay.
+//! Checks publishers that misbehave, over HTTP: the run's report, and that the last good rows stay.
 
 use pubdata_core::declared::DeclarationFiles;
 use pubdata_run::{ExitCode, RunReport, RunSettings};
@@ -60,8 +60,8 @@ impl Site {
         std::fs::read(self.place.file(file)).unwrap()
     }
 
-    /// Lets a file be answered so, runs again, and asserts what the run says and that every part of
-    /// before is still current.
+    /// Sets the response for a file, runs again, and asserts the run's report and that every
+    /// earlier part is still current.
     #[track_caller]
     fn assert_refused(
         &self,
@@ -101,7 +101,7 @@ async fn refused(
     let report = run_here(&site.settings()).await;
     site.assert_refused(&before, &report, exit_code, task_id, says);
 
-    // The publisher is well again.
+    // The publisher has recovered.
     let bytes = site.bytes(file);
     site.publisher
         .route(&site.target(file), vec![Reply::file(bytes)]);
@@ -111,7 +111,7 @@ async fn refused(
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_unchanged_site_is_asked_with_conditions_and_sends_nothing_again() {
+async fn unchanged_site_gets_conditional_requests_and_sends_no_file_again() {
     let site = Site::published().await;
     let first = site.publisher.all_requests().len();
     let report = run_here(&site.settings()).await;
@@ -137,7 +137,7 @@ async fn an_unchanged_site_is_asked_with_conditions_and_sends_nothing_again() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_server_that_is_down_for_the_night() {
+async fn server_that_is_down_makes_the_source_missing() {
     refused(
         POPULATION,
         |_| Reply::page(503),
@@ -149,7 +149,7 @@ async fn a_server_that_is_down_for_the_night() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_page_that_blocks_programs() {
+async fn page_that_blocks_programs_makes_the_source_missing() {
     refused(
         POPULATION,
         |_| Reply::page(403),
@@ -161,7 +161,7 @@ async fn a_page_that_blocks_programs() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_web_page_with_status_200() {
+async fn web_page_with_status_200_is_refused() {
     refused(
         POPULATION,
         |_| Reply::page(200),
@@ -173,7 +173,7 @@ async fn a_web_page_with_status_200() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_web_page_that_claims_to_be_text() {
+async fn web_page_with_a_text_content_type_is_refused() {
     let page = |_| {
         Reply::body(
             200,
@@ -192,7 +192,7 @@ async fn a_web_page_that_claims_to_be_text() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_transfer_that_always_breaks_off() {
+async fn transfer_that_always_breaks_off_makes_the_source_missing() {
     let cut = |bytes: Vec<u8>| {
         let middle = bytes.len() / 2;
         Reply::body(200, bytes).cut_after(middle)
@@ -208,7 +208,7 @@ async fn a_transfer_that_always_breaks_off() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_archive_that_is_damaged_at_the_publisher() {
+async fn archive_damaged_at_the_publisher_blocks() {
     let damaged = |bytes: Vec<u8>| {
         let path = tempfile::NamedTempFile::new().unwrap();
         std::fs::write(path.path(), bytes).unwrap();
@@ -225,10 +225,10 @@ async fn an_archive_that_is_damaged_at_the_publisher() {
     .await;
 }
 
-/// A file damaged on its way has the publisher's ETag: asked only whether it changed, the publisher
-/// would say no for ever.
+/// The file was damaged in transfer and has the publisher's ETag: a conditional request would
+/// answer "not modified" forever.
 #[tokio::test(flavor = "multi_thread")]
-async fn an_archive_damaged_on_its_way_is_asked_for_whole_the_next_time() {
+async fn archive_damaged_in_transfer_is_fetched_whole_in_the_next_run() {
     let site = Site::published().await;
     let (name, text) = only_member(&site.place.file(EDGE));
     let target = site.target(EDGE);
@@ -250,7 +250,7 @@ async fn an_archive_damaged_on_its_way_is_asked_for_whole_the_next_time() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_server_that_asks_for_a_pause_gets_it_and_the_run_goes_on() {
+async fn server_that_asks_for_a_pause_gets_it_and_the_run_continues() {
     let site = Site::published().await;
     let target = site.target(POPULATION);
     let changed = String::from_utf8(site.bytes(POPULATION))
@@ -276,7 +276,7 @@ async fn a_server_that_asks_for_a_pause_gets_it_and_the_run_goes_on() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_file_that_changes_between_two_halves_of_a_transfer_is_taken_whole() {
+async fn file_that_changes_during_a_broken_transfer_is_fetched_whole() {
     let site = Site::published().await;
     let target = site.target(POPULATION);
     let text = String::from_utf8(site.bytes(POPULATION)).unwrap();
@@ -308,7 +308,7 @@ async fn a_file_that_changes_between_two_halves_of_a_transfer_is_taken_whole() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_host_that_fails_again_and_again_is_left_alone_for_the_rest_of_the_run() {
+async fn host_that_fails_repeatedly_is_skipped_for_the_rest_of_the_run() {
     let site = Site::published().await;
     let before = site.place.manifest();
     let directory = pubdata_testing::files_below(&site.place.mirror());
@@ -341,7 +341,7 @@ async fn a_host_that_fails_again_and_again_is_left_alone_for_the_rest_of_the_run
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_key_that_the_census_bureau_refuses_is_told_with_its_variable_and_never_shown() {
+async fn refused_census_key_is_reported_with_its_variable_and_never_shown() {
     let site = Site::published().await;
     let mut settings = site.settings();
     settings.fetch.secret = |_| Some("wrong".to_owned());
@@ -378,8 +378,8 @@ async fn a_key_that_the_census_bureau_refuses_is_told_with_its_variable_and_neve
     );
 }
 
-/// Counted where requests arrive: the n-th comes no sooner than n - 1 intervals after the
-/// beginning, whichever task it is for.
+/// Counted where requests arrive: the n-th comes no sooner than n - 1 intervals after the first,
+/// for any task.
 #[tokio::test(flavor = "multi_thread")]
 async fn all_tasks_of_a_run_together_keep_the_declared_rate() {
     let (place, publisher) = (Place::new(), Publisher::start().await);
@@ -401,7 +401,7 @@ async fn all_tasks_of_a_run_together_keep_the_declared_rate() {
     let requests = publisher.all_requests();
     assert!(
         requests.len() >= 10,
-        "{} requests are too few to tell",
+        "{} requests are too few for a decision",
         requests.len()
     );
     for (number, request) in (0_u32..).zip(&requests) {
@@ -415,7 +415,7 @@ async fn all_tasks_of_a_run_together_keep_the_declared_rate() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_redirect_is_told_with_the_input_and_is_no_part_of_the_release_id() {
+async fn redirect_is_reported_with_the_input_and_ignored_by_the_release_id() {
     let mut releases = Vec::new();
     for is_redirected in [false, true] {
         let (place, publisher) = (Place::new(), Publisher::start().await);

@@ -1,4 +1,4 @@
-//! Keys, seals and receipts on the command line: what is printed where, and the exit codes.
+//! Checks keys, seals and receipts on the command line: output streams and exit codes.
 
 use pubdata_testing::Place;
 
@@ -6,7 +6,7 @@ use super::GEOGRAPHY;
 
 const POPULATION: &str = "geo.zcta_metric:2023:90210:population";
 
-/// A place whose release is sealed, with `log.key` as `keys signing … > log.key` writes it.
+/// Creates a place whose release is sealed, with `log.key` as `keys signing … > log.key` writes it.
 fn sealed() -> Place {
     let place = Place::published_with(GEOGRAPHY);
     let secret = place.root().join("signing.key");
@@ -46,7 +46,7 @@ fn sealed() -> Place {
 }
 
 #[test]
-fn what_keys_signing_prints_is_a_key_file_that_verifies() {
+fn output_of_keys_signing_is_a_key_file_that_verifies() {
     let place = sealed();
     let path = |name: &str| place.root().join(name).display().to_string();
     let told = place
@@ -65,7 +65,7 @@ fn what_keys_signing_prints_is_a_key_file_that_verifies() {
 }
 
 #[test]
-fn exit_codes_of_verify_receipt_are_those_of_its_help() {
+fn exit_codes_of_verify_receipt_equal_those_of_its_help() {
     let place = sealed();
     let key = place.root().join("log.key").display().to_string();
     let receipt = std::fs::read_to_string(place.root().join("receipt.json")).unwrap();
@@ -109,7 +109,7 @@ fn exit_codes_of_verify_receipt_are_those_of_its_help() {
 }
 
 #[test]
-fn a_key_with_a_typing_error_is_told_as_one() {
+fn key_with_a_typing_error_is_reported_as_such() {
     let place = sealed();
     let key = std::fs::read_to_string(place.root().join("log.key")).unwrap();
     let key = key.trim();

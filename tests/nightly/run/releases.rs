@@ -1,5 +1,4 @@
-//! `pubdata releases` as an operator sees it: pages for people, and what would be done before it
-//! is.
+//! Checks `pubdata releases`: readable pages, and dry runs that equal the real commands.
 
 use std::path::PathBuf;
 
@@ -7,7 +6,8 @@ use serde_json::{Value, json};
 
 use pubdata_testing::{Place, files_below};
 
-/// Two nights of one permit list: the first release and the second, which the channel points at.
+/// Publishes two runs of one permit list: the first release and the second, which the channel
+/// points at.
 fn two_nights() -> (Place, String, String) {
     let place = Place::new();
     place.run(&["permit.nola"]).expect(0);
@@ -21,7 +21,7 @@ fn two_nights() -> (Place, String, String) {
     (place, first, second)
 }
 
-/// All files of the home, with their lengths; whoever looks may take a lock.
+/// Returns all files of the home with their lengths; reading commands may take a lock.
 fn files(place: &Place) -> Vec<(PathBuf, u64)> {
     let files = files_below(&place.home())
         .into_iter()
@@ -32,7 +32,7 @@ fn files(place: &Place) -> Vec<(PathBuf, u64)> {
 }
 
 #[test]
-fn what_prune_promote_and_rollback_would_do_is_what_they_do() {
+fn dry_runs_of_prune_promote_and_rollback_equal_the_real_commands() {
     let (place, first, second) = two_nights();
     let before = files(&place);
     let promote = place
@@ -98,7 +98,7 @@ fn what_prune_promote_and_rollback_would_do_is_what_they_do() {
         .expect(0)
         .json();
     assert_eq!(planned["releases"], json!([first]));
-    assert_eq!(files(&place), before, "nothing was changed");
+    assert_eq!(files(&place), before, "no file changed");
 
     let done = place
         .pubdata(&["releases", "prune", "--keep", "1", "--snapshots", "--json"])
@@ -152,7 +152,7 @@ fn what_prune_promote_and_rollback_would_do_is_what_they_do() {
 }
 
 #[test]
-fn a_release_is_shown_on_a_page_and_whole_as_json() {
+fn release_is_shown_on_a_page_and_whole_as_json() {
     let (place, _, second) = two_nights();
     let page = place.pubdata(&["releases", "show"]).expect(0).stdout;
     let manifest = place.manifest();
@@ -194,7 +194,7 @@ fn a_release_is_shown_on_a_page_and_whole_as_json() {
 }
 
 #[test]
-fn a_difference_shows_whole_numbers_as_answers_do() {
+fn diff_shows_whole_numbers_as_answers_do() {
     let place = Place::published_with(super::GEOGRAPHY);
     let first = place.current();
     place.edit("acsdt5y2023-b01003.dat", |text| {

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::ACS_2023;
 use pubdata_testing::{Answer, Place, files_below};
 
-/// The families whose tasks these tests look at.
+/// The families whose tasks these tests check.
 const FAMILIES: &[&str] = &["census", "nces", "sec"];
 const INCOME_2023: &str = "acsdt5y2023-b19013.dat";
 
@@ -35,7 +35,7 @@ fn inode(path: &Path) -> u64 {
 }
 
 #[test]
-fn an_unchanged_second_run_builds_nothing_and_leaves_everything_as_it_is() {
+fn unchanged_second_run_builds_and_changes_nothing() {
     let place = Place::with(FAMILIES);
     let first = place.run(&[]).expect(0);
     let releases = place.home().join("releases");
@@ -59,7 +59,7 @@ fn an_unchanged_second_run_builds_nothing_and_leaves_everything_as_it_is() {
     assert_eq!(outcomes(&second), fresh);
     assert!(
         first.stderr.contains(" building ") && !second.stderr.contains(" building "),
-        "nothing is decoded: {}",
+        "no file is decoded: {}",
         second.stderr
     );
     assert_eq!(state(), before);
@@ -71,7 +71,7 @@ fn an_unchanged_second_run_builds_nothing_and_leaves_everything_as_it_is() {
 }
 
 #[test]
-fn one_changed_source_rebuilds_its_task_and_links_all_other_parts() {
+fn changed_source_rebuilds_its_task_and_links_all_other_parts() {
     let place = Place::published_with(FAMILIES);
     let first = place.current();
     place.edit("acsdt5y2023-b01003.dat", |text| {
@@ -112,7 +112,7 @@ fn one_changed_source_rebuilds_its_task_and_links_all_other_parts() {
 }
 
 #[test]
-fn a_source_missing_on_the_first_run_leaves_its_task_out_and_publishes_the_rest() {
+fn source_missing_on_the_first_run_omits_only_its_task() {
     let place = Place::with(FAMILIES);
     let income = place.file(INCOME_2023);
     let aside = place.root().join("aside");
@@ -137,7 +137,7 @@ fn a_source_missing_on_the_first_run_leaves_its_task_out_and_publishes_the_rest(
 }
 
 #[test]
-fn a_source_missing_later_leaves_the_last_good_build_marked_stale_until_it_is_back() {
+fn source_missing_later_keeps_the_last_build_stale_until_it_returns() {
     let place = Place::published_with(FAMILIES);
     let first = place.current();
     let income = place.file(INCOME_2023);
@@ -150,7 +150,7 @@ fn a_source_missing_later_leaves_the_last_good_build_marked_stale_until_it_is_ba
         assert_eq!(
             (run.json()["outcome"].as_str(), place.current()),
             (Some("unchanged"), first.clone()),
-            "nothing is published"
+            "no release is published"
         );
         assert_eq!(
             place.unrenewed().into_keys().collect::<Vec<_>>(),
@@ -195,13 +195,13 @@ fn a_source_missing_later_leaves_the_last_good_build_marked_stale_until_it_is_ba
 }
 
 #[test]
-fn a_run_for_other_tasks_keeps_a_stale_one_stale() {
+fn run_for_other_tasks_keeps_a_stale_one_stale() {
     let place = Place::published_with(FAMILIES);
     std::fs::remove_file(place.file(INCOME_2023)).unwrap();
     place.run(&[]).expect(30);
     place.run(&["nces"]).expect(0);
     assert!(place.unrenewed()[ACS_2023].contains(INCOME_2023));
-    // What was lost or damaged is told anew from the ledger.
+    // Lost or damaged marks are restored from the ledger.
     let file = place.home().join("unrenewed/nightly.json");
     let whole = std::fs::read(&file).unwrap();
     for damage in [None, Some("{")] {
@@ -215,7 +215,7 @@ fn a_run_for_other_tasks_keeps_a_stale_one_stale() {
 }
 
 #[test]
-fn the_ledger_has_one_line_for_each_run() {
+fn ledger_has_one_line_for_each_run() {
     let place = Place::published_with(FAMILIES);
     std::fs::remove_file(place.file(INCOME_2023)).unwrap();
     place.run(&[]).expect(30);

@@ -3,7 +3,7 @@ use serde_json::Value;
 use super::ACS_2023;
 use pubdata_testing::{Place, answer, folders, project};
 
-/// State and reasons of a task in a plan.
+/// Returns state and reasons of a task in a plan.
 fn planned(plan: &Value, task_id: &str) -> (String, String) {
     let task = plan["tasks"]
         .as_array()
@@ -29,7 +29,7 @@ fn tasks(report: &Value) -> Vec<&str> {
 }
 
 #[test]
-fn a_selector_names_a_family_a_pipeline_a_dataset_or_a_task() {
+fn selector_names_a_family_a_pipeline_a_dataset_or_a_task() {
     let place = Place::new();
     let acs5 = ["census.acs5/vintage=2022", ACS_2023];
     for (selector, expected) in [
@@ -65,7 +65,7 @@ fn a_selector_names_a_family_a_pipeline_a_dataset_or_a_task() {
 }
 
 #[test]
-fn a_run_with_a_selector_keeps_the_parts_of_all_other_tasks() {
+fn run_with_a_selector_keeps_the_parts_of_all_other_tasks() {
     let place = Place::published();
     let before = place.manifest();
     place.edit("acsdt5y2023-b01003.dat", |text| {
@@ -95,7 +95,7 @@ fn a_run_with_a_selector_keeps_the_parts_of_all_other_tasks() {
     assert_eq!(
         of_2022(&after),
         of_2022(&before),
-        "a change that was not asked for waits"
+        "a change outside the selection waits"
     );
     assert_ne!(
         after["datasets"]["geo.zcta_metric"],
@@ -104,7 +104,7 @@ fn a_run_with_a_selector_keeps_the_parts_of_all_other_tasks() {
 }
 
 #[test]
-fn a_selector_that_selects_nothing_is_refused() {
+fn selector_without_a_match_is_refused() {
     let place = Place::new();
     for selector in [
         "census.acs",
@@ -136,20 +136,20 @@ fn a_selector_that_selects_nothing_is_refused() {
     );
     assert!(
         !place.home().exists(),
-        "nothing was done for the selector that is known, and no folder made"
+        "the valid selector did not run, and no folder was created"
     );
     let answer = place.run(&["nces.edge_geocode"]).expect(40);
     assert!(
         answer
             .stderr
-            .contains("no tables of its own, its files are read by nces.ccd_directory"),
+            .contains("no tables, its files are read by nces.ccd_directory"),
         "{answer:#?}"
     );
 }
 
-/// A home typed wrong is said, not made.
+/// A mistyped home is reported, not created.
 #[test]
-fn who_only_looks_makes_no_home() {
+fn reading_commands_create_no_home() {
     let place = Place::new();
     let of_keys = [
         &["keys", "list"][..],
@@ -187,7 +187,7 @@ fn who_only_looks_makes_no_home() {
         assert!(
             answer
                 .stderr
-                .contains(&format!("{} is no home of pubdata", place.home().display())),
+                .contains(&format!("{} is not a pubdata home", place.home().display())),
             "{answer:#?}"
         );
         assert_eq!(
@@ -199,7 +199,7 @@ fn who_only_looks_makes_no_home() {
 }
 
 #[test]
-fn a_run_says_that_it_makes_a_home() {
+fn run_reports_that_it_creates_a_home() {
     let place = Place::new();
     let run = |place: &Place| {
         let mirror = place.mirror().display().to_string();
@@ -208,7 +208,7 @@ fn a_run_says_that_it_makes_a_home() {
             .stderr
     };
     let said = format!(
-        "there is no home at {} yet: it is made now",
+        "there is no home at {} yet: creating it",
         place.home().display()
     );
     assert!(run(&place).contains(&said));
@@ -216,7 +216,7 @@ fn a_run_says_that_it_makes_a_home() {
 }
 
 #[test]
-fn a_file_in_place_of_the_home_is_one_error_of_every_command() {
+fn file_in_place_of_the_home_is_the_same_error_for_every_command() {
     let place = Place::new();
     std::fs::write(place.home(), "a file").unwrap();
     for command in [
@@ -257,7 +257,7 @@ fn vintages_before_2021_are_refused_with_the_reason() {
 }
 
 #[test]
-fn the_plan_says_what_is_to_be_done_and_why() {
+fn plan_lists_pending_work_with_its_reasons() {
     let place = Place::new();
     std::fs::remove_file(place.file("acsdt5y2023-b19013.dat")).unwrap();
     let plan = place.plan(&[]).expect(30).json();
@@ -282,7 +282,7 @@ fn the_plan_says_what_is_to_be_done_and_why() {
     );
     assert!(
         !place.home().join("releases").exists(),
-        "a plan publishes nothing"
+        "a plan publishes no release"
     );
 
     let place = Place::published();
@@ -314,7 +314,7 @@ fn the_plan_says_what_is_to_be_done_and_why() {
 }
 
 #[test]
-fn a_vintage_missing_between_two_is_a_missing_source_and_one_after_them_is_not() {
+fn vintage_missing_between_two_is_missing_and_a_later_one_is_not() {
     let place = Place::new();
     let of_2022 = pubdata_testing::files_below(&place.mirror())
         .into_iter()

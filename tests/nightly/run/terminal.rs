@@ -1,5 +1,5 @@
-//! What others write reaches an operator's terminal as text: none of it sets the title, clears the
-//! screen or turns characters round.
+//! Checks that foreign text reaches an operator's terminal as text: it cannot set the title, clear
+//! the screen or reverse the direction of characters.
 
 use std::path::Path;
 
@@ -10,16 +10,16 @@ use serde_json::{Value, json};
 
 use super::own_declarations::change;
 
-/// Sets the title, clears the screen in two ways, and turns characters round.
+/// Sets the title, clears the screen in two ways, and reverses the direction of characters.
 const HOSTILE: &str = "\u{1b}]0;owned\u{7}\u{1b}[2J\u{9b}2J\u{202e}\u{2066}\u{200f}";
-/// The same in a header, which has no escape.
+/// The same in a header, which cannot contain an escape.
 const HOSTILE_HEADER: &str = "\u{9b}2J\u{202e}\u{2066}\u{200f}";
 const RECORD: &str = "permit.permit:us-la-new_orleans:15-14477-EVAC";
 const ROWS: &str = "72f9-bi28/rows.csv@accessType=DOWNLOAD";
 const SCHOOLS: &str = "ccd_sch_029_2526_w_0a_050626.zip";
 
-/// Runs a command on a terminal with an environment, which gets nothing of others that it would
-/// obey.
+/// Runs a command on a terminal with an environment, and checks that no foreign text controls the
+/// terminal.
 #[track_caller]
 fn shown_with(place: &Place, arguments: &[&str], environment: &[(&str, &str)]) -> Screen {
     let mut command = place.command(arguments);
@@ -40,7 +40,7 @@ fn shown(place: &Place, arguments: &[&str]) -> Screen {
     shown_with(place, arguments, &[("USER", "ada")])
 }
 
-/// Runs a command that prints a hostile text: it must be there as text.
+/// Runs a command that prints a hostile text, and checks that it appears as text.
 #[track_caller]
 fn told(place: &Place, arguments: &[&str]) -> String {
     let screen = shown(place, arguments);
@@ -51,8 +51,8 @@ fn told(place: &Place, arguments: &[&str]) -> String {
     screen.text
 }
 
-/// A list and an archive of schools that were published, and then came with hostile texts in cells
-/// and names of members.
+/// Creates a published list and archive of schools, then puts hostile texts into cells and member
+/// names.
 fn attacked() -> Place {
     let place = Place::with(&["permit.nola", "nces"]);
     place.run(&[]).expect(0);
@@ -77,7 +77,7 @@ fn cells_and_member_names_of_publishers_are_shown_as_text() {
     assert!(run.contains("members match `*.csv`"), "{run}");
     assert!(
         run.contains("\u{1b}[32mpublished\u{1b}[0m"),
-        "styles of ours are kept: {run}"
+        "our own styles are kept: {run}"
     );
     told(
         &place,
@@ -119,7 +119,7 @@ fn cells_and_member_names_of_publishers_are_shown_as_text() {
             .as_str()
             .unwrap()
             .contains(HOSTILE),
-        "JSON means what the publisher wrote: {json:#}"
+        "JSON contains what the publisher wrote: {json:#}"
     );
 }
 
@@ -138,7 +138,7 @@ fn names_of_keys_and_of_users_are_shown_as_text() {
     told(&place, &["keys", "list"]);
     told(&place, &["keys", "list", "--json"]);
     told(&place, &["keys", "revoke", "k000000000000"]);
-    // A key of a new name is not made at all.
+    // A key with a hostile name is not created.
     for name in [HOSTILE, "a\nb", "\u{202e}ada", "\u{9b}2J"] {
         let refused = place
             .pubdata(&["keys", "create", "--name", name, "--scopes", "geo"])
@@ -146,7 +146,7 @@ fn names_of_keys_and_of_users_are_shown_as_text() {
         assert!(
             refused
                 .stderr
-                .contains("the name of a key has no control characters"),
+                .contains("the name of a key must not have control characters"),
             "{refused:#?}"
         );
     }
@@ -172,7 +172,7 @@ fn names_of_keys_and_of_users_are_shown_as_text() {
     );
 }
 
-/// A folder of declarations in which others wrote.
+/// Creates a folder of declarations with foreign text.
 fn declared(place: &Place) -> String {
     let folder = place.root().join("declarations");
     copy_folder(&project("pipelines"), &folder.join("pipelines"));
@@ -187,7 +187,7 @@ fn declared(place: &Place) -> String {
 }
 
 #[test]
-fn what_declarations_of_others_say_is_shown_as_text() {
+fn texts_of_foreign_declarations_are_shown_as_text() {
     let place = Place::with(&["permit.nola"]);
     let folder = declared(&place);
     for command in [
@@ -247,7 +247,7 @@ async fn answers_of_servers_are_shown_as_text() {
     ] {
         told(&place, command);
     }
-    // Log lines too, beside which progress is shown.
+    // Log lines too, with the progress display below them.
     for form in ["text", "json"] {
         let screen = shown_with(
             &place,
@@ -258,7 +258,7 @@ async fn answers_of_servers_are_shown_as_text() {
             screen
                 .text
                 .lines()
-                .any(|line| line.contains("not renewed") && line.contains("202e")),
+                .any(|line| line.contains("task not rebuilt") && line.contains("202e")),
             "{form}: {screen:#?}"
         );
     }

@@ -1,5 +1,5 @@
-//! Publishers change their files and lose some of them: what is published all the same, and what
-//! people are told.
+//! Checks publishers that change files or lose some of them: the published data and the reports to
+//! the operator.
 
 use std::collections::BTreeMap;
 
@@ -14,7 +14,7 @@ use pubdata_testing::{Place, edit_sources, run_here, settings};
 const RATES: &str = "www.streamlinedsalestax.org/ratesandboundry/Rates";
 const TERRITORY: &str = "/download.geonames.org/export/zip/PR.zip";
 
-/// The findings of a run as (source, code, detail).
+/// Returns the findings of a run as (source, code, detail).
 fn findings(report: &RunReport) -> Vec<(&str, &str, &str)> {
     let findings = report.tasks.iter().flat_map(|task| &task.findings);
     findings
@@ -28,7 +28,7 @@ fn findings(report: &RunReport) -> Vec<(&str, &str, &str)> {
         .collect()
 }
 
-/// Rows of each dataset and records set aside, as the manifest counts them.
+/// Returns the rows of each dataset and its quarantined records, as the manifest counts them.
 fn counts(manifest: &Value) -> BTreeMap<String, (u64, Value)> {
     let mut counts = BTreeMap::new();
     for (dataset_id, dataset) in manifest["datasets"].as_object().unwrap() {
@@ -46,7 +46,7 @@ fn counts(manifest: &Value) -> BTreeMap<String, (u64, Value)> {
     counts
 }
 
-/// The text with one column more at the end of each record.
+/// Returns the text with one more column at the end of each record.
 fn widened(text: &str, format: &Format) -> String {
     let Format::Delimited {
         delimiters,
@@ -97,7 +97,7 @@ fn widened(text: &str, format: &Format) -> String {
 }
 
 #[test]
-fn a_column_that_every_publisher_added_stops_nothing_and_is_told() {
+fn column_added_by_every_publisher_blocks_nothing_and_is_reported() {
     let place = Place::published();
     let before = counts(&place.manifest());
     let changed = edit_sources(&place, |text, _, source| {
@@ -106,8 +106,8 @@ fn a_column_that_every_publisher_added_stops_nothing_and_is_told() {
         has_header.then(|| widened(text, &source.format))
     });
     assert!(changed.len() > 40, "{changed:?}");
-    // Iowa's archive is stored, and packed here: a file that is half as long is not believed
-    // without a word.
+    // Iowa's archive is stored there and compressed here: a file of half the size needs an
+    // acceptance.
     let answer = place.run(&["--accept", "business.ia_sos"]).expect(10);
     let report = answer.json();
     let mut told: Vec<&str> = Vec::new();
@@ -134,16 +134,17 @@ fn a_column_that_every_publisher_added_stops_nothing_and_is_told() {
     for source_id in changed.values() {
         assert!(
             told.contains(&source_id.as_str()),
-            "nothing is told of {source_id}"
+            "no finding for {source_id}"
         );
     }
-    assert_eq!(counts(&place.manifest()), before, "nothing else changed");
+    assert_eq!(counts(&place.manifest()), before, "no other fact changes");
     let status = place.pubdata(&["status"]).expect(0).stdout;
     assert!(
-        status.contains("needs a person: ") && status.contains("new_column"),
+        status.contains("needs attention: ") && status.contains("new_column"),
         "{status}"
     );
-    // Told until it is seen to: nothing is built anew, and the exit code is the same.
+    // It is reported until an operator handles it: no task is rebuilt, and the exit code is the
+    // same.
     let again = place.run(&[]).expect(10).json();
     assert_eq!(again["outcome"], "unchanged");
 }
@@ -172,7 +173,7 @@ impl Site {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_optional_file_is_optional_whatever_its_publisher_answers() {
+async fn optional_file_is_optional_whatever_its_publisher_answers() {
     let answers = [
         (Reply::status(400), "400"),
         (Reply::status(403), "403"),
@@ -214,12 +215,12 @@ async fn an_optional_file_is_optional_whatever_its_publisher_answers() {
     assert_eq!(
         (report.exit_code, findings(&report)),
         (ExitCode::Ok, Vec::new()),
-        "a file that is not published is none to be seen to"
+        "an unpublished file needs no action"
     );
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_optional_file_of_an_earlier_night_stays_in_use() {
+async fn optional_file_of_an_earlier_run_stays_in_use() {
     let site = Site::new().await;
     assert_eq!(
         run_here(&site.settings("zip.zip")).await.exit_code,
@@ -241,7 +242,7 @@ async fn the_optional_file_of_an_earlier_night_stays_in_use() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_optional_file_that_the_last_build_was_made_from_is_told_when_it_is_gone() {
+async fn optional_file_of_the_last_build_is_reported_when_it_is_gone() {
     let site = Site::new().await;
     assert_eq!(
         run_here(&site.settings("zip.zip")).await.exit_code,
@@ -249,7 +250,7 @@ async fn an_optional_file_that_the_last_build_was_made_from_is_told_when_it_is_g
     );
     site.publisher.route(TERRITORY, vec![Reply::page(404)]);
     let mut settings = site.settings("zip.zip");
-    // A place that no other file has goes with it, which is a greater share here than of the whole
+    // A place that no other file has goes with it, which is a larger share here than in the whole
     // list.
     settings.accepted.push("zip.zip".to_owned());
     let report = run_here(&settings).await;
@@ -269,7 +270,7 @@ async fn an_optional_file_that_the_last_build_was_made_from_is_told_when_it_is_g
 }
 
 #[test]
-fn rows_of_samples_stay_rows_of_samples_when_nothing_else_is_built() {
+fn rows_of_samples_stay_rows_of_samples_without_another_build() {
     let place = Place::published();
     assert_eq!(place.manifest()["is_sample"], true);
     let before = place.current();
@@ -300,7 +301,7 @@ fn rows_of_samples_stay_rows_of_samples_when_nothing_else_is_built() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_register_of_several_states_is_published_without_the_one_that_is_missing() {
+async fn register_of_several_states_is_published_without_the_missing_one() {
     let site = Site::new().await;
     site.publisher.route(
         &format!("/{RATES}/WIR2026Q2FEB18.csv"),
@@ -333,7 +334,7 @@ async fn a_register_of_several_states_is_published_without_the_one_that_is_missi
         states(&site.place).contains(&"MN".to_owned())
             && !states(&site.place).contains(&"WI".to_owned())
     );
-    // The next night it is there, and the night after that its last file stays in use.
+    // The next run finds it, and the run after that keeps its last file in use.
     site.publisher.serve_folder(&site.place.mirror());
     site.publisher.route(
         &format!("/{RATES}/WIR2026Q2FEB18.csv"),
@@ -363,7 +364,7 @@ async fn a_register_of_several_states_is_published_without_the_one_that_is_missi
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_register_of_which_no_state_comes_is_missing() {
+async fn register_without_any_state_is_missing() {
     let site = Site::new().await;
     for name in [
         "MNR2026Q2FEB18.zip",
@@ -381,16 +382,16 @@ async fn a_register_of_which_no_state_comes_is_missing() {
         "{report:#?}"
     );
     assert!(
-        report.tasks[0].reasons[0].contains("none of its files came"),
+        report.tasks[0].reasons[0].contains("none of its files arrived"),
         "{:?}",
         report.tasks[0].reasons
     );
 }
 
-/// Nobody has seen a file in that layout: what passes is published, whatever the share of what does
-/// not, and a person decides.
+/// No file in that layout was ever seen: valid rows are published, whatever the share of invalid
+/// ones, and an operator decides.
 #[test]
-fn a_layout_that_is_known_from_documents_is_judged_by_a_person() {
+fn layout_known_from_documents_is_judged_by_the_operator() {
     let place = Place::new();
     std::fs::remove_file(place.mirror().join(".pubdata-mirror")).unwrap();
     let list = place
@@ -403,7 +404,7 @@ fn a_layout_that_is_known_from_documents_is_judged_by_a_person() {
         .collect::<String>()
         .replace("only", "9,9");
     std::fs::write(&list, broken).unwrap();
-    // Floors of bytes are facts about files, and hold.
+    // Floors of bytes are facts about files, and apply.
     let folder = place.root().join("declarations");
     for name in ["pipelines", "schemas"] {
         pubdata_testing::copy_folder(&pubdata_testing::project(name), &folder.join(name));
@@ -430,7 +431,7 @@ fn a_layout_that_is_known_from_documents_is_judged_by_a_person() {
         "{task:#}"
     );
     assert!(!place.rows("business.entity").is_empty());
-    // Confirmed, it is judged as any other: far fewer rows than the floor.
+    // After confirmation it is judged like any other: far fewer rows than the floor.
     let judged = place
         .run(&[&arguments[..], &["--accept", "business.co_sos"]].concat())
         .expect(20);
@@ -440,10 +441,10 @@ fn a_layout_that_is_known_from_documents_is_judged_by_a_person() {
     );
 }
 
-/// A row of the geography file that cannot be read leaves an area without its name: that is told,
-/// and of all rows it blocks.
+/// An unreadable row of the geography file leaves an area without its name. This is reported, and
+/// blocks if it affects all rows.
 #[test]
-fn rows_of_geography_that_cannot_be_read_are_told_of() {
+fn unreadable_rows_of_geography_are_reported() {
     const GEOGRAPHY: &str = "Geos20235YR.txt";
     const TASK: &str = "census.acs5/vintage=2023";
     let place = Place::new();

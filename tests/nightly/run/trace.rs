@@ -7,7 +7,7 @@ use pubdata_testing::{Answer, Place};
 const POPULATION: &str = "geo.zcta_metric:2023:90210:population";
 const POPULATION_FILE: &str = "acsdt5y2023-b01003.dat";
 
-/// The texts of the sources by source id.
+/// Returns the texts of the sources by source id.
 fn texts(answer: &Answer) -> Vec<(String, String)> {
     let report = answer.json();
     let sources = report["sources"].as_array().unwrap().iter();
@@ -29,7 +29,7 @@ fn text_of(answer: &Answer, source_id: &str) -> String {
         .1
 }
 
-/// Replaces bytes of a file, in place and of the same length.
+/// Replaces bytes of a file in place with others of the same length.
 fn overwrite(path: &Path, from: &str, to: &str) {
     assert_eq!(from.len(), to.len());
     let mut bytes = std::fs::read(path).unwrap();
@@ -53,7 +53,7 @@ fn differences(answer: &Answer) -> String {
 }
 
 #[test]
-fn every_kind_of_record_leads_to_the_publishers_bytes_and_comes_out_the_same() {
+fn every_kind_of_record_leads_to_its_bytes_and_is_rebuilt_identically() {
     let place = Place::published();
     let matched = |record_id: &str| {
         let answer = place.trace(record_id).expect(0);
@@ -90,7 +90,7 @@ fn every_kind_of_record_leads_to_the_publishers_bytes_and_comes_out_the_same() {
     let share = matched("geo.zcta_metric:2023:99546:poverty_rate");
     assert!(
         text_of(&share, "census.acs5_table").starts_with("860Z200US99546|80|31|21|17|"),
-        "the row that holds both counts"
+        "the row with both counts"
     );
 
     let school = matched("geo.school:010000500870");
@@ -157,8 +157,8 @@ fn every_kind_of_record_leads_to_the_publishers_bytes_and_comes_out_the_same() {
         "geo.zcta_metric:2023:95120:median_household_income",
         "geo.zcta_metric:2023:85724:poverty_rate",
         "geo.school:069037000005",
-        // Each is made from the lists of its pipeline together; alone it needs the rows that it
-        // leans on.
+        // Each one is built from all lists of its pipeline; alone it needs the rows that it refers
+        // to.
         "tax.rate:PA:state:42:2013-01-01",
         "tax.rate:PA:county:003:2013-01-01",
         "tax.rate:CA:state:06:2017-01-01",
@@ -175,7 +175,7 @@ fn every_kind_of_record_leads_to_the_publishers_bytes_and_comes_out_the_same() {
 }
 
 #[test]
-fn a_table_of_the_program_is_not_shown_as_a_publishers_file() {
+fn internal_table_is_not_shown_as_a_publishers_file() {
     let text = Place::published()
         .pubdata(&["trace", "tax.taxability:FL:general:local:undated"])
         .expect(0)
@@ -184,9 +184,9 @@ fn a_table_of_the_program_is_not_shown_as_a_publishers_file() {
 }
 
 #[test]
-fn every_record_of_the_release_comes_out_the_same() {
+fn every_record_of_the_release_is_rebuilt_identically() {
     let place = Place::published();
-    // One of each fifty, over all datasets: a program start each.
+    // One of each fifty, over all datasets: each one starts the program.
     for dataset_id in [
         "geo.zcta_metric",
         "geo.county_metric",
@@ -206,7 +206,7 @@ fn every_record_of_the_release_comes_out_the_same() {
 }
 
 #[test]
-fn a_byte_flipped_inside_the_record_is_found_and_the_difference_shown() {
+fn flipped_byte_inside_the_record_is_found_with_the_difference() {
     let place = Place::published();
     let snapshot = place.snapshot(POPULATION_FILE);
     overwrite(
@@ -220,7 +220,7 @@ fn a_byte_flipped_inside_the_record_is_found_and_the_difference_shown() {
     assert_eq!(
         text_of(&answer, "census.acs5_table"),
         "860Z200US90210|19653|1335",
-        "the bytes that are there now"
+        "the bytes that are present now"
     );
     let differences = differences(&answer);
     assert!(
@@ -240,7 +240,7 @@ fn a_byte_flipped_inside_the_record_is_found_and_the_difference_shown() {
 }
 
 #[test]
-fn a_byte_flipped_elsewhere_in_the_snapshot_is_found_too() {
+fn flipped_byte_elsewhere_in_the_snapshot_is_found() {
     let place = Place::published();
     let snapshot = place.snapshot(POPULATION_FILE);
     overwrite(&snapshot, "860Z200US00601|", "860Z200US00609|");
@@ -252,12 +252,12 @@ fn a_byte_flipped_elsewhere_in_the_snapshot_is_found_too() {
     );
     assert!(
         !differences.contains("value:"),
-        "the record itself still comes out the same: {differences}"
+        "the record itself is still the same: {differences}"
     );
 }
 
 #[test]
-fn a_damaged_snapshot_does_not_touch_records_of_other_snapshots() {
+fn damaged_snapshot_does_not_affect_records_of_other_snapshots() {
     let place = Place::published();
     overwrite(
         &place.snapshot(POPULATION_FILE),
@@ -273,11 +273,11 @@ fn a_damaged_snapshot_does_not_touch_records_of_other_snapshots() {
 }
 
 #[test]
-fn a_part_that_is_not_that_of_the_manifest_is_a_mismatch_that_names_it() {
+fn part_that_differs_from_the_manifest_is_a_mismatch_that_names_it() {
     let place = Place::published();
     let path = place.part("geo.zcta_metric/2023.parquet");
     let mut bytes = std::fs::read(&path).unwrap();
-    // The first bytes are no record's: the record is found as before.
+    // The first bytes belong to no record: the record is found as before.
     bytes[0] ^= 1;
     std::fs::remove_file(&path).unwrap();
     std::fs::write(&path, bytes).unwrap();
@@ -290,7 +290,7 @@ fn a_part_that_is_not_that_of_the_manifest_is_a_mismatch_that_names_it() {
 }
 
 #[test]
-fn a_damaged_archive_is_a_mismatch_that_names_it() {
+fn damaged_archive_is_a_mismatch_that_names_it() {
     let place = Place::published();
     let snapshot = place.snapshot("EDGE_GEOCODE_PUBLICSCH_2425.zip");
     let mut bytes = std::fs::read(&snapshot).unwrap();
@@ -305,7 +305,7 @@ fn a_damaged_archive_is_a_mismatch_that_names_it() {
 }
 
 #[test]
-fn a_snapshot_that_is_gone_leaves_the_replay_impossible_and_is_named() {
+fn missing_snapshot_makes_the_replay_impossible_and_is_named() {
     let place = Place::published();
     let snapshot = place.snapshot(POPULATION_FILE);
     std::fs::remove_file(&snapshot).unwrap();
@@ -333,8 +333,8 @@ fn a_snapshot_that_is_gone_leaves_the_replay_impossible_and_is_named() {
     assert_eq!(report["sources"][0]["text"], Value::Null);
     let text = place.pubdata(&["trace", POPULATION]).expect(2).stdout;
     assert!(text.contains("replay    not possible: snapshot "), "{text}");
-    // Of a record of the same build, which other snapshots are needed for, too; of those of other
-    // builds not.
+    // The same holds for a record of the same build that needs other snapshots, but not for records
+    // of other builds.
     place
         .trace("geo.zcta_metric:2023:90210:median_household_income")
         .expect(2);
@@ -344,7 +344,7 @@ fn a_snapshot_that_is_gone_leaves_the_replay_impossible_and_is_named() {
 }
 
 #[test]
-fn an_unknown_record_is_refused_with_a_way_out() {
+fn unknown_record_is_refused_with_a_hint() {
     let place = Place::published();
     for (record_id, says) in [
         (
@@ -367,7 +367,7 @@ fn an_unknown_record_is_refused_with_a_way_out() {
 }
 
 #[test]
-fn a_record_in_quarantine_leads_to_its_bytes_and_comes_out_the_same() {
+fn quarantined_record_leads_to_its_bytes_and_is_rebuilt_identically() {
     let place = Place::published();
     place.edit(POPULATION_FILE, |text| {
         text.replace("860Z200US90210|19652|1335", "860Z200US90210|19652|1335|7|")
@@ -393,7 +393,7 @@ fn a_record_in_quarantine_leads_to_its_bytes_and_comes_out_the_same() {
 }
 
 #[test]
-fn a_declaration_changed_since_changes_nothing_of_what_was_made_before() {
+fn later_declaration_change_does_not_affect_an_earlier_release() {
     let place = Place::published();
     let declarations = place.root().join("declarations");
     pubdata_testing::copy_folder(
@@ -437,7 +437,7 @@ fn a_declaration_changed_since_changes_nothing_of_what_was_made_before() {
         )
     );
 
-    // Of a release that does not carry its own, nothing can be said by another declaration.
+    // A release without its own declarations cannot be judged by another declaration.
     let path = place.part("manifest.json");
     let mut manifest = place.manifest();
     manifest
@@ -469,7 +469,7 @@ fn a_declaration_changed_since_changes_nothing_of_what_was_made_before() {
 }
 
 #[test]
-fn an_older_release_is_traced_by_its_id() {
+fn older_release_is_traced_by_its_id() {
     let place = Place::published();
     let first = place.current();
     place.edit(POPULATION_FILE, |text| {

@@ -1,5 +1,5 @@
-//! A value that nobody has heard of in every coded column of every file: what is published all the
-//! same, and that the text is kept.
+//! Puts an unknown value into every coded column of every file: the data is published all the same,
+//! and the text is kept.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Mutex;
@@ -9,8 +9,8 @@ use serde_json::Value;
 
 use pubdata_testing::{Place, edit_sources};
 
-/// Tables of the declarations that say what a publisher's words mean, and the beginnings of the
-/// columns that hold such words.
+/// Tables of the declarations that map a publisher's words, and the prefixes of the columns with
+/// such words.
 const CODED: &[(&str, &[&str])] = &[
     ("statuses", &["status"]),
     ("entity_types", &["entity_type"]),
@@ -28,7 +28,7 @@ const CODED: &[(&str, &[&str])] = &[
 ];
 
 /// Columns whose unknown words have a meaning: the declared default of the list's professions, or
-/// what the next column says.
+/// the value of the next column.
 const PROFESSIONS_WITH_A_DEFAULT: &[(&str, &str)] = &[
     ("license.nppes", "healthcare_provider_taxonomy_code_1"),
     ("license.nppes", "healthcare_provider_taxonomy_code_15"),
@@ -43,8 +43,8 @@ const PROFESSIONS_WITH_A_DEFAULT: &[(&str, &str)] = &[
     ("license.va_dpor_tradesmen", "license_specialty"),
 ];
 
-/// The publisher's names, in normalized form, of a source's coded columns. What decides whether a
-/// record is published is left out: that it blocks has a test of its own.
+/// Returns the publisher's normalised names of a source's coded columns. Columns that decide
+/// whether a record is published are left out: a separate test checks that they block.
 fn coded_columns(declaration: &Declaration, source: &Source) -> BTreeSet<String> {
     let listed = |setting: &str| {
         declaration
@@ -81,7 +81,7 @@ fn coded_columns(declaration: &Declaration, source: &Source) -> BTreeSet<String>
             .map(|name| normalized_name(name))
             .collect()
     };
-    // What a record is named by is no code only.
+    // A column that identifies a record is not only a code.
     &theirs(&is_coded)
         - &theirs(&|column| {
             listed("id_from")
@@ -93,7 +93,7 @@ fn coded_columns(declaration: &Declaration, source: &Source) -> BTreeSet<String>
 /// Columns by their sources.
 type Columns<'c> = BTreeSet<(&'c str, &'c str)>;
 
-/// A word of the column's own with at most 15 characters, as many as the narrowest column of words
+/// Builds a word for the column with at most 15 characters, as many as the narrowest coded column
 /// has.
 fn unheard_of(column: &str) -> String {
     format!(
@@ -104,7 +104,7 @@ fn unheard_of(column: &str) -> String {
     )
 }
 
-/// Replaces the cells of some columns in all records. Names the columns that there were.
+/// Replaces the cells of some columns in all records, and returns the columns that exist.
 fn with_unheard_of(
     text: &str,
     format: &Format,
@@ -121,7 +121,7 @@ fn with_unheard_of(
                     .iter()
                     .filter(|(name, _)| columns.contains(&normalized_name(name)))
                 {
-                    // A code of one letter cannot say where it came from.
+                    // A code of one letter cannot name its column.
                     if *length > 10 && line.len() >= (*first + *length) as usize {
                         let cell = format!(
                             "{:<width$}",
@@ -145,7 +145,7 @@ fn with_unheard_of(
             replace_attributes(&mut document, columns, found);
             document.to_string()
         }
-        // A workbook's cells are no text.
+        // The cells of a workbook are not text.
         _ => text.to_owned(),
     }
 }
@@ -246,7 +246,7 @@ fn delimited(
     changed
 }
 
-/// Where a text is cut: at a character outside of quotation marks.
+/// Splits a text at a character outside of quotation marks.
 fn cut(text: &str, at: char, quoting: bool, escape: Option<char>) -> Vec<usize> {
     let (mut places, mut is_open, mut is_escaped) = (Vec::new(), false, false);
     for (place, character) in text.char_indices() {
@@ -283,7 +283,7 @@ fn cells(record: &str, delimiter: char, quoting: bool, escape: Option<char>) -> 
 }
 
 #[test]
-fn a_value_that_nobody_has_heard_of_is_published_with_its_text_and_stops_nothing() {
+fn unknown_value_is_published_with_its_text_and_blocks_nothing() {
     let place = Place::published();
     let columns_by_source: Mutex<BTreeMap<String, BTreeSet<String>>> = Mutex::default();
     let changed = edit_sources(&place, |text, declaration, source| {
@@ -303,15 +303,15 @@ fn a_value_that_nobody_has_heard_of_is_published_with_its_text_and_stops_nothing
         is_changed.then_some(after)
     });
     assert!(changed.len() > 25, "{changed:#?}");
-    // Iowa's archive is stored, and packed here: a file that is half as long is not believed
-    // without a word. A license of an unknown profession has no links.
+    // Iowa's archive is stored there and compressed here: a file of half the size needs an
+    // acceptance. A license of an unknown profession has no links.
     let mut accepted = vec![
         "--accept",
         "business.ia_sos",
         "--accept",
         "permit.license_link",
     ];
-    // So many words that nobody knows are not published without a person's word.
+    // This many unknown words are published only after an acceptance.
     for table in [
         "permit.permit:meaning",
         "permit.contact:meaning",
@@ -329,8 +329,8 @@ fn a_value_that_nobody_has_heard_of_is_published_with_its_text_and_stops_nothing
             "{task:#}"
         );
     }
-    // Every text is there in a row, whatever became of it, and told of where nothing else says what
-    // it would have said.
+    // Every text appears in a row, whatever its fate. It is reported if no other value has the same
+    // meaning.
     let columns_by_source = columns_by_source.into_inner().unwrap();
     let (mut kept, mut warned) = (Columns::new(), Columns::new());
     let manifest = place.manifest();
@@ -365,12 +365,12 @@ fn a_value_that_nobody_has_heard_of_is_published_with_its_text_and_stops_nothing
         })
         .collect();
     assert!(all.len() > 50, "{all:#?}");
-    // The providers of the fixture state no licence for their third taxonomy.
+    // The providers of the fixture state no license for their third taxonomy.
     assert_eq!(
         all.difference(&kept).collect::<Vec<_>>(),
         [&("license.nppes", "healthcare_provider_taxonomy_code_3")],
         "the text is not kept"
     );
     let silent: Vec<(&str, &str)> = all.difference(&warned).copied().collect();
-    assert_eq!(silent, PROFESSIONS_WITH_A_DEFAULT, "nothing is told");
+    assert_eq!(silent, PROFESSIONS_WITH_A_DEFAULT, "no finding reports it");
 }

@@ -1,4 +1,4 @@
-//! Tasks that read the files of other tasks: what those refuse reaches no table.
+//! Checks tasks that read files of other tasks: files that those refuse reach no table.
 
 use serde_json::Value;
 
@@ -10,11 +10,11 @@ const LINKS: &str = "permit.cincinnati_links";
 const PERMITS: &str = "permit.cincinnati";
 const PERMITS_FILE: &str = "uhjb-xac9/rows.csv@accessType=DOWNLOAD";
 const SELECTED: &[&str] = &[OHIO, PERMITS, LINKS];
-/// Of a contractor that a permit names.
+/// A contractor that a permit names.
 const COMPANY: &str = "\"SAMPLE BUILDERS, LLC\"";
 
-/// Two of four rows state the same license and say different things, and the contractor of a permit
-/// has another name: the share of broken rows is refused.
+/// Two of four rows state the same license and contradict each other, and the contractor of a
+/// permit has another name: the share of broken rows is refused.
 fn broken(text: String) -> String {
     text.replace(COMPANY, "OTHER LLC")
         .replace("PL.90002", "HY.90002")
@@ -24,7 +24,7 @@ fn outcome(run: &Answer, task_id: &str) -> String {
     run.task(task_id)["outcome"].as_str().unwrap().to_owned()
 }
 
-/// The digest of the file of a source that a task of the release was made from.
+/// Returns the digest of a source's file that a task of the release was built from.
 fn input(place: &Place, task_id: &str, source_id: &str) -> Value {
     let manifest = place.manifest();
     let inputs = manifest["tasks"][task_id]["inputs"].as_array().unwrap();
@@ -44,7 +44,7 @@ fn linked(place: &Place) -> Vec<String> {
 }
 
 #[test]
-fn links_are_built_from_the_last_good_licenses_when_the_new_ones_are_refused() {
+fn links_use_the_last_good_licenses_when_the_new_ones_are_refused() {
     let place = Place::with(SELECTED);
     place.run(&[]).expect(0);
     let (good, before) = (input(&place, OHIO, OHIO), place.current());
@@ -82,7 +82,7 @@ fn links_are_built_from_the_last_good_licenses_when_the_new_ones_are_refused() {
     );
     place.pubdata(&["verify", "--rebuild"]).expect(0);
 
-    // A run of the links alone asks nobody for the licenses.
+    // A run of only the links requests no licenses.
     let run = place.run(&[LINKS]).expect(0);
     assert_eq!(outcome(&run, LINKS), "fresh", "{run:#?}");
 
@@ -103,7 +103,7 @@ fn links_are_built_from_the_last_good_licenses_when_the_new_ones_are_refused() {
     assert_ne!(
         input(&place, LINKS, OHIO),
         good,
-        "what was accepted is read"
+        "the accepted file is read"
     );
 }
 
@@ -121,9 +121,9 @@ fn links_are_blocked_while_no_licenses_were_ever_accepted() {
     assert!(place.manifest()["tasks"][LINKS].is_null());
 }
 
-/// The permits' own list is the first that links are built from.
+/// The permits' own list is the first source of the links.
 #[test]
-fn links_are_built_from_the_last_good_permits_when_the_new_ones_are_refused() {
+fn links_use_the_last_good_permits_when_the_new_ones_are_refused() {
     let place = Place::with(SELECTED);
     place.run(&[]).expect(0);
     let good = input(&place, PERMITS, PERMITS);
@@ -140,9 +140,9 @@ fn links_are_built_from_the_last_good_permits_when_the_new_ones_are_refused() {
     assert_eq!(input(&place, LINKS, PERMITS), good);
 }
 
-/// Figures read the archive of filings, which is of another task.
+/// Figures read the archive of filings, which belongs to another task.
 #[test]
-fn a_build_reads_no_source_that_its_own_task_refused() {
+fn build_reads_no_source_that_its_own_task_refused() {
     let place = Place::with(&["sec"]);
     place.run(&[]).expect(0);
     let (before, good) = (

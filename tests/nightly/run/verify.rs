@@ -5,7 +5,8 @@ use serde_json::{Value, json};
 use super::GEOGRAPHY;
 use pubdata_testing::{Place, copy_folder};
 
-/// Replaces a file by one with the byte in its middle changed; links to the old bytes stay whole.
+/// Replaces a file with a copy in which the middle byte is changed; links to the old bytes stay
+/// whole.
 fn flip_middle(path: &Path) {
     let mut bytes = std::fs::read(path).unwrap();
     let middle = bytes.len() / 2;
@@ -15,7 +16,7 @@ fn flip_middle(path: &Path) {
 }
 
 #[test]
-fn a_whole_release_is_verified_and_built_again_to_the_same_id() {
+fn whole_release_is_verified_and_rebuilt_to_the_same_id() {
     let place = Place::published();
     let answer = place
         .pubdata(&["verify", "--rebuild", "--json"])
@@ -33,14 +34,14 @@ fn a_whole_release_is_verified_and_built_again_to_the_same_id() {
     assert_eq!(
         answer["rebuilt"]["notes"],
         serde_json::json!({}),
-        "what this program made it is held to"
+        "a build of this program must be reproducible"
     );
     let text = place.pubdata(&["verify"]).expect(0);
     assert!(text.stdout.starts_with("match"), "{}", text.stdout);
 }
 
 #[test]
-fn a_release_with_a_stale_task_and_quarantine_is_built_again_to_the_same_id() {
+fn release_with_a_stale_task_and_quarantine_rebuilds_to_the_same_id() {
     let place = Place::published_with(GEOGRAPHY);
     place.edit("acsdt5y2023-b01003.dat", |text| {
         text.replace("860Z200US90210|19652|1335", "860Z200US90210|19652|1335|7|")
@@ -60,7 +61,7 @@ fn a_release_with_a_stale_task_and_quarantine_is_built_again_to_the_same_id() {
 }
 
 #[test]
-fn a_changed_or_missing_part_is_named() {
+fn changed_or_missing_part_is_named() {
     let place = Place::published_with(GEOGRAPHY);
     flip_middle(&place.part("geo.school/part-0.parquet"));
     std::fs::remove_file(place.part("geo.county/part-0.parquet")).unwrap();
@@ -91,7 +92,7 @@ fn a_changed_or_missing_part_is_named() {
 }
 
 #[test]
-fn lost_and_damaged_parts_of_the_only_release_are_written_anew_when_all_is_built_again() {
+fn lost_parts_of_the_only_release_are_rewritten_by_a_forced_run() {
     let place = Place::published_with(GEOGRAPHY);
     let release = place.current();
     flip_middle(&place.part("geo.school/part-0.parquet"));
@@ -99,7 +100,7 @@ fn lost_and_damaged_parts_of_the_only_release_are_written_anew_when_all_is_built
     let answer = place.run(&[]).expect(0).json();
     assert_eq!(
         answer["outcome"], "unchanged",
-        "without --force nothing is built, and nothing at hand"
+        "without --force, no part is built or available"
     );
     let answer = place.run(&["--force"]).expect(0).json();
     assert_eq!(
@@ -114,7 +115,7 @@ fn lost_and_damaged_parts_of_the_only_release_are_written_anew_when_all_is_built
 }
 
 #[test]
-fn a_changed_or_missing_snapshot_is_named() {
+fn changed_or_missing_snapshot_is_named() {
     let place = Place::published_with(GEOGRAPHY);
     let (changed, gone) = (
         place.snapshot("acsdt5y2023-b19013.dat"),
@@ -147,7 +148,7 @@ fn a_changed_or_missing_snapshot_is_named() {
                 .contains(&format!("{} is gone", gone.display())),
         "{missing:?}"
     );
-    // What is not there is no damage: of it nothing is said.
+    // A missing snapshot is not damage: it is not reported.
     place.run(&["--force"]).expect(0);
     std::fs::remove_file(&gone).unwrap();
     let told = place.pubdata(&["verify", "--rebuild"]).expect(2).stdout;
@@ -160,7 +161,7 @@ fn a_changed_or_missing_snapshot_is_named() {
 }
 
 #[test]
-fn nothing_is_built_from_a_snapshot_that_changed_on_disk_and_the_next_run_fetches_it_again() {
+fn snapshot_changed_on_disk_is_not_built_from_and_is_fetched_again() {
     let place = Place::published_with(GEOGRAPHY);
     let (release, snapshot) = (place.current(), place.snapshot("acsdt5y2023-b19013.dat"));
     flip_middle(&snapshot);
@@ -177,7 +178,7 @@ fn nothing_is_built_from_a_snapshot_that_changed_on_disk_and_the_next_run_fetche
 }
 
 #[test]
-fn a_changed_manifest_is_refused() {
+fn changed_manifest_is_refused() {
     let place = Place::published_with(GEOGRAPHY);
     let path = place.part("manifest.json");
     let text = std::fs::read_to_string(&path).unwrap();
@@ -191,9 +192,9 @@ fn a_changed_manifest_is_refused() {
     );
 }
 
-/// As a program of before has published it that believed what it was told of parts.
+/// Published as by an earlier program that trusted unverified facts about parts.
 #[test]
-fn a_manifest_that_says_what_its_parts_do_not_show_is_a_mismatch() {
+fn manifest_that_contradicts_its_parts_is_a_mismatch() {
     let place = Place::published_with(&["permit.nola"]);
     let released = place.part("manifest.json").parent().unwrap().to_owned();
     let manifest = place.manifest();
@@ -289,7 +290,7 @@ fn a_manifest_that_says_what_its_parts_do_not_show_is_a_mismatch() {
 }
 
 #[test]
-fn a_rebuild_from_a_changed_snapshot_reaches_another_id_and_names_the_part() {
+fn rebuild_from_a_changed_snapshot_has_another_id_and_names_the_part() {
     let place = Place::published_with(GEOGRAPHY);
     let snapshot = place.snapshot("acsdt5y2023-b01003.dat");
     let text = std::fs::read_to_string(&snapshot).unwrap();
@@ -309,11 +310,14 @@ fn a_rebuild_from_a_changed_snapshot_reaches_another_id_and_names_the_part() {
         differences.contains("geo.zcta_metric/2023.parquet"),
         "{differences}"
     );
-    assert!(place.unrenewed().is_empty(), "a rebuild publishes nothing");
+    assert!(
+        place.unrenewed().is_empty(),
+        "a rebuild publishes no release"
+    );
 }
 
 #[test]
-fn an_unknown_release_is_refused() {
+fn unknown_release_is_refused() {
     let place = Place::published_with(GEOGRAPHY);
     place.pubdata(&["verify", "not-an-id"]).expect(40);
     let answer = place.pubdata(&["verify", "r00000000000000000000"]);
@@ -325,7 +329,7 @@ fn an_unknown_release_is_refused() {
 
 /// A release that is sealed, and what `verify` says of it.
 #[test]
-fn a_sealed_release_whose_seal_or_log_is_changed_is_a_mismatch_that_names_the_file() {
+fn changed_seal_or_log_is_a_mismatch_that_names_the_file() {
     let place = Place::published_with(GEOGRAPHY);
     let text = place.pubdata(&["verify"]).expect(0).stdout;
     assert!(text.trim_end().ends_with("; not sealed"), "{text}");
@@ -415,7 +419,7 @@ fn says_mismatch(place: &Place, file: &str) {
 }
 
 #[test]
-fn a_release_that_was_not_sealed_beside_one_that_was_is_no_mismatch() {
+fn unsealed_release_beside_a_sealed_one_is_no_mismatch() {
     let place = Place::published_with(GEOGRAPHY);
     let secret = place.root().join("signing.key");
     let secret = secret.to_str().unwrap();

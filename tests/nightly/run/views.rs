@@ -1,10 +1,10 @@
-//! `pubdata releases duckdb` without DuckDB: where the views look, and what it refuses. What they
-//! hold is `peers::views`.
+//! Checks `pubdata releases duckdb` without DuckDB: which files the views read, and what the
+//! command refuses. `peers::views` checks the contents.
 
 use pubdata_testing::objects::ObjectServer;
 use pubdata_testing::{Answer, Place, answer, copy_folder, project};
 
-/// The files that a script reads.
+/// Returns the files that a script reads.
 fn files(script: &str) -> Vec<&str> {
     script
         .lines()
@@ -17,7 +17,7 @@ fn files(script: &str) -> Vec<&str> {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn of_a_bucket_the_views_read_the_addresses_of_its_parts() {
+async fn views_of_a_bucket_read_the_addresses_of_its_parts() {
     let server = ObjectServer::start(&[]).await;
     let environment = server.environment();
     let script = tokio::task::spawn_blocking(move || {
@@ -47,7 +47,7 @@ async fn of_a_bucket_the_views_read_the_addresses_of_its_parts() {
 }
 
 #[test]
-fn of_a_folder_they_read_files_that_are_there_and_a_file_is_written_where_it_is_asked_for() {
+fn views_of_a_folder_read_existing_files_and_the_script_is_written() {
     let place = Place::published();
     let script = place.pubdata(&["releases", "duckdb"]).expect(0).stdout;
     let files = files(&script);
@@ -92,7 +92,7 @@ fn of_a_folder_they_read_files_that_are_there_and_a_file_is_written_where_it_is_
 }
 
 #[test]
-fn of_another_contract_than_the_release_has_they_say_nothing() {
+fn views_of_another_contract_omit_its_descriptions() {
     let place = Place::published();
     let declarations = place.root().join("declarations");
     ["pipelines", "schemas"]
@@ -126,7 +126,7 @@ fn of_another_contract_than_the_release_has_they_say_nothing() {
 }
 
 #[test]
-fn what_duckdb_would_misread_is_refused_with_a_way_out() {
+fn paths_that_duckdb_would_misread_are_refused_with_a_hint() {
     let place = Place::published();
     let told = |arguments: &[&str], says: &[&str]| {
         let Answer { stderr, .. } = place

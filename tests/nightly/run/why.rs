@@ -1,5 +1,5 @@
-//! Why records are others in a later release: what source bytes, declaration, contract and code
-//! each changed, told record by record.
+//! Explains why records differ in a later release: the effect of source bytes, declaration,
+//! contract and code, record by record.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -18,7 +18,7 @@ use pubdata_testing::{Place, copy_folder, project};
 const TASK: &str = "permit.cincinnati";
 const ROWS: &str = "uhjb-xac9/rows.csv@accessType=DOWNLOAD";
 
-/// A city published with a folder of declarations, and the folder.
+/// Publishes a city with a folder of declarations, and returns both.
 fn published() -> (Place, PathBuf) {
     let place = Place::new();
     let folder = place.root().join("declarations");
@@ -35,8 +35,8 @@ fn run(place: &Place, folder: &Path) -> String {
     place.current()
 }
 
-/// Another night of the city: a permit described otherwise, one with another status, one gone and
-/// one new.
+/// Changes the city's data for another run: one permit with another description, one with another
+/// status, one gone and one new.
 fn another_night(place: &Place) {
     place.edit(ROWS, |text| {
         let kept: Vec<&str> = text
@@ -61,7 +61,7 @@ fn other_declaration(folder: &Path) {
     );
 }
 
-/// Of which the first permit, of 325,000 dollars, passes with a warning.
+/// Changes the contract so that the first permit, of 325,000 dollars, passes with a warning.
 fn other_contract(folder: &Path) {
     change(
         folder,
@@ -101,12 +101,12 @@ fn why(place: &Place, from: &str) -> Value {
                 .unwrap()
                 .next()
                 .is_none(),
-        "nothing stays behind"
+        "no file stays behind"
     );
     diff
 }
 
-/// The causes of each example of the permits, by number.
+/// Returns the causes of each example of the permits, by number.
 fn of_permits(diff: &Value) -> BTreeMap<String, (Vec<String>, bool)> {
     let examples = diff["datasets"]["permit.permit"]["examples"]
         .as_array()
@@ -152,7 +152,7 @@ fn assert_causes(diff: &Value, expected: &[(&str, &[&str])]) {
 }
 
 #[test]
-fn source_bytes_declaration_and_contract_are_told_apart_record_by_record() {
+fn source_declaration_and_contract_changes_are_separated_by_record() {
     let (place, folder) = published();
     let first = place.current();
     another_night(&place);
@@ -196,12 +196,12 @@ fn source_bytes_declaration_and_contract_are_told_apart_record_by_record() {
 }
 
 #[test]
-fn of_one_cause_nothing_is_built() {
+fn single_cause_needs_no_build() {
     let (place, folder) = published();
     let first = place.current();
     other_declaration(&folder);
     let second = run(&place, &folder);
-    // What would be built from.
+    // Removes the snapshots that a build would need.
     std::fs::remove_dir_all(place.home().join("snapshots")).unwrap();
     assert_causes(
         &why(&place, &first),
@@ -229,11 +229,11 @@ fn of_one_cause_nothing_is_built() {
 }
 
 #[test]
-fn what_cannot_be_built_alone_is_not_told_apart_and_says_why() {
+fn causes_that_cannot_be_built_alone_are_combined_with_the_reason() {
     let (place, folder) = published();
     let first = place.current();
-    // The publisher renames a column and the declaration follows: neither can be read with the
-    // other as it was.
+    // The publisher renames a column and the declaration follows: neither can be read with the old
+    // version of the other.
     place.edit(ROWS, |text| {
         text.replace("PERMITNUM,", "NUMBER,")
             .replace("WRECK GARAGE", "WRECK BARN")
@@ -268,12 +268,12 @@ fn what_cannot_be_built_alone_is_not_told_apart_and_says_why() {
         .stdout;
     assert!(
         text.contains("why: source bytes or declaration")
-            && text.contains("permit.cincinnati: not told apart: with the other"),
+            && text.contains("permit.cincinnati: causes not separated: with the other"),
         "{text}"
     );
 }
 
-/// Of a part small enough to be read in one batch.
+/// Reads a part that is small enough for one batch.
 fn rows(part: Vec<u8>) -> RecordBatch {
     let mut batches = ParquetRecordBatchReaderBuilder::try_new(bytes::Bytes::from(part))
         .unwrap()
@@ -284,8 +284,8 @@ fn rows(part: Vec<u8>) -> RecordBatch {
     rows
 }
 
-/// The current release as other code made it, which described each permit otherwise whose number
-/// ends so; the channel stays where it is.
+/// Returns the current release as other code would have made it, with another description of each
+/// permit whose number has this ending; the channel does not move.
 async fn made_by_other_code(place: &Place, ending: &str) -> ReleaseId {
     let releases = Releases::open(&Home::open(&place.home()).unwrap(), None).unwrap();
     let before = releases
@@ -359,7 +359,7 @@ async fn made_by_other_code(place: &Place, ending: &str) -> ReleaseId {
 }
 
 #[tokio::test]
-async fn what_other_code_made_otherwise_is_told_apart_from_the_rest() {
+async fn changes_by_other_code_are_separated_from_the_rest() {
     let (place, folder) = published();
     let of_other_code = made_by_other_code(&place, "2").await;
     another_night(&place);
@@ -372,7 +372,7 @@ async fn what_other_code_made_otherwise_is_told_apart_from_the_rest() {
     ];
     assert_causes(&why(&place, of_other_code.as_str()), &expected);
 
-    // The other way round the code that can build is the earlier's, and comes last.
+    // In the other direction, the code that can build is the earlier one, and comes last.
     let back = place
         .pubdata(&[
             "releases",
@@ -389,7 +389,7 @@ async fn what_other_code_made_otherwise_is_told_apart_from_the_rest() {
         (vec!["source_bytes".to_owned(), "code".to_owned()], true)
     );
 
-    // Of two builds that other code made nothing can be built.
+    // Two builds of other code cannot be rebuilt.
     let later = made_by_other_code(&place, "5").await;
     let neither = place
         .pubdata(&[
@@ -435,7 +435,7 @@ async fn what_other_code_made_otherwise_is_told_apart_from_the_rest() {
 }
 
 #[test]
-fn a_dataset_that_neither_release_has_is_named() {
+fn dataset_absent_from_both_releases_is_named() {
     let (place, _) = published();
     let error = place
         .pubdata(&[
@@ -454,10 +454,10 @@ fn a_dataset_that_neither_release_has_is_named() {
     );
 }
 
-/// Of a part that only the later release has, the builds between the two have other versions than
+/// For a part that only the later release has, the builds between the two have other versions than
 /// it.
 #[test]
-fn a_part_that_one_release_has_and_the_other_has_not_is_told() {
+fn part_that_only_one_release_has_is_reported() {
     let (place, folder) = published();
     change(
         &folder,

@@ -1,19 +1,19 @@
-//! Nights on lists of which a part of the words has no known meaning: what is published, what is
-//! told, and how a person ends it.
+//! Checks runs on lists in which some words have no known meaning: the published data, the reports,
+//! and how an operator resolves them.
 
 use serde_json::{Value, json};
 
 use pubdata_testing::{Answer, Place};
 
-/// Rows of an edition.
+/// Number of rows of an edition.
 const ROWS: usize = 100;
 
-/// A list whose fixture has a row that others can be made of.
+/// A list whose fixture has a row that serves as a template.
 struct List {
     task_id: &'static str,
     dataset_id: &'static str,
     column: &'static str,
-    /// Of the list's file in the mirror.
+    /// The list's file in the mirror.
     file: &'static str,
     /// A word that the list's table or the vocabulary of the trade knows.
     known: &'static str,
@@ -62,7 +62,7 @@ const LISTS: [List; 4] = [
 ];
 
 impl List {
-    /// An edition of rows like the fixture's first, of which so many have a word that nobody knows.
+    /// Builds an edition of rows like the fixture's first, `unknown` of which have an unknown word.
     fn edition(&self, place: &Place, unknown: usize) {
         let word = |number: usize| {
             if number < unknown {
@@ -115,7 +115,7 @@ impl List {
         String::from_utf8(writer.into_inner().unwrap()).unwrap()
     }
 
-    /// What a run tells of the list's words: code and detail.
+    /// Returns the findings of a run about the list's words: code and detail.
     fn findings(&self, answer: &Answer) -> Vec<(String, String)> {
         let task = answer.task(self.task_id);
         let text = |finding: &Value, key: &str| finding[key].as_str().unwrap().to_owned();
@@ -133,7 +133,7 @@ impl List {
 }
 
 #[test]
-fn a_list_is_published_and_its_unknown_words_are_told_with_the_lines_that_declare_them() {
+fn unknown_words_are_reported_with_the_lines_that_declare_them() {
     for list in &LISTS {
         for (unknown, code) in [
             (10, "unknown_words"),
@@ -176,7 +176,7 @@ fn a_list_is_published_and_its_unknown_words_are_told_with_the_lines_that_declar
 }
 
 #[test]
-fn a_sudden_loss_of_meaning_is_not_published_until_a_person_accepts_it() {
+fn sudden_loss_of_meaning_needs_an_acceptance() {
     for list in &LISTS {
         let place = Place::with(&[list.task_id]);
         list.edition(&place, 1);
@@ -191,8 +191,8 @@ fn a_sudden_loss_of_meaning_is_not_published_until_a_person_accepts_it() {
                 && reasons.contains(&format!("`pubdata accept {}:meaning`", list.task_id)),
             "{reasons}"
         );
-        assert_eq!(place.current(), before, "nothing is published");
-        // The layout, and all that is judged by other rules, say nothing of words.
+        assert_eq!(place.current(), before, "no release is published");
+        // Acceptances of the layout and of other rules do not cover words.
         place
             .run(&["--accept", &format!("{}:drift", list.task_id)])
             .expect(20);
@@ -211,7 +211,7 @@ fn a_sudden_loss_of_meaning_is_not_published_until_a_person_accepts_it() {
 }
 
 #[test]
-fn words_that_were_declared_are_known_the_night_after() {
+fn declared_words_are_known_in_the_next_run() {
     let list = &LISTS[0];
     let place = Place::with(&[list.task_id]);
     list.edition(&place, 90);

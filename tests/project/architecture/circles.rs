@@ -1,11 +1,12 @@
-//! Files that import each other in a circle: to understand one of them, all have to be read.
+//! Finds files that import each other in a cycle: to understand one of them, a reader must read
+//! all.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::source_text::SourceText;
 
-/// The files that each file imports, by path. A folder's `mod.rs` only hands names on: an import
-/// through it is one of the file that has the name.
+/// Returns the files that each file imports, by path. A folder's `mod.rs` only re-exports names: an
+/// import through it counts as an import of the file that defines the name.
 fn imports(sources: &[SourceText]) -> BTreeMap<&str, BTreeSet<&str>> {
     let by_module: BTreeMap<Vec<String>, &SourceText> = sources
         .iter()
@@ -15,8 +16,7 @@ fn imports(sources: &[SourceText]) -> BTreeMap<&str, BTreeSet<&str>> {
         |source: &SourceText| source.path.ends_with("mod.rs") || source.path.ends_with("lib.rs");
     let target = |segments: &[String]| -> Option<&str> {
         let mut path: Vec<String> = segments.to_vec();
-        // Each hand-over leads nearer to the name; more than a few of them are a circle of their
-        // own.
+        // Each re-export leads nearer to the name; more than a few of them form a cycle.
         for _ in 0..8 {
             let (length, source) = (0..=path.len())
                 .rev()
@@ -57,7 +57,7 @@ fn imports(sources: &[SourceText]) -> BTreeMap<&str, BTreeSet<&str>> {
         .collect()
 }
 
-/// The files that can be reached from one.
+/// Returns the files that can be reached from one.
 fn reached<'a>(imports: &BTreeMap<&'a str, BTreeSet<&'a str>>, from: &'a str) -> BTreeSet<&'a str> {
     let (mut seen, mut next) = (BTreeSet::new(), vec![from]);
     while let Some(path) = next.pop() {
@@ -73,7 +73,7 @@ fn reached<'a>(imports: &BTreeMap<&'a str, BTreeSet<&'a str>>, from: &'a str) ->
     seen
 }
 
-/// Files that reach themselves, each with those of its circle.
+/// Returns files that reach themselves, each with those of its cycle.
 pub fn circles(sources: &[SourceText]) -> Vec<String> {
     let imports = imports(sources);
     let reaches: BTreeMap<&str, BTreeSet<&str>> = imports

@@ -1,13 +1,13 @@
-//! Reads Rust source as far as the rules of the house need it: code without comments, string
-//! literals, and the paths that code names. Unit tests at the end of a file (from `#[cfg(test)]`
-//! on) are left out.
+//! Reads Rust source as far as the project's rules need it: code without comments, string literals,
+//! and the paths that code names. Unit tests at the end of a file (from `#[cfg(test)]` on) are left
+//! out.
 
 use std::path::Path;
 
 /// One source file: its code with comments and the content of literals removed, and its string
 /// literals.
 pub struct SourceText {
-    /// Below `src/`, with forward slashes.
+    /// Path below `src/`, with forward slashes.
     pub path: String,
     /// Line breaks are kept, so that offsets give lines.
     pub code: String,
@@ -91,7 +91,7 @@ impl SourceText {
         }
     }
 
-    /// The member of the workspace: `store`; none for the program itself.
+    /// Returns the member of the workspace, such as `store`; `None` for the program itself.
     pub fn member(&self) -> Option<&'static str> {
         let first = self.path.split('/').next().unwrap_or_default();
         MEMBERS
@@ -100,8 +100,8 @@ impl SourceText {
             .find(|member| *member == first)
     }
 
-    /// The module below the member's root: `["home"]` for `store/home.rs`; `mod.rs` is its folder,
-    /// `lib.rs` the root.
+    /// Returns the module below the member's root: `["home"]` for `store/home.rs`; `mod.rs` is its
+    /// folder, `lib.rs` the root.
     fn module_in_member(&self) -> Vec<String> {
         let segments = self
             .path
@@ -114,8 +114,8 @@ impl SourceText {
             .collect()
     }
 
-    /// The layer: a folder of a member, or the member where the folder is its root. `store`,
-    /// `receipts`, `error`.
+    /// Returns the layer: a folder of a member, or the member if the folder is its root. Examples:
+    /// `store`, `receipts`, `error`.
     pub fn layer(&self) -> String {
         match self.member() {
             None => self
@@ -133,12 +133,12 @@ impl SourceText {
         }
     }
 
-    /// The module, beginning with its layer: `["store", "home"]`, `["receipts", "log"]`.
+    /// Returns the module, beginning with its layer: `["store", "home"]`, `["receipts", "log"]`.
     pub fn module(&self) -> Vec<String> {
         below_layer(self.member(), self.module_in_member())
     }
 
-    /// Every path in the code, `use` trees written out, with `self` and `super` resolved to
+    /// Returns every path in the code, `use` trees written out, with `self` and `super` resolved to
     /// `crate`.
     pub fn references(&self) -> Vec<Reference> {
         let mut references = Vec::new();
@@ -161,7 +161,7 @@ impl SourceText {
         references
     }
 
-    /// Paths into members begin with `crate` and a layer, wherever they are written:
+    /// Resolves a path. Paths into members begin with `crate` and a layer in every member:
     /// `pubdata_store::Home` in one member and `crate::Home` in another are both `["crate",
     /// "store", "Home"]`.
     fn resolve(&self, path: &str) -> Vec<String> {
@@ -210,8 +210,8 @@ impl SourceText {
     }
 }
 
-/// Members of the workspace; whether the root is a layer itself, named as the member is; layers
-/// that are folders of it.
+/// Members of the workspace; true if the root is a layer itself, named like the member; layers that
+/// are folders of it.
 pub const MEMBERS: &[(&str, bool, &str)] = &[
     (
         "core",
@@ -225,7 +225,7 @@ pub const MEMBERS: &[(&str, bool, &str)] = &[
     ("serve", true, ""),
 ];
 
-/// The path of a module of a member, with its layer in front.
+/// Returns the path of a member's module, with its layer in front.
 fn below_layer(member: Option<&str>, module: Vec<String>) -> Vec<String> {
     let Some((member, true, folders)) =
         member.and_then(|name| MEMBERS.iter().find(|(member, _, _)| *member == name))
@@ -244,7 +244,7 @@ fn below_layer(member: Option<&str>, module: Vec<String>) -> Vec<String> {
     }
 }
 
-/// The next path of two segments or more, or the next `use` tree's first segments.
+/// Returns the next path of two segments or more, or the next `use` tree's first segments.
 fn path_at(code: &str) -> Option<std::ops::Range<usize>> {
     let is_word = |c: char| c.is_alphanumeric() || c == '_';
     let mut position = 0;
@@ -275,7 +275,7 @@ fn path_at(code: &str) -> Option<std::ops::Range<usize>> {
     }
 }
 
-/// `a::{b, c::{self, d}}` → `a::b`, `a::c`, `a::c::d`.
+/// Expands `a::{b, c::{self, d}}` to `a::b`, `a::c`, `a::c::d`.
 fn write_out(tree: &str) -> Vec<String> {
     let Some(open) = tree.find('{') else {
         return vec![tree.trim().to_owned()];
@@ -312,7 +312,7 @@ fn keep_line_breaks(text: &str, code: &mut String) {
     code.extend(text.chars().filter(|c| *c == '\n'));
 }
 
-/// Length and content of the string literal that starts here.
+/// Returns length and content of the string literal that starts here.
 fn string_literal(text: &str) -> Option<(usize, &str)> {
     let body = text.strip_prefix('b').unwrap_or(text);
     let prefix = text.len() - body.len();
@@ -338,7 +338,7 @@ fn string_literal(text: &str) -> Option<(usize, &str)> {
     None
 }
 
-/// Length of the character literal that starts here; `None` at a lifetime.
+/// Returns the length of the character literal that starts here; `None` for a lifetime.
 fn char_literal(text: &str) -> Option<usize> {
     let content = text.strip_prefix('\'')?;
     if content.starts_with('\\') {

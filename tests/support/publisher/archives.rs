@@ -1,4 +1,4 @@
-//! Archives, whole and not.
+//! Builds valid and damaged archives.
 
 /// A ZIP archive of the given members.
 pub fn archive(members: &[(&str, &[u8])]) -> Vec<u8> {
@@ -17,7 +17,7 @@ pub fn archive(members: &[(&str, &[u8])]) -> Vec<u8> {
     writer.finish().unwrap().into_inner()
 }
 
-/// An archive with flipped bytes in its first member's data: whole as a file, wrong in its
+/// An archive with flipped bytes in its first member's data: intact as a file, with a wrong
 /// checksum.
 pub fn corrupt_archive(name: &str, bytes: &[u8]) -> Vec<u8> {
     let mut archive = archive(&[(name, bytes)]);
@@ -27,7 +27,7 @@ pub fn corrupt_archive(name: &str, bytes: &[u8]) -> Vec<u8> {
     archive
 }
 
-/// An archive of a few kilobytes that inflates to so many bytes of one letter.
+/// An archive of a few kilobytes that inflates to this number of bytes, all the same letter.
 pub fn bomb(name: &str, inflated_bytes: usize) -> Vec<u8> {
     archive(&[(name, &vec![b'A'; inflated_bytes])])
 }

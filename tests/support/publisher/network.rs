@@ -1,4 +1,4 @@
-//! What stands between a client and its publisher: an authority of certificates, and a proxy.
+//! Provides what is between a client and its publisher: a certificate authority, and a proxy.
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -14,7 +14,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinHandle;
 
-/// An authority of certificates that no system trusts.
+/// A certificate authority that no system trusts.
 pub struct Authority(CertifiedIssuer<'static, KeyPair>);
 
 impl Authority {
@@ -35,7 +35,7 @@ impl Authority {
         path
     }
 
-    /// What a server of these hosts speaks TLS by.
+    /// TLS configuration of a server for these hosts.
     pub fn server(&self, hosts: &[&str], protocols: &[&str]) -> Arc<ServerConfig> {
         let names: Vec<String> = hosts.iter().map(|host| (*host).to_owned()).collect();
         let key = KeyPair::generate().unwrap();
@@ -68,7 +68,7 @@ pub struct TunnelProxy {
 }
 
 impl TunnelProxy {
-    /// Starts on a free port of this machine. `names` says where hosts are; others are refused.
+    /// Starts on a free loopback port. `names` maps hosts to addresses; other hosts are refused.
     pub async fn start(names: BTreeMap<String, SocketAddr>) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
@@ -90,7 +90,7 @@ impl TunnelProxy {
         format!("http://{}", self.address)
     }
 
-    /// The hosts and ports that tunnels were asked to, in order.
+    /// Hosts and ports of the requested tunnels, in order.
     pub fn asked(&self) -> Vec<String> {
         self.asked.lock().unwrap().clone()
     }

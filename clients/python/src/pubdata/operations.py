@@ -131,7 +131,7 @@ class Operations:
         return self._listing("/v1/contractors/{license}", {"license": license}, {"state": state, "profession": profession, "permits_from": permits_from, "permits_to": permits_to, "limit": limit, "release": release, "as_of": as_of}, "permits")
 
     def get_coverage(self, *, release: str | None = None, as_of: str | None = None) -> Answer[types.CoverageReport]:
-        """What all datasets cover.
+        """Coverage of all datasets.
 
         What is published: every dataset with its rows, partitions, sources and freshness, whose records it holds, what is not covered, and what became of every row of its sources.
 
@@ -219,7 +219,7 @@ class Operations:
         return self._listing("/v1/geo-demographics/counties/{fips}/locations", {"fips": fips}, {"metric": metric, "vintage": vintage, "include": include, "limit": limit, "release": release, "as_of": as_of}, "locations")
 
     def get_geographic_coverage(self, *, release: str | None = None, as_of: str | None = None) -> Answer[types.CoverageReport]:
-        """What the geographic datasets cover.
+        """Coverage of the geographic datasets.
 
         What the geographic datasets cover: vintages, counts, freshness, and what became of every row of their sources.
 
@@ -329,7 +329,7 @@ class Operations:
         return self._listing("/v1/license/search", {}, {"name": name, "state": state, "profession": profession, "status": status, "city": city, "zip": zip, "holder_type": holder_type, "limit": limit, "release": release, "as_of": as_of}, None)
 
     def verify_license(self, *, number: str | None = None, license_number: str | None = None, state: str | None = None, profession: types.LicenseProfession | None = None, name: str | None = None, release: str | None = None, as_of: str | None = None) -> Answer[types.Verification]:
-        """Whether a number is a license of a state, and whose.
+        """Verification of a license number in a state.
 
         Whether a number is a license in a state, whose it is, and whether it was active on the date of the list.
 
@@ -422,7 +422,7 @@ class Operations:
         return self._answer("GET", "/v1/provenance/{record_id}", {"record_id": record_id}, {"include": include, "release": release, "as_of": as_of})
 
     def get_receipt(self, record_id: str, *, release: str | None = None, as_of: str | None = None) -> Answer[types.Receipt]:
-        """Proof that a release has a record, or has it not.
+        """Proof that a release has or lacks a record.
 
         A receipt of a record: the record in its canonical form, with the hashes that lead from it over its part, its dataset and its release to the signed checkpoint of the channel's log. Of an id that the release does not have: the neighbours between which it would be, in every part of the dataset that could hold it, and the parts beside these, which show that there are no others.
 

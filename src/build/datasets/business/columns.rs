@@ -1,4 +1,4 @@
-//! Our names of the columns that a registry may map.
+//! Names the columns that a registry may map.
 
 use std::collections::BTreeSet;
 
@@ -16,10 +16,10 @@ const COLUMNS: &[&str] = &[
     "status",
 ];
 
-/// Parts of an address, behind the prefix of its role.
+/// Parts of an address, after the prefix of its role.
 const ADDRESS: &[&str] = &["line1", "line2", "city", "state", "zip", "zip4", "country"];
 
-/// Parts of a party, behind the prefix of its role.
+/// Parts of a party, after the prefix of its role.
 const PARTY: &[&str] = &[
     "type",
     "name",
@@ -33,10 +33,10 @@ const PARTY: &[&str] = &[
     "title",
 ];
 
-/// Officers in numbered columns of their entity's row: no registry has as many.
+/// Numbers of the officer columns in an entity's row. No registry has as many.
 const OFFICERS: std::ops::RangeInclusive<u8> = 1..=40;
 
-/// Every name that is read.
+/// Returns every column name that the builder reads.
 pub(super) fn known() -> BTreeSet<String> {
     let behind = |prefix: &str, parts: &[&str]| {
         parts

@@ -1,5 +1,5 @@
-//! The rows of `business.entity`, one per entity of a registry. Streets that may be a person's and
-//! numbers that may be a tax identification number are left out.
+//! Builds the rows of `business.entity`, one per entity of a registry. Omits streets that may be a
+//! person's and numbers that may be a tax identification number.
 
 use std::borrow::Cow;
 use std::iter::repeat_n;
@@ -25,7 +25,7 @@ use pubdata_core::issue::{Issue, Severity};
 use pubdata_core::provenance::POINTERS;
 
 const ADDRESS: &[&str] = &["line1", "line2", "city", "state", "zip", "zip4", "country"];
-/// `THE LLC`, `THE CORPORATION`: addressees that are the entity itself.
+/// Addressees that are the entity itself: `THE LLC`, `THE CORPORATION`.
 const WHOLE_NAMES: &[&str] = &[
     "LLC",
     "CORP",
@@ -40,13 +40,13 @@ const WHOLE_NAMES: &[&str] = &[
     "PLLC",
     "PC",
 ];
-/// Years of annual reports that a record may hold.
+/// Numbers of the annual report columns that a record may have.
 pub(super) const REPORTS: std::ops::RangeInclusive<u8> = 1..=3;
 
-/// The entities and what was found about them.
+/// Entities, with the issues found in them.
 pub(super) struct Entities {
     pub frame: DataFrame,
-    /// By row of [`Rows::entities`]; none for one that is set aside.
+    /// Entity id by row of [`Rows::entities`]; `None` for a quarantined row.
     pub ids: Vec<Option<String>>,
     pub issues: Vec<Issue>,
 }
@@ -122,7 +122,7 @@ pub(super) fn table(context: &Context<'_>, settings: &Settings, rows: &Rows) -> 
     })
 }
 
-/// Adds the columns of addresses and agent that stand in rows of their own, by the role of the row.
+/// Adds address and agent columns from separate party rows, by the role of each row.
 fn with_role_addresses(settings: &Settings, rows: &Rows) -> Result<DataFrame> {
     let mut frame = rows.entities.clone();
     let Some(roles) = Texts(&rows.parties)
@@ -164,8 +164,8 @@ fn with_role_addresses(settings: &Settings, rows: &Rows) -> Result<DataFrame> {
     Ok(frame)
 }
 
-/// Nulls the street of a mailing address that is a named addressee's who is, or may be, a person:
-/// neither a certain organisation nor the entity itself.
+/// Nulls the street of a mailing address whose named addressee is or may be a person: neither
+/// certainly an organisation nor the entity itself.
 fn without_streets_of_addressees(mut frame: DataFrame) -> Result<DataFrame> {
     let texts = Texts(&frame);
     let Some(addressees) = texts.column("mailing_name") else {
@@ -207,12 +207,13 @@ struct Reader<'f> {
     rejects: Rejects,
     /// Row, code and detail.
     warnings: Vec<(usize, &'static str, String)>,
-    /// By row, the texts whose meaning is not known, behind the name of their column.
+    /// Texts without a known meaning by row, each after the name of its column.
     unknown_values: Vec<Vec<String>>,
 }
 
 impl<'f> Reader<'f> {
-    /// The registry's number, or its second one where that is no tax identification number.
+    /// Returns the registry's number, or its second number if that is not a tax identification
+    /// number.
     fn numbers(&mut self) -> Vec<Option<Cow<'f, str>>> {
         let own = self.texts.column("entity_number");
         let mut numbers = Vec::with_capacity(self.height);
@@ -248,7 +249,7 @@ impl<'f> Reader<'f> {
         self.texts.cell("other_number", row).filter(is_public)
     }
 
-    /// The names, without the status that a registry writes behind them.
+    /// Returns the names without the status that some registries append.
     fn names(&mut self) -> Vec<Option<&'f str>> {
         let names = self.texts.column("name");
         let mut found = Vec::with_capacity(self.height);
@@ -279,7 +280,7 @@ impl<'f> Reader<'f> {
             .iter()
             .map(|name| name.map(canonical::name::organization))
             .collect();
-        // A name without letters or digits, such as `+++`, is compared as it is written.
+        // Compare a name without letters or digits, such as `+++`, as it is written.
         let compared = normalized.iter().zip(names).map(|(normal, name)| {
             let normal = normal
                 .as_ref()
@@ -330,7 +331,8 @@ impl<'f> Reader<'f> {
         Ok(columns)
     }
 
-    /// Notes ZIP codes in the country that are none. They are published as they are written.
+    /// Adds a warning for each invalid ZIP Code of a US address. The original text is still
+    /// published.
     fn note_bad_zips(&mut self) {
         for role in ["principal", "mailing", "agent"] {
             let zips = self.texts.zips(role);
@@ -344,7 +346,7 @@ impl<'f> Reader<'f> {
         }
     }
 
-    /// Reads a date; one that is none is null with a warning, a placeholder is null.
+    /// Reads a date. An invalid date becomes null with a warning; a placeholder becomes null.
     fn date(&mut self, from: &str, to: &str) -> Column {
         let days: Vec<Option<Day>> = (0..self.height).map(|row| self.day(from, row)).collect();
         strings(to, days.iter().map(|day| day.map(|day| day.to_string())))
@@ -394,7 +396,7 @@ impl<'f> Reader<'f> {
         list_column("identifiers", (0..self.height).map(identifiers))
     }
 
-    /// Page where the registry shows the entity, where such pages have addresses.
+    /// Returns the registry's page of each entity, if such pages have addresses.
     fn registry_url(&self, numbers: &[Option<Cow<'f, str>>]) -> Column {
         let url = |number: &Option<Cow<'f, str>>| {
             Some(
@@ -441,8 +443,8 @@ impl<'f> Reader<'f> {
         ]
     }
 
-    /// Notes a text of a coded column that neither the registry's own table nor the shared
-    /// vocabulary knows.
+    /// Adds a warning about a text of a coded column that neither the registry's own table nor the
+    /// shared vocabulary knows.
     fn note_unknown(&mut self, row: usize, code: &'static str, column: &str, text: Option<&str>) {
         let named = column.replace('_', " ");
         self.warnings.push((
@@ -453,7 +455,7 @@ impl<'f> Reader<'f> {
         self.unknown_values[row].extend(text.map(|text| unknown_value(column, text)));
     }
 
-    /// Legal form, and where the entity was formed.
+    /// Returns the legal form and the place of formation.
     fn types(&mut self) -> [Column; 5] {
         let home = self.settings.state.as_str();
         let settings = self.settings;
@@ -475,8 +477,8 @@ impl<'f> Reader<'f> {
             types.push(Some(coded.map_or(UNKNOWN, |(value, _)| value)));
             bases.push(coded.map(|(_, basis)| basis));
             let stated = self.texts.cell("jurisdiction", row).map(state);
-            // A postal code says whether it is another state; other texts (`OC`, names of
-            // countries) are not read.
+            // A postal code shows if the jurisdiction is another state. Other texts (`OC`, names of
+            // countries) are not interpreted.
             let by_state = || {
                 stated
                     .as_deref()
@@ -485,7 +487,7 @@ impl<'f> Reader<'f> {
             };
             let foreign = known.and_then(|known| known.is_foreign).or_else(by_state);
             is_foreign.push(foreign);
-            // What is domestic was formed in the state.
+            // A domestic entity was formed in this state.
             jurisdictions.push(
                 stated.or_else(|| (foreign == Some(false)).then(|| Cow::Owned(home.to_owned()))),
             );
@@ -503,7 +505,7 @@ impl<'f> Reader<'f> {
         ]
     }
 
-    /// The declared role, where there is a mailing address.
+    /// Returns the declared role for rows with a mailing address.
     fn mailing_role(&self, columns: &[Column]) -> Column {
         let parts: Vec<&StringChunked> = columns
             .iter()
@@ -519,8 +521,8 @@ impl<'f> Reader<'f> {
         strings("mailing_role", (0..self.height).map(role))
     }
 
-    /// The registered agent. The street is published only of organisations that are named as such:
-    /// registries also list persons as organisations.
+    /// Returns the registered agent. Publishes the street only of agents whose name marks them as
+    /// organisations, because registries also list persons as organisations.
     fn agent(&mut self) -> Result<Vec<Column>> {
         let agents = PartyColumns::new(&self.texts, "agent");
         let mut found: Vec<_> = (0..self.height)
@@ -532,7 +534,7 @@ impl<'f> Reader<'f> {
                     row,
                     PLACEHOLDER,
                     format!(
-                        "agent_name is `{}`, which stands for nobody",
+                        "agent_name is `{}`, which is a placeholder",
                         placeholder.name
                     ),
                 ));
@@ -587,7 +589,7 @@ impl<'f> Reader<'f> {
             .into_column()
     }
 
-    /// Year and day of the last annual report among those the record holds.
+    /// Returns the year and day of the latest annual report in the record.
     fn last_report(&mut self) -> [Column; 2] {
         let reports: Vec<(String, String)> = REPORTS
             .map(|place| {
@@ -623,7 +625,7 @@ impl<'f> Reader<'f> {
     }
 }
 
-/// Nulls the cells of the other rows.
+/// Nulls the cells of all rows outside the mask.
 fn only_where(column: &Column, mask: &BooleanChunked) -> Result<Column> {
     let cells = column
         .str()?
@@ -758,7 +760,7 @@ entity_types = { DLLC = { value = "llc", is_foreign = false } }
             [(
                 0,
                 PLACEHOLDER,
-                "agent_name is `** REGISTERED AGENT RESIGNED **`, which stands for nobody"
+                "agent_name is `** REGISTERED AGENT RESIGNED **`, which is a placeholder"
                     .to_owned()
             )]
         );

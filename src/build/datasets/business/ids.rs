@@ -1,13 +1,13 @@
-//! How an entity of a registry and its record are named.
+//! Builds the ids of entities and their records.
 
 use super::ENTITY;
 
-/// The record of an entity; one without a number has none of its own.
+/// Returns the record id of an entity. All entities without a number share one.
 pub(super) fn record_id(entity_id: Option<&str>) -> String {
     format!("{ENTITY}:{}", entity_id.unwrap_or("(no number)"))
 }
 
-/// State and number, with characters only that a path may hold.
+/// Returns state and number, with characters that are safe in a path.
 pub(super) fn entity_id(state: &str, number: &str) -> String {
     let safe = |c: char| {
         if c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-') {

@@ -1,5 +1,5 @@
 //! Turns a state's registry of businesses into one row per entity and one per officer. One builder
-//! for all states: what differs stands in their declarations. Never returns federal tax numbers,
+//! serves all states; their declarations hold the differences. Never publishes federal tax numbers,
 //! e-mail addresses or the streets of persons.
 
 mod columns;

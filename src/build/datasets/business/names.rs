@@ -1,5 +1,5 @@
-//! Who a row names: the name as people write it, and whether it is a person's or an organisation's.
-//! Where neither the registry nor the name says so, the type stays null.
+//! Reads the name of a party as people write it, and decides if the party is a person or an
+//! organisation. The type stays null if neither the registry nor the name shows it.
 
 use std::borrow::Cow;
 
@@ -13,7 +13,7 @@ use pubdata_core::canonical;
 pub(super) const PERSON: &str = "person";
 pub(super) const ORGANIZATION: &str = "organization";
 
-/// Designators that are no surnames: a name that ends in one is not a person's.
+/// Designators that are not surnames: a name that ends in one is not a person's.
 const CERTAIN_DESIGNATORS: &[&str] = &[
     "INC", "CORP", "LLC", "PLLC", "PC", "LTD", "LP", "LLP", "LLLP",
 ];
@@ -37,20 +37,19 @@ const WORDS_OF_ORGANIZATIONS: &[&str] = &[
     "UNIVERSITY",
 ];
 
-/// What registries write behind the given names of a person, in a column it shares with the middle
+/// Suffixes that registries append to a person's given names, in a column shared with the middle
 /// initial.
 const SUFFIXES: &[&str] = &[
     "JR", "SR", "II", "III", "IV", "ESQ", "ESQUIRE", "MD", "DR", "MR", "MRS", "MS", "PHD", "CPA",
     "SRA", "ING",
 ];
 
-/// A person or an organisation as named in a row.
+/// Person or organisation that a row names.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Party<'f> {
-    /// Persons in the order people write their names in: given names, last name, suffix. Letters as
-    /// published.
+    /// Letters as published. Names of persons read given names, last name, suffix.
     pub name: Cow<'f, str>,
-    /// Null where the registry does not say it and the name does not show it.
+    /// Null if neither the registry nor the name shows it.
     pub kind: Option<&'static str>,
 }
 
@@ -61,7 +60,7 @@ impl Party<'_> {
     }
 }
 
-/// The columns that name a party, resolved once for all rows.
+/// Columns that name a party, resolved once for all rows.
 pub(super) struct PartyColumns<'f> {
     kind: Option<&'f StringChunked>,
     name: Option<&'f StringChunked>,
@@ -73,7 +72,7 @@ pub(super) struct PartyColumns<'f> {
 }
 
 impl<'f> PartyColumns<'f> {
-    /// The columns that begin with `prefix`.
+    /// Finds the columns that begin with `prefix`.
     pub fn new(texts: &Texts<'f>, prefix: &str) -> Self {
         let column = |part: &str| texts.column(&format!("{prefix}_{part}"));
         Self {
@@ -85,14 +84,14 @@ impl<'f> PartyColumns<'f> {
         }
     }
 
-    /// The name of a row's party that is certainly no person.
+    /// Returns the name of a row's party if it is certainly an organisation's.
     pub fn organization(&self, row: usize) -> Option<&'f str> {
         let name = self.name?.get(row)?;
         is_certain_organization(name).then_some(name)
     }
 
-    /// The party of a row; none when none is named. `default` is the type of parties whose row does
-    /// not say it.
+    /// Returns the party of a row, or `None` if the row names no party. `default` is the type of a
+    /// party whose row does not state one.
     pub fn party(
         &self,
         settings: &Settings,
@@ -116,7 +115,7 @@ impl<'f> PartyColumns<'f> {
                 kind: Some(ORGANIZATION),
             });
         }
-        // Where a type is always published, a party without one may be either.
+        // If other rows state the type, a party without one may be either.
         let is_unsaid = self.kind.is_some() && declared.is_none();
         if let Some(name) = full_name(self.parts.map(cell), cell(self.rest)).filter(|_| !is_unsaid)
         {
@@ -145,8 +144,8 @@ impl<'f> PartyColumns<'f> {
     }
 }
 
-/// Whether a name ends as those of organisations do, or has a word that only these have (`C T
-/// CORPORATION SYSTEM`).
+/// Returns true if a name ends in an organisation's designator, or has a word that only
+/// organisations use (`C T CORPORATION SYSTEM`).
 pub(super) fn has_designator(name: &str) -> bool {
     let name = canonical::name::organization(name);
     name.designator.is_some()
@@ -162,8 +161,8 @@ fn is_certain_organization(name: &str) -> bool {
         .is_some_and(|designator| CERTAIN_DESIGNATORS.contains(&designator))
 }
 
-/// Given names, last name and suffix; none without any. `rest` is a column of middle initial and
-/// suffix together.
+/// Joins given names, last name and suffix; returns `None` if all are empty. `rest` is a column of
+/// middle initial and suffix together.
 fn full_name(
     [first, middle, last, suffix]: [Option<&str>; 4],
     rest: Option<&str>,

@@ -1,5 +1,5 @@
-//! The rows of `business.officer`, from columns of the entity's row or from rows of their own. An
-//! officer that is listed twice in the same words is one.
+//! Builds the rows of `business.officer` from columns of the entity's row or from separate rows.
+//! Merges identical entries of an officer.
 
 use std::collections::HashSet;
 
@@ -20,14 +20,14 @@ use pubdata_core::error::Result;
 use pubdata_core::issue::{Issue, Severity};
 use pubdata_core::provenance::POINTERS;
 
-/// The officers and what was found about them.
+/// Officers, with the issues found in them.
 pub(super) struct Officers {
     pub frame: DataFrame,
     pub issues: Vec<Issue>,
 }
 
-/// Builds the table of officers. `ids` are the entities' by row of [`Rows::entities`]; officers of
-/// one that is set aside are left out.
+/// Builds the table of officers. `ids` holds the entity ids by row of [`Rows::entities`]; omits
+/// officers of quarantined entities.
 pub(super) fn table(
     context: &Context<'_>,
     settings: &Settings,
@@ -119,7 +119,7 @@ fn record_id(entity_id: &str, seq: i32) -> String {
     format!("{OFFICER}:{entity_id}:{seq}")
 }
 
-/// An officer as listed. One that is listed twice in the same words is one.
+/// Officer as listed. Identical entries of an entity count once.
 #[derive(PartialEq, Eq, Hash, Clone)]
 struct Officer<'f> {
     name: String,
@@ -135,7 +135,7 @@ struct Officer<'f> {
 }
 
 impl<'f> Officer<'f> {
-    /// The title as published, where its meaning is not known.
+    /// Returns the published title if its meaning is not known.
     fn unknown_title(&self) -> Option<&'f str> {
         self.title_raw.filter(|_| self.is_title_unmapped)
     }
@@ -145,12 +145,13 @@ struct Entry<'f> {
     entity: usize,
     seq: i32,
     officer: Officer<'f>,
-    /// The row that names it, where that is not the entity's.
+    /// Pointers to the row that names the officer, if that is not the entity's row.
     own: Vec<u64>,
 }
 
 impl Entry<'_> {
-    /// Its own row first, then the others of its entity, which decide its place among them.
+    /// Returns pointers to the officer's own row first, then to the other rows of the entity, which
+    /// decide the officer's position.
     fn pointers(&self, entity: &[u64]) -> Vec<u64> {
         let others = entity
             .chunks_exact(4)
@@ -160,7 +161,7 @@ impl Entry<'_> {
     }
 }
 
-/// The columns of an officer, resolved once.
+/// Columns of an officer, resolved once.
 struct Columns<'f> {
     party: PartyColumns<'f>,
     title: Option<&'f StringChunked>,
@@ -192,7 +193,7 @@ struct List<'f> {
 }
 
 impl<'f> List<'f> {
-    /// Officers in numbered columns of the entity's own row.
+    /// Adds officers from numbered columns of the entity's row.
     fn add_blocks(&mut self, entities: &'f DataFrame, ids: &[Option<String>]) {
         let texts = Texts(entities);
         let blocks: Vec<Columns<'f>> = (1..)
@@ -216,7 +217,7 @@ impl<'f> List<'f> {
         }
     }
 
-    /// Officers in rows of their own.
+    /// Adds officers from separate rows.
     fn add_rows(&mut self, rows: &'f Rows, ids: &[Option<String>]) -> Result<()> {
         let columns = Columns::new(&Texts(&rows.parties), "party");
         let own = pointers(&rows.parties, POINTERS)?;
@@ -251,7 +252,7 @@ impl<'f> List<'f> {
             }
             if placeholders::is_placeholder(Holds::Name, &officer.name) {
                 let detail = format!(
-                    "an officer's name is `{}`, which stands for nobody",
+                    "an officer's name is `{}`, which is a placeholder",
                     officer.name
                 );
                 self.issues.push(finding(
@@ -311,8 +312,8 @@ impl<'f> List<'f> {
         })
     }
 
-    /// Looks a title up: as written, without punctuation, and taken apart into codes (`VPD`,
-    /// `P/D`), of which the highest counts.
+    /// Looks up a title as written, then without punctuation, then split into codes (`VPD`, `P/D`),
+    /// of which the highest counts.
     fn title(&self, raw: &str) -> Option<&'f str> {
         let titles = &self.settings.titles;
         let letters: String = raw

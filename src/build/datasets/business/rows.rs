@@ -1,6 +1,5 @@
-//! Reads a registry's files and brings the rows of an entity together; of an entity in several
-//! files, the newest counts. E-mail addresses are taken out, and rows that contradict each other
-//! are set aside.
+//! Reads a registry's files and groups the rows of each entity. If several files have an entity,
+//! the newest counts. Removes e-mail addresses and quarantines rows that contradict each other.
 
 use std::collections::{HashMap, HashSet};
 
@@ -17,19 +16,19 @@ use pubdata_core::error::{Error, Result};
 use pubdata_core::issue::{Issue, Severity};
 use pubdata_core::provenance::POINTERS;
 
-/// What a registry's files say, in the order of its entities.
+/// Rows of a registry's files, in the order of its entities.
 pub(super) struct Rows {
-    /// One row per entity: its own columns, and pointers to all it was made from.
+    /// One row per entity, with its own columns and pointers to all its source rows.
     pub entities: DataFrame,
-    /// The rows that name a party, where parties have rows of their own: their columns, with
-    /// pointers to themselves.
+    /// Rows that name a party, if the registry has separate rows for parties, with pointers to
+    /// themselves.
     pub parties: DataFrame,
     /// Rows of `parties`, by row of `entities`.
     pub parties_of: Vec<Vec<usize>>,
     pub issues: Vec<Issue>,
 }
 
-/// Reads a registry's files and brings the rows of an entity together.
+/// Reads a registry's files and groups the rows of each entity.
 pub(super) fn read(context: &Context<'_>, settings: &Settings) -> Result<Rows> {
     let mut issues = Vec::new();
     let mut files = Vec::new();
@@ -77,7 +76,7 @@ fn frames_of(
     Ok(frames)
 }
 
-/// Nulls lines of addresses that hold an e-mail address.
+/// Nulls address lines that contain an e-mail address.
 fn withhold_emails(
     context: &Context<'_>,
     settings: &Settings,
@@ -131,12 +130,12 @@ fn withhold_emails(
     Ok(())
 }
 
-/// How new a file is: its own day, then the place of its source in the declaration.
+/// Age of a file: its day, then the index of its source in the declaration.
 type Age = (String, usize);
 
-/// The rows of the last file that has their entity's number. A file's day stands in its address;
-/// that of an archive is the day its member was put in: a daily file that is older than the
-/// quarterly one is part of it.
+/// Returns the rows of the newest file that has each entity's number. The file's URL states its
+/// day; for an archive, it is the day of its member. A daily file that is older than the quarterly
+/// file is part of it.
 fn newest(
     context: &Context<'_>,
     settings: &Settings,
@@ -191,8 +190,8 @@ fn stacked(frames: Vec<DataFrame>) -> Result<DataFrame> {
     Ok(all)
 }
 
-/// One row per entity from rows that each name one of its parties. Of an entity whose rows
-/// contradict each other, those that say what most do not are set aside, or all of them.
+/// Builds one row per entity from rows that each name one of its parties. If rows of an entity
+/// contradict each other, quarantines the minority, or all of them without a majority.
 fn grouped(
     context: &Context<'_>,
     frame: &DataFrame,
@@ -231,7 +230,7 @@ fn grouped(
             own.iter()
                 .all(|column| column.get(one) == column.get(other))
         };
-        // What more than half of the rows say is what the registry says.
+        // The majority of the rows decides the entity's values.
         let most = rows
             .iter()
             .copied()
@@ -276,7 +275,8 @@ fn grouped(
     Ok((entities, frame.clone(), groups))
 }
 
-/// Officers beside the entities they name; those of no entity of the file are left out.
+/// Joins officers to the entities they name. Leaves out officers of entities that the file does not
+/// have.
 fn joined(
     context: &Context<'_>,
     mut entities: DataFrame,

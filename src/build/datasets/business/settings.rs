@@ -1,5 +1,4 @@
-//! What differs between the registries of the states: the settings of their declarations, checked
-//! as they are read.
+//! Reads and checks the settings in which state registries differ.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -9,10 +8,10 @@ use crate::datasets::Fault;
 use crate::datasets::settings;
 use pubdata_core::pipeline::Declaration;
 
-/// Stands for the registry's number in a template.
+/// Placeholder for the registry's number in a URL template.
 pub(super) const NUMBER: &str = "{entity_number}";
 
-/// What one registry's file means: everything that differs between states.
+/// Settings of one registry: everything that differs between states.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Settings {
@@ -20,72 +19,73 @@ pub(super) struct Settings {
     pub state: String,
     /// Name of the feed in the rows.
     pub source_id: String,
-    /// Sources of entities: an entity is what the last file with its number says.
+    /// Sources of entities. The last file with an entity's number decides.
     pub entities: Vec<String>,
-    /// URL variable that is the day of a file, `YYYYMMDD`. Of files of one day, that of the source
-    /// that is named last counts.
+    /// URL variable with the day of a file, `YYYYMMDD`. Among files of one day, the source declared
+    /// last counts.
     pub day_variable: Option<String>,
-    /// Source of officers that names their entity by `link_number`.
+    /// Source of officers that reference their entity by `link_number`.
     pub officers: Option<String>,
-    /// Whether an entity has a row for each of its parties.
+    /// True if an entity has a row for each of its parties.
     #[serde(default)]
     pub is_row_per_party: bool,
-    /// Forms of a date, such as `MMDDYYYY`; a time behind it is cut.
+    /// Date formats, such as `MMDDYYYY`. A time after the date is ignored.
     pub date_formats: Vec<String>,
-    /// What stands for no date. The first characters are enough.
+    /// Beginnings of texts that represent no date.
     #[serde(default)]
     pub placeholder_dates: Vec<String>,
-    /// The status of all entities, where the registry lists those of one status only.
+    /// Status of all entities, if the registry lists one status only.
     pub implied_status: Option<String>,
     #[serde(default)]
     pub statuses: Table<String>,
     #[serde(default)]
     pub entity_types: Table<EntityType>,
-    /// What the mailing address is for.
+    /// Purpose of the mailing address.
     pub mailing_role: Option<String>,
-    /// What a party's role says, where it is no officer: `principal`, `mailing` or `agent`; `none`
-    /// for one that is not published.
+    /// Meaning of a party's role if the party is not an officer: `principal`, `mailing` or `agent`,
+    /// or `none` for a party that is not published.
     #[serde(default)]
     pub party_roles: Table<String>,
     /// `person` or `organization`.
     #[serde(default)]
     pub party_types: Table<String>,
-    /// Type of officers whose row does not say it.
+    /// Type of officers whose row does not state one.
     pub officer_type: Option<String>,
     #[serde(default)]
     pub titles: Table<String>,
-    /// Codes that a title may be put together from, the highest first.
+    /// Codes that make up a title, the highest first.
     #[serde(default)]
     pub title_codes: Vec<String>,
-    /// Title of officers that a column of its own lists.
+    /// Title of officers listed in a separate column.
     pub officer_title: Option<String>,
-    /// Whether all officers are listed, by what the registry's flag says, and by default.
+    /// Values of the registry's flag that show if all officers are listed. The field below is the
+    /// default.
     #[serde(default)]
     pub officers_complete: Table<bool>,
     pub is_officers_complete: Option<bool>,
-    /// Page where the registry shows an entity, with [`NUMBER`] in it.
+    /// URL template of the registry's page of an entity, with [`NUMBER`].
     pub registry_url: Option<String>,
-    /// Whether dead entities have their status written behind their name.
+    /// True if the registry appends the status to the names of dead entities.
     #[serde(default)]
     pub is_status_in_name: bool,
     /// Scheme of the registry's second number.
     pub other_number_scheme: Option<String>,
-    /// What the second number begins with where it is no tax identification number. All others stay
+    /// Prefixes of second numbers that are not tax identification numbers. All others stay
     /// unpublished.
     #[serde(default)]
     pub public_number_prefixes: Vec<String>,
 }
 
-/// Legal form behind a registry's own type.
+/// Legal form that a registry's own type means.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct EntityType {
     pub value: String,
-    /// Null where the type does not say it.
+    /// Null if the type does not show it.
     pub is_foreign: Option<bool>,
 }
 
-/// A publisher's words and what they mean; letter case and blanks around do not count.
+/// Publisher's words and their meanings. Ignores case and surrounding blanks.
 #[derive(Deserialize)]
 #[serde(from = "BTreeMap<String, T>")]
 pub(super) struct Table<T>(HashMap<String, T>);
@@ -108,7 +108,7 @@ impl<T> From<BTreeMap<String, T>> for Table<T> {
 }
 
 impl<T> Table<T> {
-    /// The meaning of a text.
+    /// Returns the meaning of a text.
     pub fn get(&self, text: &str) -> Option<&T> {
         match self.0.get(text) {
             None if text.bytes().any(|byte| !byte.is_ascii_uppercase()) => {
@@ -123,7 +123,7 @@ impl Settings {
     /// Reads and checks a declaration's settings.
     ///
     /// # Errors
-    /// The setting that is wrong.
+    /// A fault that names the setting that is wrong.
     pub fn read(declaration: &Declaration) -> Result<Self, Fault> {
         let settings: Self = settings(declaration)?;
         let fault = |key: &str, message: &str| Err(Fault::of_settings(key, message));
@@ -137,7 +137,7 @@ impl Settings {
         {
             return fault(
                 "title_codes",
-                "every one of `title_codes` stands in `titles` too",
+                "every entry of `title_codes` must be in `titles` too",
             );
         }
         if settings.other_number_scheme.is_some() && settings.public_number_prefixes.is_empty() {
@@ -151,7 +151,7 @@ impl Settings {
             .as_ref()
             .is_some_and(|url| !url.starts_with("http") || !url.contains(NUMBER))
         {
-            return fault("registry_url", "is an address with `{entity_number}` in it");
+            return fault("registry_url", "must be a URL with `{entity_number}`");
         }
         let entities = settings.entities.iter().map(|id| ("entities", id));
         let mut sources = entities.chain(settings.officers.iter().map(|id| ("officers", id)));

@@ -1,6 +1,6 @@
-//! The cells of an entity as its registry publishes them, under the registry's own column names,
-//! for readers who check what was made of them. Never holds cells about parties, whose streets may
-//! be their homes, nor numbers that may be tax identification numbers.
+//! Keeps the cells of an entity as the registry publishes them, under the registry's own column
+//! names, so that readers can check our values. Excludes cells about parties, whose streets may be
+//! their homes, and numbers that may be tax identification numbers.
 
 use polars::prelude::*;
 
@@ -9,7 +9,7 @@ use super::texts::Texts;
 use pubdata_core::error::{Error, Result};
 use pubdata_core::pipeline::Declaration;
 
-/// What our names of withheld columns begin with.
+/// Prefixes of our names for withheld columns.
 const WITHHELD: &[&str] = &[
     "agent_",
     "officer_",
@@ -19,7 +19,7 @@ const WITHHELD: &[&str] = &[
     "other_number",
 ];
 
-/// Makes the column `source_fields`: a JSON object of the cells of each row that are not empty.
+/// Builds the column `source_fields`: a JSON object with the non-empty cells of each row.
 pub(super) fn column(
     declaration: &Declaration,
     settings: &Settings,
@@ -34,7 +34,7 @@ pub(super) fn column(
         source.ok_or_else(|| Error::config(format!("`{source_id}` is not among its sources")))?;
     let is_public = |name: &str| !WITHHELD.iter().any(|start| name.starts_with(start));
     let published = source.columns.iter().filter(|(name, _)| is_public(name));
-    // Several names are one column's over the years; the first is the present one.
+    // A column can have several names over the years; the first is the current one.
     let columns: Vec<(&str, &StringChunked)> = published
         .filter_map(|(name, theirs)| Some((theirs.first()?.as_str(), texts.column(name)?)))
         .collect();

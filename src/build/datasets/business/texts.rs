@@ -7,11 +7,11 @@ use polars::prelude::*;
 
 use pubdata_core::canonical;
 
-/// The text columns of a frame that a registry may or may not have.
+/// Text columns of a frame, each of which a registry may lack.
 pub(super) struct Texts<'f>(pub &'f DataFrame);
 
 impl<'f> Texts<'f> {
-    /// A column; none when the registry does not publish it.
+    /// Returns a column, or `None` if the registry does not publish it.
     pub fn column(&self, name: &str) -> Option<&'f StringChunked> {
         self.0
             .column(name)
@@ -19,12 +19,12 @@ impl<'f> Texts<'f> {
             .and_then(|column| column.str().ok())
     }
 
-    /// The cell of a column in a row.
+    /// Returns the cell of a column in a row.
     pub fn cell(&self, name: &str, row: usize) -> Option<&'f str> {
         self.column(name)?.get(row)
     }
 
-    /// Copies a column under another name; null where there is none.
+    /// Copies a column under another name. A missing column becomes null.
     pub fn copied(&self, from: &str, to: &str) -> Column {
         match self.column(from) {
             Some(column) => column.clone().with_name(to.into()).into_column(),
@@ -32,7 +32,7 @@ impl<'f> Texts<'f> {
         }
     }
 
-    /// A column made from another, cell by cell; null stays null.
+    /// Maps a column cell by cell; null stays null.
     pub fn mapped<'t>(
         &self,
         from: &str,
@@ -53,8 +53,8 @@ impl<'f> Texts<'f> {
         }
     }
 
-    /// Copies an address, `principal_line1` and so on, with the state as postal code and the ZIP
-    /// split in two.
+    /// Copies an address, `principal_line1` and so on, with the state as a postal code and the ZIP
+    /// Code in two parts.
     pub fn address(&self, from: &str, to: &str, parts: &[&str]) -> Vec<Column> {
         let name = |prefix: &str, part: &str| format!("{prefix}_{part}");
         let zips = self.zips(from);
@@ -75,7 +75,7 @@ impl<'f> Texts<'f> {
         parts.iter().map(address_part).collect()
     }
 
-    /// The columns of an address's ZIP code.
+    /// Returns the columns for an address's ZIP Code.
     pub fn zips(&self, from: &str) -> ZipColumns<'f> {
         let column = |part: &str| self.column(&format!("{from}_{part}"));
         ZipColumns {
@@ -87,7 +87,7 @@ impl<'f> Texts<'f> {
     }
 }
 
-/// ZIP codes, and what tells whether they are of this country.
+/// ZIP Code columns, with the columns that show if an address is in the United States.
 pub(super) struct ZipColumns<'f> {
     zip: Option<&'f StringChunked>,
     zip4: Option<&'f StringChunked>,
@@ -96,8 +96,8 @@ pub(super) struct ZipColumns<'f> {
 }
 
 impl<'f> ZipColumns<'f> {
-    /// The code of a row in two parts, or the text as published: postal codes of other countries,
-    /// and what was typed wrong.
+    /// Returns a row's ZIP Code in two parts. Postal codes of other countries and mistyped codes
+    /// stay as published.
     fn parts(&self, row: usize) -> Option<(Cow<'f, str>, Option<String>)> {
         let text = self.zip?.get(row)?;
         let read = if self.is_in_country(row) {
@@ -110,7 +110,7 @@ impl<'f> ZipColumns<'f> {
         }))
     }
 
-    /// The last four digits: from a column of their own, or from the code.
+    /// Returns the last four digits from their own column, or from the code.
     fn zip4(&self, row: usize) -> Option<String> {
         let is_zip4 = |text: &&str| {
             text.len() == 4 && text.bytes().all(|byte| byte.is_ascii_digit()) && *text != "0000"
@@ -123,7 +123,7 @@ impl<'f> ZipColumns<'f> {
         own.or_else(|| self.parts(row)?.1)
     }
 
-    /// A code that is none although the address says that it is in the country.
+    /// Returns an invalid code of an address that is in the United States.
     pub fn bad(&self, row: usize) -> Option<&'f str> {
         let is_plain = |text: &&str| {
             text.len() == 5 && text.bytes().all(|byte| byte.is_ascii_digit()) && *text != "00000"
@@ -133,7 +133,8 @@ impl<'f> ZipColumns<'f> {
             .then_some(text)
     }
 
-    /// Sunbiz keeps two letters of `UNITED STATES`, and of other countries.
+    /// Returns true if the address is in the United States. Sunbiz keeps two letters of `UNITED
+    /// STATES`, and of other countries.
     fn is_in_country(&self, row: usize) -> bool {
         let state = self.state.and_then(|state| state.get(row));
         let has_state = state.is_some_and(|state| canonical::state::usps(state).is_some());
@@ -145,7 +146,7 @@ impl<'f> ZipColumns<'f> {
     }
 }
 
-/// A text column.
+/// Builds a text column.
 pub(super) fn strings<T: AsRef<str>>(
     name: &str,
     values: impl Iterator<Item = Option<T>>,
@@ -155,18 +156,18 @@ pub(super) fn strings<T: AsRef<str>>(
     builder.finish().into_column()
 }
 
-/// A column of one text.
+/// Builds a column that repeats one text.
 pub(super) fn constant(name: &str, text: &str, height: usize) -> Column {
     StringChunked::full(name.into(), text, height).into_column()
 }
 
-/// The postal code of a state, or the text as published.
+/// Returns the postal code of a state, or the text as published.
 pub(super) fn state(text: &str) -> Cow<'static, str> {
     canonical::state::usps(text).map_or_else(|| Cow::Owned(text.to_owned()), Cow::Borrowed)
 }
 
-/// A ZIP code's five and four digits, or the text as published: postal codes of other countries,
-/// and what was typed wrong.
+/// Splits a ZIP Code into five and four digits. Postal codes of other countries and mistyped codes
+/// stay as published.
 pub(super) fn zip(text: &str) -> (Cow<'_, str>, Option<String>) {
     canonical::address::zip(text).map_or((Cow::Borrowed(text), None), |(five, four)| {
         (Cow::Owned(five), four)

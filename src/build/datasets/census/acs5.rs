@@ -1,7 +1,7 @@
 //! Turns the table-based ACS Summary File (and, with a key, tables of the Census Data API) into one
-//! row per vintage × area × metric. Source: "American Community Survey Summary File Handbook",
-//! table-based format, 2021 on. Never computes a margin of error: a percentage derived from counts
-//! has none.
+//! row per vintage, area and metric. Source: "American Community Survey Summary File Handbook",
+//! table-based format, 2021 on. Never computes an exact margin of error: a percentage derived from
+//! counts has none.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -73,7 +73,7 @@ fn build(context: &Context<'_>) -> Result<Vec<Table>> {
         .collect()
 }
 
-/// Decodes the tables side by side, with the columns that the metrics name.
+/// Decodes the tables in parallel, with the columns that the metrics need.
 fn read_tables(
     context: &Context<'_>,
     settings: &Settings,
@@ -102,7 +102,7 @@ fn read_tables(
         };
         Ok((table, context.read_snapshot(*number, snapshot, adjust)?))
     };
-    // The largest first: who reads the last one keeps the others waiting.
+    // Start with the largest table, so that no thread finishes long after the others.
     let mut by_size: Vec<&(u64, pubdata_core::provenance::Snapshot)> = snapshots.iter().collect();
     by_size.sort_by_key(|(number, snapshot)| (std::cmp::Reverse(snapshot.size_bytes), *number));
     let tables: BTreeMap<String, SourceFrame> = by_size
@@ -126,7 +126,7 @@ fn read_tables(
 /// Names of the areas by GEO_ID.
 struct Names {
     by_area: DataFrame,
-    /// With the findings about records that could not be read.
+    /// Holds the issues about unreadable records.
     source: SourceFrame,
 }
 
@@ -145,7 +145,7 @@ fn read_names(context: &Context<'_>, prefixes: &[String]) -> Result<Names> {
     Ok(Names { by_area, source })
 }
 
-/// The universe of each variable and the pointer to it, in the Bureau's words.
+/// Returns the universe of each variable in the Bureau's words, with a pointer to it.
 fn read_universes(context: &Context<'_>) -> Result<BTreeMap<String, (String, Vec<u64>)>> {
     let shells = context.read_one("census.acs5_shells")?.frame;
     let (variables, universes, pointers) = (
@@ -181,7 +181,7 @@ fn build_level<'t>(
         .flat_map(|table| table.issues(level.dataset_id))
         .filter(is_of_level)
         .collect();
-    // There the GEO_ID is one of the last cells.
+    // In the geography file, the GEO_ID is one of the last cells.
     let names_of_level = |issue: &Issue| {
         issue
             .source_text
@@ -220,7 +220,7 @@ fn build_level<'t>(
         .collect::<Result<_>>()?;
     let mut metrics = Vec::new();
     for metric in &settings.metrics {
-        // Of a record that is made again most tables have nothing.
+        // In a replay of one record, most tables are empty.
         let Some(table) = tables.get(metric.table.as_str()) else {
             continue;
         };
@@ -238,7 +238,7 @@ fn build_level<'t>(
             settings, metric, table, &published, universe,
         )?);
     }
-    // Rows come out in the order of the contract, whatever the order of the declaration.
+    // Rows follow the order of the contract, not the order of the declaration.
     metrics.sort_by(|a, b| a.metric.key.cmp(&b.metric.key));
     let (codes, names, name_pointers) = (
         text(&areas, "code")?,
@@ -290,7 +290,7 @@ fn build_level<'t>(
     })
 }
 
-/// Areas whose rows are built by one thread at a time; a fixed number, so that nothing depends on
+/// Areas per chunk of rows that one thread builds. A fixed number keeps the output independent of
 /// the number of threads.
 const AREAS_AT_A_TIME: usize = 2048;
 
@@ -302,7 +302,7 @@ fn stack(above: Option<DataFrame>, below: DataFrame) -> Result<Option<DataFrame>
     Ok(Some(above))
 }
 
-/// Every area that any table has, with its code and name, in order.
+/// Returns every area that any table has, with its code and name, in order.
 fn areas_of<'f>(
     level: &Level<'_>,
     frames: impl Iterator<Item = &'f DataFrame>,
@@ -313,7 +313,7 @@ fn areas_of<'f>(
     let mut known: Option<&StringChunked> = None;
     for frame in frames {
         let of_table = text(frame, "geo_id")?;
-        // Most tables list the same areas, in one order.
+        // Most tables list the same areas in the same order.
         if !known
             .is_some_and(|known| known.len() == of_table.len() && known.iter().eq(of_table.iter()))
         {
@@ -350,8 +350,8 @@ fn areas_of<'f>(
     left_join(filtered(&areas, &is_area)?, names.clone(), "geo_id")
 }
 
-/// The published percentages of a level, one column per variable and one of pointers per file,
-/// aligned with the areas.
+/// Reads the published percentages of a level, aligned with the areas: one column per variable and
+/// one column of pointers per file.
 fn read_published(
     context: &Context<'_>,
     level: &Level<'_>,

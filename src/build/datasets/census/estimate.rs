@@ -1,13 +1,13 @@
-//! What a pair of estimate and margin cells means. One [`Reading`] per pair. Source: the Bureau's
-//! "Notes on ACS Estimate and Annotation Values" and the "Explanation of Symbols" in each table's
-//! notes. All figures are tenths of the metric's unit, so that medians and percentages with one
-//! decimal stay exact.
+//! Interprets a pair of estimate and margin cells as one [`Reading`]. Source: the Bureau's "Notes
+//! on ACS Estimate and Annotation Values" and the "Explanation of Symbols" in each table's notes.
+//! All figures are in tenths of the metric's unit, so that medians and percentages with one decimal
+//! stay exact.
 
 use serde::Deserialize;
 
 use crate::normalise::grouped;
 
-/// Numbers in estimate and margin columns that are not figures.
+/// Special values in estimate and margin columns that are not figures.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct JamValues {
@@ -19,7 +19,7 @@ pub(super) struct JamValues {
     pub(super) suppressed: String,
 }
 
-/// Sentinels of a median's lowest and highest interval, the bounds they stand for, and the Bureau's
+/// Sentinels of a median's lowest and highest interval, the bounds they represent, and the Bureau's
 /// phrase for each.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -32,16 +32,16 @@ pub(super) struct OpenEnded {
     pub(super) high_phrase: String,
 }
 
-/// A pair of cells, understood. Figures in tenths.
+/// Interpreted pair of cells, with figures in tenths.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(super) struct Reading {
     pub(super) value: Option<i64>,
-    /// Of a median in an open-ended interval.
+    /// Bound of a median in an open-ended interval.
     pub(super) bound: Option<i64>,
     /// `at_least` or `at_most`.
     pub(super) bound_type: Option<&'static str>,
     pub(super) moe: Option<i64>,
-    /// Margin of a share by the Bureau's formula for users.
+    /// Margin of a share, by the Bureau's formula for users.
     pub(super) moe_approximate: Option<i64>,
     /// `published`, `controlled`, `not_published`, `not_fetched` or `open_ended`.
     pub(super) moe_status: &'static str,
@@ -50,17 +50,17 @@ pub(super) struct Reading {
     pub(super) warning: Option<&'static str>,
 }
 
-/// A cell that has no known meaning: it is no figure.
+/// Cell without a known meaning, which is not a figure.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Unknown(pub(super) String);
 
-/// The Bureau's special values are nine equal digits below zero; nothing that low is a figure.
+/// The Bureau's special values are nine equal digits below zero; no figure is that low.
 const HIGHEST_JAM: i64 = -1_111_111_110;
 
-/// 100 % in tenths: the Bureau prints no larger margin of a percentage.
+/// 100 % in tenths. The Bureau prints no larger margin of a percentage.
 const WHOLE_PERCENT: i64 = 1_000;
 
-/// What the cells of one metric can hold.
+/// Special values that the cells of one metric can hold.
 pub(super) struct Cells {
     jam: [(i64, Jam); 6],
     open_ended: Option<OpenInterval>,
@@ -93,6 +93,8 @@ enum Cell {
 }
 
 impl Cells {
+    /// Parses the special values.
+    ///
     /// # Errors
     /// The setting that is not a number.
     pub(super) fn new(jam: &JamValues, open_ended: Option<&OpenEnded>) -> Result<Self, Unknown> {
@@ -125,7 +127,7 @@ impl Cells {
     /// Reads a published estimate and its margin of error.
     ///
     /// # Errors
-    /// A special value that is not in the list, or text that is no number.
+    /// An undeclared special value, or a text that is not a number.
     pub(super) fn read(
         &self,
         estimate: Option<&str>,
@@ -166,9 +168,9 @@ impl Cells {
         }
     }
 
-    /// An estimate whose margin says that it lies in an open-ended interval: the bound and the
-    /// phrase. A sentinel that is not declared is read by its last digit, as the Bureau makes them
-    /// (…1 above, …9 below), with a warning.
+    /// Reads an estimate whose margin states that it lies in an open-ended interval, as a bound and
+    /// a phrase. Reads an undeclared sentinel by its last digit, with a warning: the Bureau's
+    /// sentinels end in 1 above and in 9 below the bound.
     fn read_open_ended(&self, value: i64) -> Result<Reading, Unknown> {
         let warning = Some("undeclared_open_interval");
         match &self.open_ended {
@@ -207,15 +209,12 @@ impl Cells {
         }
     }
 
-    /// Reads counts that a share is computed from. The Bureau publishes margins of shares, but not
-    /// in the files that have the counts.
+    /// Reads counts and computes a share. The Bureau publishes margins of shares, but not in the
+    /// files with the counts.
     ///
     /// # Units
     /// Percent in tenths, half a tenth rounded up, by integer arithmetic: equal to the Bureau's
     /// published percentages.
-    ///
-    /// # Errors
-    /// As [`Cells::read`].
     pub(super) fn share<'t>(
         &self,
         parts: impl Iterator<Item = Option<&'t str>>,
@@ -247,14 +246,14 @@ impl Cells {
         })
     }
 
-    /// The margin of error of a share, approximated from those of its parts and its whole: pairs of
-    /// estimate and margin. None where one of them has no margin. Source: Census Bureau,
-    /// "Understanding and Using American Community Survey Data: What All Data Users Need to Know"
-    /// (2020), chapter 8: of several estimates of zero only the largest margin counts, and where
-    /// the radicand is negative its terms are added.
+    /// Approximates the margin of error of a share from pairs of estimate and margin for its parts
+    /// and its whole. Returns `None` if a margin is missing. Source: Census Bureau, "Understanding
+    /// and Using American Community Survey Data: What All Data Users Need to Know" (2020), chapter
+    /// 8. If several estimates are zero, only the largest of their margins counts. If the radicand
+    /// is negative, its terms are added.
     ///
     /// # Units
-    /// Percent in tenths, at 90 % confidence as published margins are.
+    /// Percent in tenths, at 90 % confidence like published margins.
     pub(super) fn share_margin<'t>(
         &self,
         parts: impl Iterator<Item = (Option<&'t str>, Option<&'t str>)>,
@@ -291,7 +290,7 @@ impl Cells {
         }
     }
 
-    /// A margin: none at all is that of a controlled estimate.
+    /// Returns a margin, which is zero for a controlled estimate.
     fn margin(&self, text: Option<&str>) -> Option<f64> {
         match self.cell(text) {
             Ok(Cell::Jam(Jam::MoeControlled)) => Some(0.0),
@@ -299,7 +298,7 @@ impl Cells {
         }
     }
 
-    /// A count, or why there is none.
+    /// Returns a count, or the reason why it is null.
     fn count(&self, text: Option<&str>) -> Result<Result<i64, &'static str>, Unknown> {
         match self.cell(text)? {
             Cell::Figure(tenths) if tenths >= 0 && tenths % 10 == 0 => Ok(Ok(tenths / 10)),
@@ -347,7 +346,7 @@ impl Reading {
     }
 }
 
-/// Reads a decimal with at most one digit other than zero after the point, in tenths.
+/// Parses a decimal with at most one nonzero digit after the point, in tenths.
 fn number(text: &str) -> Result<i64, Unknown> {
     let unknown = || Unknown(format!("`{text}` is not a number with at most one decimal"));
     let (sign, digits) = text
@@ -367,7 +366,7 @@ fn number(text: &str) -> Result<i64, Unknown> {
     let tenth = i64::from(fraction.bytes().next().map_or(0, |byte| byte - b'0'));
     let whole: i64 = whole.parse().map_err(|_| unknown())?;
     let tenths = whole * 10 + tenth;
-    // No publisher writes it for zero: a sign that stands alone is what is left of a code.
+    // No publisher writes a negative zero; a sign without a number is the rest of a code.
     if tenths == 0 && sign < 0 {
         Err(unknown())
     } else {
@@ -402,8 +401,8 @@ mod tests {
             )
         };
         assert_eq!(margin(&[("203119", "5070")], ("630498", "831")), Some(8));
-        // By the formula: sqrt(1000² + 2000² + 50²) / 40000 = 5.6 %; of two estimates of zero the
-        // larger margin counts.
+        // By the formula: sqrt(1000² + 2000² + 50²) / 40000 = 5.6 %. The larger margin of
+        // the two estimates of zero counts.
         assert_eq!(
             margin(
                 &[
@@ -416,9 +415,9 @@ mod tests {
             ),
             Some(56)
         );
-        // Where the radicand would be negative: sqrt(100² + (0.9 × 200)²) / 1000 = 20.6 %.
+        // With a negative radicand: sqrt(100² + (0.9 × 200)²) / 1000 = 20.6 %.
         assert_eq!(margin(&[("900", "100")], ("1000", "200")), Some(206));
-        // ZCTA 82224 in 2023: formula 13 times the whole, published 100.
+        // ZCTA 82224 in 2023: the formula gives 13 times the whole, the Bureau publishes 100.
         assert_eq!(margin(&[("0", "13")], ("1", "2")), Some(1_000));
         assert_eq!(margin(&[("900", "-222222222")], ("1000", "200")), None);
         assert_eq!(margin(&[("0", "10")], ("0", "10")), None);

@@ -22,8 +22,8 @@ use pubdata_core::provenance::POINTERS;
 const GEOGRAPHY: &str = "geo.geography";
 const COUNTY: &str = "geo.county";
 
-/// Parts that cover less than this share of the Gazetteer's land mean that parts are missing;
-/// boundaries move by up to 30 %.
+/// Least share of the Gazetteer's land that a ZCTA's parts must cover; below it, parts are missing.
+/// Boundaries move by up to 30 %.
 const LEAST_COVERED: f64 = 0.5;
 
 #[derive(Deserialize)]
@@ -63,7 +63,7 @@ fn build(context: &Context<'_>) -> Result<Vec<Table>> {
     ])
 }
 
-/// The areas of one Gazetteer file: code, areas in square metres and square miles, internal point.
+/// Areas of one Gazetteer file: code, areas in square metres and square miles, internal point.
 struct Areas {
     frame: DataFrame,
     year: i32,
@@ -133,8 +133,7 @@ impl Areas {
         })
     }
 
-    /// The columns that ZCTAs and counties share, and the findings about rows that have no place in
-    /// them.
+    /// Builds the columns that ZCTAs and counties share, and adds issues about rejected rows.
     fn finish(
         self,
         dataset_id: &str,
@@ -178,7 +177,7 @@ impl Areas {
     }
 }
 
-/// The newest file of a source: the one with the last keys.
+/// Returns the newest file of a source: the file with the last keys.
 fn newest(context: &Context<'_>, source_id: &str) -> Result<SourceFrame> {
     context
         .read(source_id)?
@@ -288,11 +287,12 @@ fn build_geography(context: &Context<'_>, settings: &Settings) -> Result<Table> 
     })
 }
 
-/// Rejects ZCTAs without a county or whose parts are missing, and returns the land share of each
-/// primary county.
+/// Rejects ZCTAs without a county or with missing parts. Returns the land share of each primary
+/// county.
 ///
 /// # Units
-/// Share of the sum of the parts, 0 to 1. The sum is the whole: the parts partition the ZCTA.
+/// Share of the sum of the parts, 0 to 1. The sum is the whole, because the parts partition the
+/// ZCTA.
 fn check_parts(areas: &mut Areas, primary: &[Option<&PrimaryCounty>]) -> Vec<Option<f64>> {
     let mut shares = Vec::with_capacity(primary.len());
     for (row, primary) in primary.iter().enumerate() {
@@ -320,7 +320,7 @@ fn check_parts(areas: &mut Areas, primary: &[Option<&PrimaryCounty>]) -> Vec<Opt
     shares
 }
 
-/// Finds ZCTAs of the relationship file that the Gazetteer lacks: both list the ZCTAs of the 2020
+/// Reports ZCTAs of the relationship file that the Gazetteer lacks. Both list the ZCTAs of the 2020
 /// Census.
 fn find_orphans(
     codes: &StringChunked,

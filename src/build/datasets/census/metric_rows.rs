@@ -1,4 +1,4 @@
-//! How the rows of metrics are made: one per area and metric, from the cells of its table or from a
+//! Builds the rows of metrics, one per area and metric, from the cells of a table or from a
 //! percentage that the Bureau publishes.
 
 use std::fmt::Write;
@@ -13,15 +13,15 @@ use pubdata_core::error::{Error, Result};
 use pubdata_core::issue::{Issue, Severity};
 use pubdata_core::provenance::POINTERS;
 
-/// A table with one row per area, in the order of the areas.
+/// Table with one row per area, in the order of the areas.
 pub(super) struct AlignedTable {
     frame: DataFrame,
-    /// None for an area that the table has no row for.
+    /// `None` for an area without a row in the table.
     pointers: Vec<Option<Vec<u64>>>,
 }
 
 impl AlignedTable {
-    /// Brings a table's rows into the order of the areas.
+    /// Sorts a table's rows into the order of the areas.
     pub(super) fn new(areas: &DataFrame, frame: DataFrame) -> Result<Self> {
         let frame = left_join(areas.select(["geo_id"])?, frame, "geo_id")?;
         Ok(Self {
@@ -31,7 +31,7 @@ impl AlignedTable {
     }
 }
 
-/// Where the rows of one metric come from, in the order of the areas.
+/// Columns that the rows of one metric are built from, in the order of the areas.
 pub(super) struct MetricSource<'s> {
     pub(super) metric: &'s Metric,
     cells: Cells,
@@ -39,11 +39,11 @@ pub(super) struct MetricSource<'s> {
     estimates: Vec<&'s StringChunked>,
     whole: Option<&'s StringChunked>,
     moe: Option<&'s StringChunked>,
-    /// Margins of a share's parts, and of its whole at the end.
+    /// Margins of a share's parts, followed by the margin of its whole.
     share_margins: Vec<&'s StringChunked>,
     share: Option<PublishedColumns>,
     universe: &'s (String, Vec<u64>),
-    /// What the record says where the value comes from, when it comes from the table.
+    /// Variables that a record names as the source of its value, if the value comes from the table.
     variables: Vec<String>,
     moe_variable: Option<String>,
 }
@@ -85,10 +85,10 @@ impl<'s> MetricSource<'s> {
         })
     }
 
-    /// What an area's cells mean: those of the published percentage where there is one.
+    /// Interprets an area's cells. Prefers the published percentage, if there is one.
     ///
     /// # Errors
-    /// As [`Cells::read`].
+    /// Fails like [`Cells::read`].
     fn read(
         &self,
         area: usize,
@@ -111,16 +111,15 @@ impl<'s> MetricSource<'s> {
             return from_table;
         };
         let mut reading = self.cells.read(estimate, moe)?;
-        // Counts that cannot be understood can neither confirm a published percentage nor take it
-        // away.
+        // Counts without a known meaning neither confirm nor invalidate a published percentage.
         let Ok(derived) = from_table else {
             return Ok(reading);
         };
         if matches!((derived.value, reading.value), (Some(a), Some(b)) if a.abs_diff(b) > 1) {
             reading.warning = Some("published_differs_from_counts");
         }
-        // The published table marks every null alike; the counts say when there is nobody to take a
-        // percentage of.
+        // The published table marks every null in the same way; the counts show if the universe has
+        // no people.
         if reading.null_reason.is_some() && derived.null_reason == Some("zero_universe") {
             reading.null_reason = derived.null_reason;
         }
@@ -147,7 +146,8 @@ impl<'s> MetricSource<'s> {
         }
     }
 
-    /// The cells that a value would come from, with their variables: `B19013_E001=-777777777`.
+    /// Returns the cells that a value would come from, with their variables:
+    /// `B19013_E001=-777777777`.
     fn cells_as_published(
         &self,
         area: usize,
@@ -188,7 +188,7 @@ pub(super) struct MetricRows<'l> {
     record_ids: StringChunkedBuilder,
     area: DictionaryTexts,
     area_name: DictionaryTexts,
-    /// Columns of which few texts differ, in the order of their names.
+    /// Dictionary-encoded columns, in the order of their names.
     few: [DictionaryTexts; FEW_COLUMNS.len()],
     /// Columns of lists, in the order of their names.
     lists: [ListStringChunkedBuilder; LIST_COLUMNS.len()],
@@ -197,11 +197,11 @@ pub(super) struct MetricRows<'l> {
     moe: Vec<Option<i64>>,
     moe_approximate: Vec<Option<i64>>,
     is_derived: Vec<bool>,
-    /// The pointers of all rows, and where those of each end.
+    /// Pointers of all rows; the next field has the end of each row's pointers.
     pointers: Vec<u64>,
     pointer_ends: Vec<usize>,
     issues: Vec<Issue>,
-    /// Reused from row to row.
+    /// Buffer that all rows reuse.
     record_id: String,
 }
 
@@ -223,7 +223,7 @@ const FEW_COLUMNS: [&str; 9] = [
 const LIST_COLUMNS: [&str; 3] = ["variables", "warnings", "unknown_values"];
 
 impl<'l> MetricRows<'l> {
-    /// With room for so many rows.
+    /// Creates a collector with capacity for `rows` rows.
     pub(super) fn new(level: &'l Level<'l>, vintage: i32, rows: usize) -> Self {
         let texts = || DictionaryTexts::with_capacity(rows);
         Self {
@@ -246,7 +246,7 @@ impl<'l> MetricRows<'l> {
         }
     }
 
-    /// Adds the row of one metric for an area, or the finding why there is none.
+    /// Adds the row of one metric for an area, or an issue with the reason why it has none.
     pub(super) fn add(
         &mut self,
         source: &MetricSource<'_>,
@@ -379,7 +379,7 @@ impl<'l> MetricRows<'l> {
 /// Estimate, margin and pointer of an area's published percentage.
 type PublishedCells<'c> = (Option<&'c str>, Option<&'c str>, &'c [u64]);
 
-/// The columns of one published percentage, aligned with the areas.
+/// Columns of one published percentage, aligned with the areas.
 struct PublishedColumns {
     estimate: StringChunked,
     moe: StringChunked,
@@ -404,7 +404,7 @@ impl PublishedColumns {
         }))
     }
 
-    /// Those of a row, when the file has the area.
+    /// Returns the cells of a row, if the file has the area.
     fn row(&self, row: usize) -> Option<PublishedCells<'_>> {
         self.pointers[row]
             .as_deref()

@@ -1,4 +1,4 @@
-//! The metrics as they are declared: the lines of a table that each is made from.
+//! Describes the metrics as declared: the table lines that each is computed from.
 
 use serde::Deserialize;
 
@@ -27,7 +27,7 @@ pub(super) struct Metric {
     pub(super) key: String,
     pub(super) unit: String,
     pub(super) table: String,
-    /// Lines of the table: one for a published figure, those of the numerator for a share.
+    /// Table lines: one for a published figure, or those of the numerator for a share.
     pub(super) estimate: Vec<u16>,
     pub(super) denominator: Option<u16>,
     pub(super) universe: Option<String>,
@@ -35,7 +35,7 @@ pub(super) struct Metric {
     pub(super) published: Option<PublishedShare>,
 }
 
-/// Where the Bureau publishes a percentage with its margin of error.
+/// Percentage that the Bureau publishes with a margin of error.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct PublishedShare {
@@ -61,14 +61,14 @@ impl Metric {
         self.denominator.map(|line| self.line('E', line))
     }
 
-    /// The margin column of a published figure; a share has none.
+    /// Returns the margin column of a published figure; a share has none.
     pub(super) fn moe(&self) -> Option<String> {
         self.denominator
             .is_none()
             .then(|| self.line('M', self.estimate[0]))
     }
 
-    /// The margin columns of what a share is computed from, the whole's last.
+    /// Returns the margin columns of a share's parts, followed by that of its whole.
     pub(super) fn share_margins(&self) -> Vec<String> {
         self.denominator.map_or_else(Vec::new, |whole| {
             self.estimate
@@ -79,8 +79,8 @@ impl Metric {
         })
     }
 
-    /// What the record names as the variable of its margin: of a share those that the approximate
-    /// one is computed from.
+    /// Returns the variables that the record names for its margin. For a share, these are the
+    /// variables of the approximate margin.
     pub(super) fn moe_variable(&self) -> Option<String> {
         self.moe().or_else(|| Some(self.share_margins().join(",")))
     }
@@ -99,7 +99,7 @@ impl Metric {
     }
 }
 
-/// One level of geography: a dataset.
+/// Level of geography, which is one dataset.
 pub(super) struct Level<'s> {
     pub(super) dataset_id: &'static str,
     pub(super) area_column: &'static str,

@@ -1,4 +1,4 @@
-//! U.S. Census Bureau: survey tables and geography.
+//! Groups the builders for the U.S. Census Bureau: survey tables and geography.
 
 pub(super) mod acs5;
 mod estimate;

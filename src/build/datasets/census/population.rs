@@ -19,7 +19,7 @@ use pubdata_core::provenance::POINTERS;
 const POPULATION: &str = "geo.population";
 const SOURCE: &str = "census.population_estimate";
 
-/// Place code of what of a county is in no incorporated place.
+/// Place code for the rest of a county outside incorporated places.
 const REMAINDER: &str = "99990";
 
 pub(in crate::datasets) const BUILDER: Builder = Builder {
@@ -33,14 +33,14 @@ fn check(declaration: &Declaration) -> std::result::Result<(), Fault> {
     match declaration.settings.keys().next() {
         Some(key) => Err(Fault::of_settings(
             "",
-            format!("`{key}` is read by nothing here"),
+            format!("`{key}` is not a setting of this builder"),
         )),
         None => Ok(()),
     }
 }
 
-/// Kind and FIPS code of a row's area; none of the levels that repeat another's people: minor civil
-/// divisions, parts of places, consolidated cities.
+/// Returns kind and FIPS code of a row's area. Returns `None` for levels that count the same people
+/// again: minor civil divisions, parts of places, consolidated cities.
 fn area([level, state, county, place]: [&str; 4]) -> Option<(&'static str, String)> {
     match level {
         "040" => Some(("state", state.to_owned())),

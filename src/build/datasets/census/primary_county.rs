@@ -1,6 +1,7 @@
-//! A ZCTA's primary county: the one with the largest part of its land (then of its water, then the
-//! lower code), as in the Bureau's "2020 ZCTA to County Relationship File"; in Connecticut the
-//! planning region, because the survey and the Gazetteer have regions since 2022.
+//! Determines a ZCTA's primary county: the county with the largest part of its land, then of its
+//! water, then the lower code. Source: the Bureau's "2020 ZCTA to County Relationship File". In
+//! Connecticut it is the planning region, because the survey and the Gazetteer have regions since
+//! 2022.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -14,43 +15,43 @@ use pubdata_core::error::Result;
 use pubdata_core::issue::{Issue, Severity};
 use pubdata_core::provenance::POINTERS;
 
-/// The primary county of a ZCTA. Areas in square metres.
+/// Primary county of a ZCTA, with areas in square metres.
 #[derive(Debug)]
 pub(super) struct PrimaryCounty {
-    /// None in Connecticut where the ZCTA is not in the crosswalk of planning regions.
+    /// `None` in Connecticut if the crosswalk of planning regions lacks the ZCTA.
     pub(super) fips: Option<String>,
     pub(super) name: Option<String>,
-    /// How it was chosen, a value of `county_basis`.
+    /// Basis of the choice, a value of `county_basis`.
     pub(super) basis: &'static str,
-    /// Land of the ZCTA in the county; none where the file does not have it.
+    /// Land of the ZCTA in the county; `None` if the file does not have it.
     pub(super) land: Option<i64>,
     /// Land of all parts of the ZCTA.
     pub(super) land_of_parts: i64,
     pub(super) county_count: i64,
-    /// The largest land part's county, which the survey's vintages before 2022 have in Connecticut
+    /// County of the largest land part, which the survey's vintages before 2022 have in Connecticut
     /// too.
     pub(super) county_2020: County2020,
-    /// Of all parts, and of the row of the crosswalk.
+    /// Pointers to all parts and to the row of the crosswalk.
     pub(super) pointers: Vec<u64>,
 }
 
 impl PrimaryCounty {
-    /// Part of the ZCTA's land in its county of 2020, 0 to 1; none where it has no land.
+    /// Returns the share of the ZCTA's land in its county of 2020, 0 to 1, or `None` without land.
     pub(super) fn share_2020(&self) -> Option<f64> {
         (self.land_of_parts > 0).then(|| self.county_2020.land as f64 / self.land_of_parts as f64)
     }
 }
 
-/// A county of 2020.
+/// County of 2020.
 #[derive(Debug)]
 pub(super) struct County2020 {
     pub(super) fips: String,
     pub(super) name: Option<String>,
-    /// Square metres of the ZCTA's land in it.
+    /// Square metres of the ZCTA's land in the county.
     pub(super) land: i64,
 }
 
-/// What of a ZCTA lies in a county, a row of the relationship file.
+/// Part of a ZCTA in one county: a row of the relationship file.
 struct Part<'f> {
     zcta: &'f str,
     county_fips: &'f str,
@@ -60,10 +61,10 @@ struct Part<'f> {
     pointers: &'f [u64],
 }
 
-/// The primary counties by ZCTA.
+/// Reads the primary counties by ZCTA.
 ///
 /// # Errors
-/// When a source is not there, or the crosswalk has a ZCTA twice.
+/// Fails if a source is missing or the crosswalk has a ZCTA twice.
 pub(super) fn read(
     context: &Context<'_>,
     connecticut: &str,
@@ -141,7 +142,7 @@ pub(super) fn read(
     Ok(counties)
 }
 
-/// Of the parts of a ZCTA, the largest first.
+/// Returns the county of the first part; `parts` is sorted with the largest first.
 fn largest_land_part(parts: &[Part<'_>]) -> PrimaryCounty {
     PrimaryCounty {
         fips: Some(parts[0].county_fips.to_owned()),
@@ -163,7 +164,7 @@ fn largest_land_part(parts: &[Part<'_>]) -> PrimaryCounty {
     }
 }
 
-/// Gives the ZCTAs of Connecticut their planning regions.
+/// Replaces the counties of Connecticut's ZCTAs with planning regions.
 fn put_planning_regions(
     context: &Context<'_>,
     connecticut: &str,
@@ -211,8 +212,8 @@ fn put_planning_regions(
         } else {
             "planning_region"
         };
-        // The parts by region of a split ZCTA are not in the file; an unsplit one lies in its
-        // region with all its Connecticut land.
+        // The file does not divide a split ZCTA by region; an unsplit one lies in its region with
+        // all its Connecticut land.
         county.land = connecticut_land.get(zcta).copied().filter(|_| !is_split);
         county.pointers.extend(region_pointers.unwrap_or_default());
     }

@@ -1,4 +1,4 @@
-//! The cells of a row and what their texts say: dates, money, classes.
+//! Reads the cells of a row: dates, money, classes.
 
 use std::rc::Rc;
 
@@ -11,8 +11,8 @@ use pubdata_core::error::Result;
 use pubdata_core::provenance::POINTERS;
 
 /// Columns that are checked for placeholders, with the kind of value each holds. In a row with
-/// several licenses the columns have a number behind the name. Parts of persons' names are not
-/// checked: Na and Same are last names.
+/// several licenses, column names end in a number. Parts of persons' names are not checked, because
+/// Na and Same are last names.
 const PLACEHOLDERS: &[(&str, Holds)] = &[
     ("number", Holds::Number),
     ("holder_name", Holds::Name),
@@ -30,12 +30,12 @@ const PLACEHOLDERS: &[(&str, Holds)] = &[
     ("county", Holds::Place),
 ];
 
-/// The text columns of a decoded source, by our names.
+/// Text columns of a decoded source, by our names.
 pub(super) struct Cells<'f> {
     columns: PlHashMap<&'f str, Texts<'f>>,
-    /// Of columns `name_n`: by n, under their name without it.
+    /// Columns `name_n` by number, under the name without it.
     repeated: PlHashMap<u32, PlHashMap<&'f str, Texts<'f>>>,
-    /// Names of the columns with placeholders, and of those of a repetition its number.
+    /// Names of the columns that contain placeholders, with the number of a repeated column.
     with_placeholders: Vec<(&'f str, Option<u32>)>,
     settings: &'f Settings,
     pointers: Vec<Vec<u64>>,
@@ -56,7 +56,7 @@ impl<'f> Cells<'f> {
             let own = Texts::new(name, column, &settings.withheld);
             with_placeholders.extend(own.placeholders.is_some().then_some((name, None)));
             columns.insert(name, own);
-            // As the number is written: `name_01` is no repetition.
+            // Numbers have no leading zero or sign: `name_01` is not a repetition.
             if let Some((name, number)) = name
                 .rsplit_once('_')
                 .filter(|(_, number)| !number.starts_with(['0', '+']))
@@ -85,7 +85,7 @@ impl<'f> Cells<'f> {
         self.pointers.len()
     }
 
-    /// One row; of `repeat` n, columns `name_n` come before `name`.
+    /// Returns one row. With `repeat` n, columns `name_n` take precedence over `name`.
     pub(super) fn row(&self, row: usize, repeat: Option<u32>) -> Row<'_> {
         Row {
             cells: self,
@@ -96,11 +96,11 @@ impl<'f> Cells<'f> {
     }
 }
 
-/// The texts of a column.
+/// Texts of a column.
 #[derive(Clone)]
 struct Texts<'f> {
     texts: &'f StringChunked,
-    /// Cells whose text stands for nothing; none where the column has no such cell.
+    /// Mask of cells with placeholders; `None` if the column has no such cell.
     placeholders: Option<Rc<BooleanChunked>>,
 }
 
@@ -134,7 +134,7 @@ impl<'f> Texts<'f> {
     }
 }
 
-/// One row of [`Cells`].
+/// Row of [`Cells`].
 #[derive(Clone, Copy)]
 pub(super) struct Row<'c> {
     cells: &'c Cells<'c>,
@@ -144,8 +144,8 @@ pub(super) struct Row<'c> {
 }
 
 impl<'c> Row<'c> {
-    /// The text of a cell; none when it is empty, withheld, a placeholder or of a column that the
-    /// source does not have.
+    /// Returns the text of a cell, or `None` if it is empty, withheld, a placeholder or in a column
+    /// that the source lacks.
     pub(super) fn text(&self, name: &str) -> Option<&'c str> {
         let own = self.repeated.and_then(|repeated| repeated.get(name));
         let column = own
@@ -162,7 +162,7 @@ impl<'c> Row<'c> {
         .then_some(text)
     }
 
-    /// Columns in which the row has a placeholder, with what was written.
+    /// Returns the columns in which the row has a placeholder, with the original text.
     pub(super) fn placeholders(&self) -> impl Iterator<Item = (&'c str, &'c str)> {
         let cells = self.cells;
         let columns = cells
@@ -184,7 +184,7 @@ impl<'c> Row<'c> {
         own.map(|(name, column)| (name, column.texts.get(self.row).unwrap_or_default().trim()))
     }
 
-    /// Which of several licenses in the row.
+    /// Returns the number of the license among several in the row.
     pub(super) fn repeat(&self) -> Option<u32> {
         self.repeat
     }
@@ -198,7 +198,7 @@ impl<'c> Row<'c> {
     }
 }
 
-/// What a cell says that should hold a value: a value, nothing, or something else.
+/// Result of reading a cell: a value, no value, or an unreadable text.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Read<T> {
     Value(T),
@@ -206,7 +206,7 @@ pub(super) enum Read<T> {
     Bad,
 }
 
-/// Reads a date as `YYYY-MM-DD`. Placeholders for "unknown" and "open" say nothing.
+/// Parses a date as `YYYY-MM-DD`. Placeholders for "unknown" and "open" give no value.
 pub(super) fn date(text: &str, formats: &[DateFormat]) -> Read<String> {
     let digits: String = text.chars().filter(char::is_ascii_digit).collect();
     if !digits.is_empty() && digits.bytes().all(|byte| byte == b'0') {
@@ -248,7 +248,7 @@ pub(super) fn date(text: &str, formats: &[DateFormat]) -> Read<String> {
     }
 }
 
-/// Reads US dollars as cents.
+/// Parses US dollars as cents.
 pub(super) fn money(text: &str) -> Read<i64> {
     let plain: String = text
         .chars()
@@ -259,7 +259,7 @@ pub(super) fn money(text: &str) -> Read<i64> {
         .map_or(Read::Bad, Read::Value)
 }
 
-/// A code of work: upper case; padded, `C-7` and `C10` are `C-07` and `C-10`.
+/// Normalises a code of work to upper case; with padding, `C-7` and `C10` become `C-07` and `C-10`.
 pub(super) fn class_code(text: &str, is_padded: bool) -> String {
     let code = text.trim().to_uppercase();
     let letters = code.trim_end_matches(|c: char| c.is_ascii_digit());

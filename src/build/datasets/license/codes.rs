@@ -1,20 +1,20 @@
-//! A publisher's own table of its license codes: a description of each, and whether persons or
-//! organisations hold such licenses.
+//! Reads a publisher's table of its license codes: a description of each, and the kind of holder,
+//! person or organisation.
 
 use std::collections::HashMap;
 
 use super::cells::{Cells, Row};
 use super::settings::{self, HolderKind, Settings};
 
-/// The rows of the table by their code.
+/// Rows of the table by code.
 pub(super) struct CodeTable<'f> {
     cells: Cells<'f>,
     settings: &'f settings::Codes,
     by_code: HashMap<String, Vec<usize>>,
 }
 
-/// The table's rows for one code. Empty if the list has no table of codes, or the table lacks the
-/// code.
+/// Rows of the table for one code. Empty if the source has no table of codes, or the table lacks
+/// the code.
 #[derive(Default)]
 pub(super) struct Code<'c> {
     rows: Vec<Row<'c>>,
@@ -37,8 +37,8 @@ impl<'f> CodeTable<'f> {
         }
     }
 
-    /// Looks up the code of a row of the list. If the rows of a code disagree on whether it is for
-    /// persons or organisations, the kind is left out.
+    /// Looks up the code of a row. If the rows of a code disagree on the kind of holder, omits the
+    /// kind.
     pub(super) fn code(&self, row: Row<'_>, settings: &Settings) -> Code<'_> {
         let found = row
             .text(&self.settings.of)
@@ -65,17 +65,17 @@ impl<'f> CodeTable<'f> {
 }
 
 impl<'c> Code<'c> {
-    /// The publisher's descriptions of the code.
+    /// Returns the publisher's descriptions of the code.
     pub(super) fn texts(&self) -> &[&'c str] {
         &self.texts
     }
 
-    /// Whether persons or organisations hold licenses with the code.
+    /// Returns the kind of holder for licenses with the code.
     pub(super) fn kind(&self) -> Option<HolderKind> {
         self.kind
     }
 
-    /// Pointers of the table's rows.
+    /// Returns the pointers of the table's rows.
     pub(super) fn pointers(&self) -> impl Iterator<Item = u64> {
         self.rows
             .iter()

@@ -1,22 +1,22 @@
-//! Who holds a license: a person with a name in parts, or an organisation.
+//! Reads the holder of a license: a person with a name in parts, or an organisation.
 
 use super::cells::Row;
 use super::settings::{HolderKind, Settings};
 use pubdata_core::canonical::name::{self, Order, Person};
 
-/// The holder as published.
+/// Holder as published.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Holder {
     pub(super) name: String,
     pub(super) normalized: String,
-    /// `person`, `organization`; none where the row does not tell.
+    /// `person`, `organization`, or `None` if the row does not show it.
     pub(super) party: Option<&'static str>,
     pub(super) person: Option<Person>,
     pub(super) business_name: Option<String>,
 }
 
-/// Reads the holder of a row; none when it names nobody. `principal` is the person the list names
-/// for the business, `kind` what the publisher's table of codes says of such licenses.
+/// Reads the holder of a row, or returns `None` without a name. `principal` is the person that the
+/// source names for the business; `kind` comes from the publisher's table of codes.
 pub(super) fn holder(
     row: Row<'_>,
     settings: &Settings,
@@ -92,7 +92,7 @@ pub(super) fn holder(
     })
 }
 
-/// A name that the source has in parts.
+/// Reads a name that the source has in parts.
 fn parts(row: Row<'_>) -> Option<Person> {
     let part = |name: &str| row.text(name).unwrap_or_default().to_owned();
     let person = Person {
@@ -111,8 +111,8 @@ fn parts(row: Row<'_>) -> Option<Person> {
     (!person.last.is_empty()).then_some(person)
 }
 
-/// `ROBERT L POSEY SR` with the last name `POSEY` in a column of its own: what stands before it is
-/// given, what stands behind it a suffix.
+/// Splits `ROBERT L POSEY SR` around the last name `POSEY` from another column: the words before it
+/// are given names, a word after it is a suffix.
 fn around(name: &str, last: &str) -> Option<Person> {
     let words: Vec<&str> = name.split_whitespace().collect();
     let last: Vec<&str> = last.split_whitespace().collect();
@@ -136,8 +136,8 @@ fn around(name: &str, last: &str) -> Option<Person> {
     })
 }
 
-/// `SAMPON LENA R` beside `LENA R SAMPON` is a person's name in both orders; a trade name (`FAKEO
-/// DALANDA LANDSCAPING`) does not turn so.
+/// Recognises `SAMPON LENA R` and `LENA R SAMPON` as a person's name in both orders. A trade name
+/// (`FAKEO DALANDA LANDSCAPING`) does not match in this way.
 fn turned(last_first: &str, first_last: &str) -> Option<Person> {
     let words: Vec<&str> = last_first.split_whitespace().collect();
     let turned: Vec<&str> = first_last.split_whitespace().collect();
@@ -160,7 +160,8 @@ fn turned(last_first: &str, first_last: &str) -> Option<Person> {
     )
 }
 
-/// `EXAMINGTON, ROLAND`: one comma, letters only, at most three words on either side.
+/// Returns true for a name such as `EXAMINGTON, ROLAND`: one comma, letters only, at most three
+/// words on either side.
 fn is_person_with_comma(name: &str) -> bool {
     let is_words = |part: &str| {
         let words: Vec<&str> = part.split_whitespace().collect();
@@ -174,8 +175,8 @@ fn is_person_with_comma(name: &str) -> bool {
         .is_some_and(|(last, given)| is_words(last) && is_words(given))
 }
 
-/// `BRUCE FAKEMAN`, licensed with `BRUCE FAKEMAN` as the person who is responsible: a sole owner
-/// under the own name.
+/// Returns true for a sole owner who trades under the own name: `BRUCE FAKEMAN` with the
+/// responsible person `BRUCE FAKEMAN`.
 fn is_own_principal(name: &str, principal: &str) -> bool {
     let is_word = |word: &str| {
         word.chars()

@@ -1,4 +1,4 @@
-//! One license of a row: number, holder, standing, and what of it may be published.
+//! Reads one license of a row: its number, holder and status, and the values that may be published.
 
 use std::borrow::Cow;
 
@@ -19,7 +19,7 @@ use pubdata_core::issue::{Issue, Severity};
 mod tests;
 
 published_row! {
-    /// A license without the columns of its partition and the verdict.
+    /// License without the partition columns and the verdict.
     pub(super) struct LicenseRow {
         record_id: Option<String>,
         license_id: Option<String>,
@@ -77,25 +77,25 @@ published_row! {
     }
 }
 
-/// A license as it is published, with the warnings about it.
+/// License as published, with the warnings about it.
 pub(super) struct License {
     pub(super) state: String,
     pub(super) license_id: String,
-    /// With pointers to the list's own rows.
+    /// Has pointers to the source's own rows.
     pub(super) row: PublishedRow,
-    /// Pointers to rows of other files that it is made from too.
+    /// Pointers to rows of other files that the license is built from.
     pub(super) others: Vec<u64>,
     pub(super) warnings: Vec<Issue>,
 }
 
-/// Why a row gives no license: code and detail.
+/// Reason why a row gives no license: code and detail.
 pub(super) type Refused = (&'static str, String);
 
-/// Notes what a license's cells say that cannot be read.
+/// Collects warnings about cells that cannot be read.
 #[derive(Default)]
 struct Warnings {
     found: Vec<(&'static str, String)>,
-    /// Words that the declaration's tables do not have, with their columns: `holder_kind=Tribe`.
+    /// Words missing in the declaration's tables, with their columns: `holder_kind=Tribe`.
     unknown_values: Vec<String>,
 }
 
@@ -137,7 +137,8 @@ impl Warnings {
     }
 }
 
-/// Reads the license of a row. `Ok(None)` where the row has none at this place of several.
+/// Reads the license of a row. Returns `Ok(None)` if the row has no license under this repeat
+/// number.
 pub(super) fn license(
     reader: &Reader<'_>,
     row: Row<'_>,
@@ -192,7 +193,7 @@ pub(super) fn license(
     for (column, text) in row.placeholders() {
         warnings.add(
             PLACEHOLDER,
-            format!("{column} is `{text}`, which stands for nothing"),
+            format!("{column} is `{text}`, which is a placeholder"),
         );
     }
 
@@ -215,8 +216,8 @@ pub(super) fn license(
             format!("license {number_raw} names no holder"),
         )
     })?;
-    // A sole owner's telephone is a person's; where nothing says that the holder is an
-    // organisation, it may be.
+    // A sole owner's telephone is a person's. Unless the holder is known to be an organisation, the
+    // telephone may be a person's.
     let is_organization = party == Some("organization");
     let person = person.unwrap_or_default();
 
@@ -323,7 +324,7 @@ pub(super) fn license(
     }))
 }
 
-/// The number of a row, or what stands for it.
+/// Returns the number of a row, or the joined columns of `number_from` if it has none.
 pub(super) fn number<'r>(settings: &Settings, row: Row<'r>) -> Option<Cow<'r, str>> {
     if let Some(number) = row.text("number") {
         return Some(Cow::Borrowed(number));
@@ -356,7 +357,7 @@ fn normalized(settings: &Settings, row: Row<'_>, number: &str) -> String {
     license_number::normalized(bare.unwrap_or(&shown), &prefixes)
 }
 
-/// `TX-tdlr-ba-21907`. Characters that a path cannot hold are `-`.
+/// Builds an id such as `TX-tdlr-ba-21907`. Characters that are unsafe in a path become `-`.
 fn license_id(
     settings: &Settings,
     row: Row<'_>,
@@ -379,8 +380,8 @@ fn license_id(
         .collect())
 }
 
-/// The status that the list states, and how it is known; no status where it follows from the
-/// expiration date and the day of the question.
+/// Returns the status that the source states, and its basis. Returns no status if it follows from
+/// the expiration date and the day of the query.
 fn status(
     settings: &Settings,
     words: &Words,
@@ -400,7 +401,7 @@ fn status(
     if let Some(own) = both.or_else(|| settings.status.get(text)) {
         return (Some(own.clone()), basis);
     }
-    // The list says how two texts decide together, unless both mean the same by themselves.
+    // The source's table decides for a pair of texts, unless both mean the same alone.
     let is_same = |shared: &str| {
         second.is_none_or(|second| {
             words
@@ -424,8 +425,8 @@ fn status(
     }
 }
 
-/// The status, unless it is `active` though the license was inactivated and not reactivated since:
-/// which of the two the list means is not known.
+/// Returns the status, or `unknown` with a warning if an `active` license was inactivated and not
+/// reactivated since. The source then contradicts itself.
 fn unless_inactivated(
     status: String,
     row: Row<'_>,
@@ -444,9 +445,9 @@ fn unless_inactivated(
     }
 }
 
-/// The first profession that one of the row's texts means, and how it is known. What the
-/// publisher's table of codes says counts after the row's own texts in the list's table, and
-/// instead of them in the shared vocabulary: a bare code is no word.
+/// Returns the profession of the first known text of the row, and its basis. In the source's own
+/// table, the publisher's descriptions of codes come after the row's texts. In the shared
+/// vocabulary they replace the row's texts, because a bare code is not a word.
 fn profession(
     settings: &Settings,
     words: &Words,
@@ -514,7 +515,7 @@ fn agreed<'t>(texts: &[&str], meaning: impl Fn(&str) -> Option<&'t str>) -> Opti
         .then_some(first)
 }
 
-/// The type of license as published.
+/// Returns the type of license as published.
 fn profession_raw(settings: &Settings, row: Row<'_>) -> String {
     let own = row.text("profession");
     own.or_else(|| {
@@ -567,7 +568,7 @@ fn classifications(settings: &Settings, row: Row<'_>) -> Vec<String> {
     listed
 }
 
-/// Where the holder is, without the street.
+/// Location of the holder, without the street.
 #[derive(Default)]
 struct Location {
     city: Option<String>,
@@ -579,7 +580,7 @@ impl Location {
     fn of(row: Row<'_>) -> Self {
         let own = |column: &str| row.text(column).map(str::to_owned);
         if let Some(line) = row.text("city_state_zip") {
-            // Behind a street, so that the city is not taken for one.
+            // Add a dummy street, so that the parser does not take the city for one.
             let parsed = line::parse_line(&format!("1 A ST, {line}"));
             let some = |text: String| (!text.is_empty()).then_some(text);
             return Self {
@@ -605,7 +606,7 @@ impl Location {
     }
 }
 
-/// Fills `{column}` with the row's cells; none where one is empty.
+/// Fills `{column}` with the row's cells. Returns `None` if a cell is empty.
 fn fill(template: &str, row: Row<'_>) -> Option<String> {
     let mut filled = String::new();
     let mut rest = template;

@@ -1,7 +1,8 @@
-//! Lists of licenses: one builder for all boards. What differs between them (which column is what,
-//! what a status means) is declared in `pipelines/license/*.toml`. Sources: general.md of each
-//! list's own file; grain: one row per license, and one per disciplinary action. Never published:
-//! street addresses, e-mail addresses, telephones of persons, numbers of bonds and policies.
+//! Builds license tables for all boards with one builder. The differences between boards (meaning
+//! of columns, meaning of a status) are declared in `pipelines/license/*.toml`. Sources:
+//! the files that each declaration names. Grain: one row per license, and one per disciplinary
+//! action. Never publishes street addresses, e-mail addresses, telephones of persons, or numbers of
+//! bonds and policies.
 
 mod cells;
 mod codes;
@@ -32,11 +33,11 @@ use pubdata_core::pipeline::Declaration;
 
 const LICENSE: &str = "license.license";
 const ACTION: &str = "license.action";
-/// Numbers of a pointer.
+/// Numbers in one pointer.
 const POINTER_NUMBERS: usize = 4;
 
 published_row! {
-    /// A disciplinary action without the columns of its partition and the verdict.
+    /// Disciplinary action without the partition columns and the verdict.
     struct ActionRow {
         record_id: Option<String>,
         license_id: Option<String>,
@@ -87,8 +88,8 @@ const VOCABULARY: Vocabulary = Vocabulary {
     same_names: Some(same_names),
 };
 
-/// Names, addresses and professions are put together from several columns, bonds and insurances may
-/// be joined.
+/// Columns that are read from the source column of the same name. Names, addresses and professions
+/// are composed of several columns; bonds and insurances can be joined.
 const SAME_NAMES: [&str; 13] = [
     "number",
     "license_class",
@@ -191,8 +192,8 @@ fn build(context: &Context<'_>) -> Result<Vec<Table>> {
         context.bucket(),
         ActionRow::COLUMNS.to_vec(),
     );
-    // Findings that name no state belong to the table of the list's own, or of the first state of
-    // several.
+    // Issues without a state belong to the table of the source's own state, or of the first of
+    // several states.
     let mut findings: Vec<Issue> = joined
         .iter()
         .flatten()
@@ -282,7 +283,7 @@ fn build(context: &Context<'_>) -> Result<Vec<Table>> {
         findings.extend(without_license(context, &settings, &joins, &numbers));
     }
     let own_state = settings.state.clone().or_else(|| licenses.first_state());
-    // A bucket of a national list may hold no row at all.
+    // A bucket of a national source may have no rows at all.
     if own_state.is_some() || !findings.is_empty() {
         licenses.report(own_state.as_deref().unwrap_or("US"), findings);
     }
@@ -306,7 +307,7 @@ fn joined_file<'f>(
         .transpose()
 }
 
-/// Places of a row that may hold a license: one without a name of its own, or numbered ones.
+/// Returns the license numbers within a row: `None` for the only license, or 1 and up for several.
 fn repeats(settings: &Settings) -> impl Iterator<Item = Option<u32>> + use<> {
     let numbered = settings.repeats;
     (numbered == 0)
@@ -315,7 +316,7 @@ fn repeats(settings: &Settings) -> impl Iterator<Item = Option<u32>> + use<> {
         .chain((1..=numbered).map(Some))
 }
 
-/// What a row says that is about no license.
+/// Returns the reason why a row is not about a license, if it is not.
 fn no_license(settings: &Settings, row: Row<'_>) -> Option<String> {
     if let Some(status) = row
         .text("status")
@@ -337,8 +338,8 @@ fn push(licenses: &mut Tables, mut license: License) {
     licenses.push(&license.state, license.row);
 }
 
-/// Rows of joined files whose license the list does not have: not lost silently, but no license of
-/// their own.
+/// Reports rows of joined files whose license the source lacks. They are not licenses themselves,
+/// but must not be lost silently.
 fn without_license(
     context: &Context<'_>,
     settings: &Settings,
@@ -371,7 +372,7 @@ fn without_license(
         .collect()
 }
 
-/// What every row of a snapshot is read with.
+/// Settings and vocabularies for reading all rows of a snapshot.
 struct Reader<'r> {
     context: &'r Context<'r>,
     settings: &'r Settings,
@@ -395,7 +396,7 @@ impl Reader<'_> {
         }
     }
 
-    /// A row that is not about a license: counted, not set aside.
+    /// Reports a row that is not about a license. It is counted, not quarantined.
     fn passed_over(&self, why: String, row: Row<'_>) -> Issue {
         self.finding(
             "not_a_license",
@@ -406,7 +407,7 @@ impl Reader<'_> {
         )
     }
 
-    /// Where a row without a key of its own stands.
+    /// Returns the record name of a row without a key.
     fn place(&self, row: Row<'_>) -> String {
         let offset = row.pointers().get(2).copied().unwrap_or_default();
         let repeat = row
@@ -427,9 +428,9 @@ impl Reader<'_> {
     }
 }
 
-/// Licenses of a list with one row per disciplinary case. Rows that are equal but for the case are
-/// one license. Of rows that differ in more, those that say what most do not are set aside; where
-/// no more than half say the same they stay several, which validation sets aside as contradicting.
+/// Licenses of a source with one row per disciplinary case. Rows that differ only in the case are
+/// one license. If rows differ in more, the majority counts and the others are quarantined. Without
+/// a majority they remain several licenses, which validation quarantines as contradicting.
 #[derive(Default)]
 struct Cases {
     by_license: BTreeMap<String, Known>,
@@ -437,7 +438,8 @@ struct Cases {
 
 struct Known {
     state: String,
-    /// What the rows say: digest of the published cells, the license, and how many rows say so.
+    /// Distinct contents of the rows: digest of the published cells, the license, and the number of
+    /// rows.
     licenses: Vec<(Digest, License, usize)>,
     cases: Vec<Case>,
 }
@@ -513,7 +515,7 @@ impl Cases {
                 (&one.effective, &one.number, &one.action, &one.end)
                     == (&other.effective, &other.number, &other.action, &other.end)
             });
-            // The place of an action among the others is known from their rows: each has the
+            // The action's position among the others depends on their rows: each action has the
             // pointers of all, its own first.
             let rows: Vec<Vec<u64>> = known
                 .cases

@@ -1,5 +1,5 @@
-//! What one list of licenses declares of itself in `pipelines/license/*.toml`, and how its tables
-//! are looked up: the longest entry that fits counts.
+//! Reads the settings of one license source from `pipelines/license/*.toml`, and looks up words in
+//! its tables: the longest matching entry counts.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -8,8 +8,8 @@ use serde::Deserialize;
 
 use pubdata_core::canonical::name::Order;
 
-/// Columns that are read wherever they are mapped; in a row of several licenses also with a number
-/// behind them.
+/// Columns that are read wherever they are mapped. In a row with several licenses, their names may
+/// end in a number.
 const COLUMNS: &[&str] = &[
     "action",
     "action_effective_date",
@@ -69,104 +69,104 @@ const COLUMNS: &[&str] = &[
     "zip",
 ];
 
-/// What one list of licenses says of itself: `[settings]` of `pipelines/license/*.toml`.
+/// Settings of one license source: `[settings]` of `pipelines/license/*.toml`.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Settings {
-    /// Short name of the list, such as `tdlr`.
+    /// Short name of the source, such as `tdlr`.
     pub(super) source: String,
-    /// The state whose boards issue the licenses; none where each row names its own.
+    /// State whose boards issue the licenses; `None` if each row names its own.
     pub(super) state: Option<String>,
-    /// Who issues them; a row's own board comes first.
+    /// Issuing board. A row's own board takes precedence.
     pub(super) board: String,
-    /// The source with one row per license.
+    /// Source with one row per license.
     pub(super) licenses: String,
-    /// Sources of further licenses in the same words. One that an earlier source has too is left
-    /// out.
+    /// Sources of further licenses with the same vocabulary. A license that an earlier source has
+    /// is omitted.
     #[serde(default)]
     pub(super) more_licenses: Vec<String>,
     /// Sources with further rows about a license, found by its number.
     #[serde(default)]
     pub(super) joined: Joined,
-    /// Whose numbers they are: issuer and kind, such as `us-ca/cslb`. Permits state them under the
-    /// same name. None where each board has its own.
+    /// Issuer and kind of the numbers, such as `us-ca/cslb`. Permits use the same name. `None` if
+    /// each board has its own scheme.
     pub(super) number_scheme: Option<String>,
-    /// Columns whose texts stand before the number in `license_id`, where numbers repeat between
-    /// types or holders.
+    /// Columns whose texts precede the number in `license_id`, if numbers repeat between types or
+    /// holders.
     #[serde(default)]
     pub(super) id_from: Vec<String>,
-    /// What the board writes before and behind its numbers.
+    /// Affixes that the board writes before and after its numbers.
     #[serde(default)]
     pub(super) number_prefixes: Vec<String>,
     #[serde(default)]
     pub(super) number_suffixes: Vec<String>,
-    /// A column whose text also stands before the number.
+    /// Column whose text also precedes the number.
     pub(super) number_prefix_column: Option<String>,
-    /// Columns whose texts, one behind the other, are the number of a row that has none.
+    /// Columns whose joined texts replace a missing number.
     #[serde(default)]
     pub(super) number_from: Vec<String>,
     pub(super) date_formats: Vec<DateFormat>,
-    /// Columns that never say a day: in a row in which one does, cells are out of place, and it is
-    /// set aside.
+    /// Columns that never hold a day. A row with a day in one of them has misplaced cells and is
+    /// quarantined.
     #[serde(default)]
     pub(super) never_days: Vec<String>,
-    /// Cells that say nothing, such as `-`.
+    /// Cells without information, such as `-`.
     #[serde(default)]
     pub(super) withheld: Vec<String>,
-    /// Which part of a person's name comes first where no comma says so.
+    /// Order of the parts of a person's name that has no comma.
     pub(super) name_order: NameOrder,
-    /// Whether every name with a comma is a person's, unless it ends in a designator; else only one
-    /// that reads like one.
+    /// True if every name with a comma is a person's, unless it ends in a designator. Otherwise the
+    /// name must also read like a person's.
     #[serde(default)]
     pub(super) comma_is_person: bool,
-    /// Text of the holder's kind → what it is; `*` in front, at the end or at both stands for any
+    /// Kind of holder by the source's text. `*` at the start, at the end or at both matches any
     /// text.
     #[serde(default)]
     pub(super) holder_kind: Lookup<HolderKind>,
-    /// What a holder without a last name is, in lists that say the last name of every person.
+    /// Kind of a holder without a last name, in sources that state the last name of every person.
     pub(super) without_last_name: Option<HolderKind>,
     pub(super) evidence: String,
     pub(super) status_basis: StatusBasis,
-    /// Text of the status, or `status/secondary status`, → ours.
+    /// Our status by the source's status, or by `status/secondary status`.
     #[serde(default)]
     pub(super) status: Lookup<String>,
-    /// Statuses of rows that are no licenses; written as in the tables.
+    /// Statuses of rows that are not licenses, in the same notation.
     #[serde(default)]
     pub(super) not_licenses: Vec<String>,
-    /// Types of rows without a number that are no licenses.
+    /// Types of rows without a number that are not licenses.
     #[serde(default)]
     pub(super) not_license_types: Vec<String>,
-    /// Columns whose texts are looked up for the profession, in this order, and what they mean.
+    /// Columns whose texts are looked up for the profession, in this order. The next field has
+    /// their meanings.
     pub(super) profession_from: Vec<String>,
     #[serde(default)]
     pub(super) profession: Lookup<String>,
-    /// The publisher's own table of what its codes stand for, whose texts are looked up for the
-    /// profession too.
+    /// Publisher's table of the meanings of its codes. Its texts are looked up for the profession
+    /// too.
     pub(super) codes: Option<Codes>,
-    /// Profession of all types that are not in the table; without it they are `unknown`, with a
-    /// warning.
+    /// Profession of all types that the table lacks. Without it they are `unknown`, with a warning.
     pub(super) profession_default: Option<String>,
-    /// Between the codes of a cell with several classes.
+    /// Separator between the codes of a cell with several classes.
     pub(super) class_separator: Option<char>,
-    /// Whether `C-7` and `C10` are `C-07` and `C-10`.
+    /// True if `C-7` and `C10` are `C-07` and `C-10`.
     #[serde(default)]
     pub(super) class_is_padded: bool,
     #[serde(default)]
     pub(super) class_description: BTreeMap<String, String>,
     #[serde(default)]
     pub(super) workers_comp: Lookup<String>,
-    /// Page where the board shows a license: `{column}` is a cell of its row.
+    /// Page of a license at the board: `{column}` is a cell of its row.
     pub(super) verify_url: Option<String>,
-    /// Columns `number_1`, `number_2`, … instead of `number`: so many licenses in a row.
+    /// Number of licenses in a row, with columns `number_1`, `number_2`, … instead of `number`.
     #[serde(default)]
     pub(super) repeats: u32,
-    /// Whether rows of one license differ in the disciplinary case alone.
+    /// True if rows of one license differ only in the disciplinary case.
     #[serde(default)]
     pub(super) row_per_case: bool,
 }
 
 impl Settings {
-    /// The columns that are read: those of every list, and those that are named here.
+    /// Returns the columns that are read: those of every source, and those that the settings name.
     pub(super) fn columns(&self) -> BTreeSet<String> {
         let of_url = self.verify_url.iter().flat_map(|url| {
             url.split('{')
@@ -209,15 +209,15 @@ pub(super) struct Joined {
     pub(super) principals: Option<String>,
 }
 
-/// A publisher's own table of its codes: a source, and which of its columns says what.
+/// Publisher's table of its codes: a source, and the meanings of its columns.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Codes {
     pub(super) source: String,
-    /// The list's own column of codes.
+    /// Column of codes in the license source.
     pub(super) of: String,
-    /// The table's columns of codes, of what they stand for, and of whose they are: a person's or
-    /// an organisation's, as `holder_kind` says.
+    /// Columns of the table: the codes, their meanings, and the kind of holder, a person or an
+    /// organisation, as in `holder_kind`.
     pub(super) code: String,
     pub(super) text: String,
     pub(super) kind: Option<String>,
@@ -240,7 +240,7 @@ pub(super) enum DateFormat {
     UsDigits,
     #[serde(rename = "YYYYMMDD")]
     Digits,
-    /// With or without a time, which is cut off.
+    /// With or without a time, which is ignored.
     #[serde(rename = "YYYY-MM-DD")]
     Iso,
 }
@@ -266,16 +266,16 @@ impl From<NameOrder> for Order {
 pub(super) enum HolderKind {
     Person,
     Organization,
-    /// A person who trades under a name, which may be the person's own.
+    /// Person who trades under a name, which may be the person's own.
     SoleOwner,
-    /// A business of any form, a sole owner's among them.
+    /// Business of any form, including a sole owner's.
     Business,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum StatusBasis {
-    /// The list states it. Where the shared vocabulary alone knows the word, the record says so.
+    /// The source states it. If only the shared vocabulary knows the word, the record shows that.
     Source,
     DerivedFromExpiration,
     ImpliedByDataset,
@@ -291,13 +291,13 @@ impl StatusBasis {
     }
 }
 
-/// Whether a list has an entry for a text, as [`look_up`] finds one.
+/// Returns true if a list has an entry that matches a text, with the wildcards of [`Lookup::get`].
 pub(super) fn is_listed(list: &[String], text: &str) -> bool {
     list.iter()
         .any(|entry| fits(&entry.to_lowercase(), &text.trim().to_lowercase()))
 }
 
-/// A list's own table of words.
+/// A source's own table of words.
 #[derive(Debug, Deserialize)]
 #[serde(from = "BTreeMap<String, T>")]
 pub(super) struct Lookup<T> {
@@ -334,8 +334,8 @@ impl<T> From<BTreeMap<String, T>> for Lookup<T> {
 }
 
 impl<T> Lookup<T> {
-    /// What the table says of a text, in any case: the entry itself, else the longest entry with a
-    /// `*` in front, at its end or at both that fits.
+    /// Returns the entry for a text, ignoring case: the exact entry, or the longest matching entry
+    /// with a `*` at the start, at the end or at both.
     pub(super) fn get(&self, text: &str) -> Option<&T> {
         if self.is_empty() {
             return None;
@@ -354,7 +354,7 @@ impl<T> Lookup<T> {
     }
 }
 
-/// Whether a text in lower case is what an entry in lower case says.
+/// Returns true if a lower-case text matches a lower-case entry.
 fn fits(entry: &str, lower: &str) -> bool {
     match (entry.strip_prefix('*'), entry.strip_suffix('*')) {
         (Some(""), _) => true,

@@ -1,4 +1,4 @@
-//! Collects rows into frames of a contract's columns, one frame for each state.
+//! Collects rows into frames of a contract's columns, one frame per state.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use crate::normalise::pointer_column;
 use pubdata_core::error::Result;
 use pubdata_core::issue::Issue;
 
-/// One cell of a published row.
+/// Cell of a published row.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Cell {
     Text(Option<String>),
@@ -18,7 +18,7 @@ pub(super) enum Cell {
     Ordinal(i32),
 }
 
-/// An amount of money, as a column of its own kind.
+/// Amount of money in cents, as a separate column type.
 #[derive(Debug, Default, Clone, Copy)]
 pub(super) struct Cents(pub(super) Option<i64>);
 
@@ -46,7 +46,7 @@ impl From<i32> for Cell {
     }
 }
 
-/// Makes a row of a struct, whose fields are the columns: no cell is given by its place.
+/// Defines a row as a struct whose fields are the columns, so that no cell depends on its position.
 macro_rules! published_row {
     ($(#[$doc:meta])* $visibility:vis struct $row:ident { $($column:ident: $kind:ty,)* }) => {
         $(#[$doc])*
@@ -67,8 +67,7 @@ macro_rules! published_row {
 }
 pub(super) use published_row;
 
-/// A published row: its cells in the order of the names, and the pointers of all rows it was made
-/// from.
+/// Published row: its cells in the order of the names, and the pointers of all its source rows.
 pub(super) struct PublishedRow {
     pub(super) cells: Vec<Cell>,
     pub(super) pointers: Vec<u64>,
@@ -81,7 +80,7 @@ enum Builder {
     Ordinal(PrimitiveChunkedBuilder<Int32Type>),
 }
 
-/// The rows of a dataset by state.
+/// Rows of a dataset by state.
 pub(super) struct Tables {
     dataset_id: &'static str,
     source: String,
@@ -131,12 +130,12 @@ impl Tables {
         rows.pointers.push(row.pointers);
     }
 
-    /// The first state with rows.
+    /// Returns the first state with rows.
     pub(super) fn first_state(&self) -> Option<String> {
         self.by_state.keys().next().cloned()
     }
 
-    /// Adds findings to the table of a state.
+    /// Adds issues to the table of a state.
     pub(super) fn report(&mut self, state: &str, issues: impl IntoIterator<Item = Issue>) {
         self.by_state
             .entry(state.to_owned())
@@ -145,8 +144,8 @@ impl Tables {
             .extend(issues);
     }
 
-    /// A table for each state; of a state with findings only, an empty one. `kinds` are cells of
-    /// the columns' kinds.
+    /// Builds a table for each state; a state with issues only gets an empty one. `kinds` are cells
+    /// with the columns' types.
     pub(super) fn finish(self, kinds: &[Cell]) -> Result<Vec<Table>> {
         let Self {
             dataset_id,

@@ -1,7 +1,7 @@
 //! Turns the CCD school directory and characteristics and the EDGE geocodes into one row per public
-//! school of the directory's school year, open or not. Source: "Common Core of Data, Public
+//! school of the directory's school year, open or not. Sources: "Common Core of Data, Public
 //! Elementary/Secondary School Universe Survey", files 029 and 129, and "EDGE Geocodes, File
-//! Documentation". Never returns ratings, scores or private schools: the directory has none.
+//! Documentation". Has no ratings, scores or private schools, because the directory has none.
 
 use std::collections::BTreeMap;
 
@@ -33,7 +33,7 @@ struct Settings {
     grade_offered: BTreeMap<String, String>,
     grade: Grades,
     min_geocoded_percent: f64,
-    /// Columns of which an unknown value stops the task, because it decides what is published.
+    /// Columns that decide what is published: an unknown value in one of them blocks the task.
     decides: Vec<String>,
 }
 
@@ -47,8 +47,8 @@ struct Status {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Grades {
-    /// In ascending order; the column that says whether a grade is offered is `g_` and the code in
-    /// lower case.
+    /// Grade codes in ascending order. The column `g_` plus the code in lower case shows if a
+    /// school offers the grade.
     codes: Vec<String>,
     absent: Vec<String>,
 }
@@ -135,7 +135,7 @@ fn build(context: &Context<'_>) -> Result<Vec<Table>> {
     }])
 }
 
-/// The characteristics file without a row, where the publisher does not have it yet.
+/// Returns an empty characteristics file, for when the publisher has not released it yet.
 fn no_characteristics() -> Result<DataFrame> {
     let texts = ["ncessch", "school_year", "virtual_status"]
         .map(|name| text_column(name, std::iter::empty::<Option<String>>()));
@@ -150,11 +150,11 @@ fn only_keyed(frame: DataFrame) -> Result<DataFrame> {
     filtered(&frame, &frame.column("ncessch")?.is_not_null())
 }
 
-/// Reads the joined columns, keeping note of rows and categories that cannot be published.
+/// Reads the joined columns and records rows and categories that cannot be published.
 struct Reader<'f> {
     frame: &'f DataFrame,
     rejects: Rejects,
-    /// Row, column and text of each category that no declaration knows.
+    /// Row, column and text of each undeclared category.
     unknown: Vec<(usize, &'static str, String)>,
 }
 
@@ -286,7 +286,7 @@ impl Reader<'_> {
         Ok(columns)
     }
 
-    /// Maps a category column; a text that is not declared is noted and gives null.
+    /// Maps a category column. An undeclared text is recorded and becomes null.
     fn mapped(
         &mut self,
         name: &'static str,
@@ -320,7 +320,7 @@ impl Reader<'_> {
         Ok(values)
     }
 
-    /// What the publisher has where a category is null because it is not known.
+    /// Returns the publisher's text of each category that is null because it is not known.
     fn unknown_values(&self) -> Column {
         let mut cells = vec![Vec::new(); self.frame.height()];
         for (row, column, cell) in &self.unknown {
@@ -329,7 +329,7 @@ impl Reader<'_> {
         list_column("unknown_values", cells.iter())
     }
 
-    /// The grades that each school offers, and whether it reports them.
+    /// Returns the grades offered, and a flag for schools that report them.
     fn grades_offered<'s>(
         &mut self,
         settings: &'s Settings,
@@ -358,7 +358,7 @@ impl Reader<'_> {
         Ok((offered, is_reported))
     }
 
-    /// The lines of the street address, joined with a comma.
+    /// Joins the lines of the street address with commas.
     fn street(&self) -> Result<Vec<Option<String>>> {
         let lines = ["street_1", "street_2", "street_3"].map(|name| text(self.frame, name));
         let [first, second, third] = lines;
@@ -398,8 +398,9 @@ fn strings(name: &str, values: impl Iterator<Item = Option<String>>) -> Column {
         .into_column()
 }
 
-/// A row that cannot be read is set aside. A category that no declaration knows is a warning; where
-/// it decides what is published it stops the dataset, because its meaning has to be decided first.
+/// Adds issues: quarantines unreadable rows and warns about undeclared categories. In a column that
+/// decides what is published, an undeclared category blocks the dataset until its meaning is
+/// declared.
 fn add_findings(
     context: &Context<'_>,
     frame: &DataFrame,
@@ -439,7 +440,7 @@ fn add_findings(
     Ok(())
 }
 
-/// Stops the dataset when so few open schools have a coordinate that the geocode file must be
+/// Blocks the dataset if so few open schools have coordinates that the geocode file must be
 /// incomplete.
 fn check_geocodes(settings: &Settings, table: &DataFrame, issues: &mut Vec<Issue>) -> Result<()> {
     let is_open = table.column("is_open")?.bool()?;

@@ -1,4 +1,4 @@
-//! Where the work is: the address in one form, the parcel, and the property that both belong to.
+//! Reads the location of the work: the normalised address, the parcel, and the property of both.
 
 use super::cells::Reader;
 use super::settings::{Lookup, Parcel, Settings};
@@ -6,7 +6,7 @@ use crate::datasets::placeholders::{Holds, PLACEHOLDER, is_placeholder};
 use pubdata_core::canonical::address::{Address, AddressKind};
 use pubdata_core::canonical::{address, line, state, street};
 
-/// The address and parcel of a permit.
+/// Address and parcel of a permit.
 #[derive(Debug, Default, Clone, PartialEq)]
 pub(super) struct Location {
     pub(super) line1: Option<String>,
@@ -35,10 +35,10 @@ pub(super) fn read(reader: &mut Reader<'_>) -> Location {
         };
     let is_composed = settings.line1.len() > 1;
     if !street.is_empty() && !is_composed && !is_address(&street, &address) {
-        // The text may name a person, so no warning quotes it.
+        // The text may name a person, so that no warning quotes it.
         reader.warn(
             "no_address",
-            "what stands in place of the address is none".to_owned(),
+            "the address column does not hold an address".to_owned(),
         );
         (street, address) = (String::new(), Address::default());
     }
@@ -62,7 +62,7 @@ pub(super) fn read(reader: &mut Reader<'_>) -> Location {
     {
         (address.unit_kind, address.unit) = (kind, number);
     }
-    // A lot without a house has the number 0 in some cities: all lots of a street are no one
+    // In some cities, a lot without a building has the number 0. The lots of a street are not one
     // property.
     let key = address.key().filter(|_| {
         address
@@ -104,8 +104,8 @@ pub(super) fn read(reader: &mut Reader<'_>) -> Location {
     location.with_parcel(settings)
 }
 
-/// A cell as part of a permit's key; empty where it stands in place of the address and is none: it
-/// may name a person, and keys are published.
+/// Returns a cell for use in a permit's key, or an empty text if the address column does not hold
+/// an address. Such a text may name a person, and keys are published.
 pub(super) fn key_cell<'r>(settings: &Settings, column: &str, cell: &'r str) -> &'r str {
     let is_street = settings.line1.len() == 1
         && settings.line1[0] == column
@@ -125,7 +125,7 @@ pub(super) fn key_cell<'r>(settings: &Settings, column: &str, cell: &'r str) -> 
 }
 
 impl Location {
-    /// The location with its parcel as the property if no address says it.
+    /// Returns the location, with its parcel as the property if no address gives one.
     fn with_parcel(mut self, settings: &Settings) -> Self {
         if let (None, Some(parcel), Some(number)) =
             (&self.property_id, &settings.parcel, &self.parcel)
@@ -140,8 +140,8 @@ impl Location {
     }
 }
 
-/// The street of a cell that holds city, state and ZIP Code too, as written, and the address. A
-/// neighbourhood behind the city is left out (`2444 DOLE ST Honolulu / Makiki 96822`).
+/// Splits a cell that also holds city, state and ZIP Code into the street as written and the
+/// address. Omits a neighbourhood after the city (`2444 DOLE ST Honolulu / Makiki 96822`).
 fn whole_address(line: &str, settings: &Settings) -> (String, Address) {
     let city = settings.jurisdiction.city.as_deref().unwrap_or_default();
     let mut line = with_city_apart(line, city);
@@ -157,7 +157,7 @@ fn whole_address(line: &str, settings: &Settings) -> (String, Address) {
         }
     }
     let (mut street, place) = line::split_line(&line);
-    // Between street and city stands the unit, or a note.
+    // A unit or a note can stand between street and city.
     let first = line
         .split(',')
         .next()
@@ -170,7 +170,7 @@ fn whole_address(line: &str, settings: &Settings) -> (String, Address) {
         street = first;
     }
     let parsed = street::parse_street(&comparable(&street, &settings.suffix));
-    // Words behind the street are a city only where a comma, a state or a ZIP Code says so: they
+    // Words after the street are a city only with a comma, a state or a ZIP Code. Otherwise they
     // may be a note.
     let is_place = line.contains(',') || !place.zip.is_empty() || !place.state.is_empty();
     let city = if is_place { place.city } else { String::new() };
@@ -186,8 +186,8 @@ fn whole_address(line: &str, settings: &Settings) -> (String, Address) {
     )
 }
 
-/// A line with a comma before the city of the list, if it stands without one behind the street:
-/// `6010 E Example Cir Anaheim, Ca 92899`.
+/// Inserts a comma before the source's city if it follows the street without one: `6010 E Example
+/// Cir Anaheim, Ca 92899`.
 fn with_city_apart(line: &str, city: &str) -> String {
     let upper = line.to_ascii_uppercase();
     let Some(start) = upper
@@ -205,7 +205,8 @@ fn with_city_apart(line: &str, city: &str) -> String {
         || rest.starts_with(',')
         || (rest.starts_with(' ')
             && (word == "/" || word.len() == 2 || address::zip(word).is_some()));
-    // Behind a comma stands the city as it is (`City of San Antonio`), or a unit before it.
+    // After a comma, the text is already separate: the city (`City of San Antonio`), or a unit
+    // before it.
     let is_behind_street = before
         .rsplit_once(',')
         .is_none_or(|(_, unit)| street::parse_unit(unit).is_some());
@@ -217,7 +218,7 @@ fn with_city_apart(line: &str, city: &str) -> String {
     }
 }
 
-/// Fills in city, state and ZIP Code from their own columns, where the address names none, and then
+/// Fills in city, state and ZIP Code that the address lacks, first from their own columns and then
 /// from the column `place`.
 fn read_place(reader: &mut Reader<'_>, address: &mut Address) {
     let place = reader
@@ -246,12 +247,12 @@ fn read_place(reader: &mut Reader<'_>, address: &mut Address) {
     }
 }
 
-/// The text of an address without the notes of clerks (`12 DOLE ST ***TEMP ADDRESS***`, `5660 New
-/// England Dr [Mary's Planet]`); none if there is nothing else.
+/// Returns an address without the notes of clerks (`12 DOLE ST ***TEMP ADDRESS***`, `5660 New
+/// England Dr [Mary's Planet]`), or `None` if only notes are left.
 fn without_notes(reader: &mut Reader<'_>, text: &str) -> Option<String> {
     let text = text.trim_matches(|c: char| c.is_whitespace() || matches!(c, '*' | ','));
     let street = text.split(['[', '*']).next().unwrap_or_default().trim();
-    // The number 0 stands for none: `0 UNKNOWN`.
+    // The number 0 marks a missing number: `0 UNKNOWN`.
     let name = street.trim_start_matches(['0', ' ']);
     if is_placeholder(Holds::Place, if name.is_empty() { street } else { name }) {
         if street.chars().any(char::is_alphanumeric) {
@@ -262,16 +263,16 @@ fn without_notes(reader: &mut Reader<'_>, text: &str) -> Option<String> {
     if street.len() < text.len() {
         reader.warn(
             "address_note",
-            "behind the street stands a note, which is not published".to_owned(),
+            "a note follows the street; it is not published".to_owned(),
         );
     }
     Some(street.to_owned())
 }
 
-/// Most words of a street without a suffix.
+/// Maximum number of words in a street without a suffix.
 const MAX_STREET_WORDS: usize = 5;
 
-/// Types of streets that no person is called.
+/// Street types that are not names of persons.
 const STREET_TYPES: &[&str] = &[
     "AV",
     "AVE",
@@ -300,9 +301,9 @@ const STREET_TYPES: &[&str] = &[
     "WY",
 ];
 
-/// Whether a text in the place of an address is one, rather than a note or a person's name. A text
-/// without a number must name the type of a street, and a text with neither a digit nor a direction
-/// a type that is no person's name.
+/// Returns true if a text is an address rather than a note or a person's name. A text without a
+/// number must name a street type. Without a digit or a direction, that type must not be a person's
+/// name.
 fn is_address(street: &str, address: &Address) -> bool {
     let words: Vec<String> = street
         .split(|c: char| !c.is_alphanumeric())
@@ -315,7 +316,7 @@ fn is_address(street: &str, address: &Address) -> bool {
         AddressKind::Street => has_suffix || words.len() <= MAX_STREET_WORDS + 1,
         AddressKind::Unparsed => {
             let has_digit = street.bytes().any(|byte| byte.is_ascii_digit());
-            // `0 HAMILTON CROSSINGS` is a lot without a house.
+            // `0 HAMILTON CROSSINGS` is a lot without a building.
             let has_number = words.len() <= MAX_STREET_WORDS + 1
                 && words
                     .first()
@@ -331,7 +332,7 @@ fn is_address(street: &str, address: &Address) -> bool {
     }
 }
 
-/// A unit in its column, as opposed to a remark (`TEMP`, `3rd Floor`).
+/// Reads a unit from its column, as opposed to a remark (`TEMP`, `3rd Floor`).
 fn stated_unit(text: &str) -> Option<(String, String)> {
     let is_plain = text.len() <= 6
         && text
@@ -344,7 +345,7 @@ fn stated_unit(text: &str) -> Option<(String, String)> {
     }
 }
 
-/// The unit of the street line and that of its own column, once if they are the same.
+/// Combines the unit of the street line and the unit column, without repetition.
 fn both_units(written: Option<String>, column: Option<String>) -> Option<String> {
     let (Some(written), Some(column)) = (&written, &column) else {
         return written.or(column);
@@ -357,7 +358,7 @@ fn both_units(written: Option<String>, column: Option<String>) -> Option<String>
     })
 }
 
-/// The cells of some columns, joined by blanks; those of `a+b` without.
+/// Joins the cells of several columns with blanks; columns written as `a+b` are joined without.
 fn joined(reader: &Reader<'_>, pieces: &[String]) -> Option<String> {
     let piece = |piece: &String| {
         piece
@@ -373,7 +374,7 @@ fn joined(reader: &Reader<'_>, pieces: &[String]) -> Option<String> {
     (!texts.is_empty()).then(|| texts.join(" "))
 }
 
-/// Five digits; a cell that is no ZIP code is noted.
+/// Returns the five digits of the ZIP Code; an invalid code gets a warning.
 fn zip(reader: &mut Reader<'_>) -> Option<String> {
     let cell = reader.text("zip")?;
     let zip = address::zip(cell).map(|(zip, _)| zip);
@@ -383,8 +384,8 @@ fn zip(reader: &mut Reader<'_>) -> Option<String> {
     zip
 }
 
-/// A street line without what is no address: `5660 New England Dr [Mary's Planet]`, `303 02nd St`;
-/// its last word as others write it.
+/// Normalises a street line for comparison: removes notes (`5660 New England Dr [Mary's Planet]`)
+/// and leading zeros (`303 02nd St`), and replaces the source's own suffix.
 fn comparable(line: &str, suffixes: &Lookup) -> String {
     let line = line.split('[').next().unwrap_or_default().trim();
     let (street, last) = line.rsplit_once(' ').unwrap_or(("", line));
@@ -407,11 +408,11 @@ fn comparable(line: &str, suffixes: &Lookup) -> String {
     line.split(' ').map(word).collect::<Vec<_>>().join(" ")
 }
 
-/// The parts of a parcel's number in their full width, joined; none when one is missing or zero.
+/// Joins the parts of a parcel number in full width. Returns `None` if a part is missing or zero.
 fn parcel_number(reader: &Reader<'_>, parcel: &Parcel) -> Option<String> {
     let part = |(index, column): (usize, &String)| {
         let cell = reader.text(column)?;
-        // An asterisk marks a parcel, it is no part of its number.
+        // An asterisk marks a parcel; it is not part of the number.
         let cell = cell
             .split(|c| parcel.separators.contains(c))
             .next()
@@ -433,8 +434,8 @@ fn parcel_number(reader: &Reader<'_>, parcel: &Parcel) -> Option<String> {
     Some(parts?.join(&parcel.joint))
 }
 
-/// The number in front with so many digits: `23A` in 3 is `023A`, `07501` in 4 is `7501`. A number
-/// whose parts are set apart (`01-3119-021`) stays.
+/// Pads the leading number to a width: `23A` in 3 is `023A`, `07501` in 4 is `7501`. A number with
+/// separated parts (`01-3119-021`) stays unchanged.
 fn padded(text: &str, digits: usize) -> String {
     let end = text
         .find(|c: char| !c.is_ascii_digit())
@@ -446,7 +447,7 @@ fn padded(text: &str, digits: usize) -> String {
     format!("{:0>digits$}{rest}", number.trim_start_matches('0'))
 }
 
-/// A text that can stand in a path: lower case, parts joined by `-`.
+/// Makes a text safe in a path: lower case, parts joined by `-`.
 fn slug(text: &str) -> String {
     let spaced: String = text
         .chars()
@@ -468,7 +469,7 @@ mod tests {
 
     type Cells<'c> = &'c [(&'c str, &'c str)];
 
-    /// `line1`, `line2`, city and ZIP Code of a row, and the codes of its warnings.
+    /// Returns `line1`, `line2`, city and ZIP Code of a row, and the codes of its warnings.
     fn parts(settings: &str, cells: &[(&str, &str)]) -> ([String; 4], Vec<&'static str>) {
         let jurisdiction = r#"jurisdiction = { id = "us-xx-list", name = "List", state = "XX", city = "LIST CITY" }"#;
         let jurisdiction = if settings.contains("jurisdiction =") {
@@ -641,8 +642,7 @@ mod tests {
         }
     }
 
-    /// What stands in the columns of San Antonio, Honolulu, Nashville and Spokane; persons are
-    /// invented.
+    /// Cells of San Antonio, Honolulu, Nashville and Spokane; persons are invented.
     #[test]
     fn notes_and_persons_are_no_address() {
         let none = ["", "", "", ""];

@@ -1,4 +1,4 @@
-//! The cells of a row in the forms that cities use: dates, money, coordinates.
+//! Reads the cells of a row in the formats that cities use: dates, money, coordinates.
 
 use std::collections::HashMap;
 
@@ -13,7 +13,7 @@ use pubdata_core::contract::Words;
 use pubdata_core::error::Result;
 use pubdata_core::provenance::POINTERS;
 
-/// Days that stand for no date, as forms and databases write them.
+/// Days that forms and databases write in place of a missing date.
 const PLACEHOLDERS: &[&str] = &[
     "1900-01-01",
     "1899-12-30",
@@ -22,7 +22,7 @@ const PLACEHOLDERS: &[&str] = &[
     "9999-12-31",
 ];
 
-/// No permit of a city is older; a year before it is a slip of the pen.
+/// Earliest plausible day: no permit of a city is older, so that an earlier year is a typing error.
 const EARLIEST: &str = "1850-01-01";
 
 const LATEST: &str = "2100-01-01";
@@ -30,11 +30,11 @@ const LATEST: &str = "2100-01-01";
 /// Larger values are kept and flagged.
 const IMPLAUSIBLE_CENTS: i64 = 100_000_000_000;
 
-/// Most cents and hundredths that the contract has room for.
+/// Upper bounds of cents and hundredths that the contract can hold.
 const MAX_CENTS: i64 = 10_i64.pow(16);
 const MAX_HUNDREDTHS: i64 = 10_i64.pow(14);
 
-/// The rows of all files of a source.
+/// Rows of all files of a source.
 pub(super) struct Rows<'f> {
     columns: HashMap<&'f str, &'f StringChunked>,
     pointers: Vec<Vec<u64>>,
@@ -66,13 +66,14 @@ impl<'f> Rows<'f> {
         &self.pointers[row]
     }
 
-    /// A cell; none where it is empty or the source has no such column.
+    /// Returns a cell, or `None` if it is empty or the source lacks the column.
     pub(super) fn cell(&self, row: usize, column: &str) -> Option<&'f str> {
         unlisted(self.columns.get(column)?.get(row)?)
     }
 }
 
-/// A link or telephone of a Socrata portal is the first of a list: `[5125550100, null]`.
+/// Unwraps a link or telephone of a Socrata portal, the first entry of a list: `[5125550100,
+/// null]`.
 fn unlisted(cell: &str) -> Option<&str> {
     let text = match cell
         .strip_prefix('[')
@@ -85,20 +86,20 @@ fn unlisted(cell: &str) -> Option<&str> {
     (!text.is_empty()).then_some(text)
 }
 
-/// A finding about a cell: its code, and what was read.
+/// Issue about a cell: its code, and the original text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Warning {
     pub(super) code: &'static str,
     pub(super) detail: String,
 }
 
-/// Reads the cells of one row and keeps note of those that cannot be read.
+/// Reads the cells of one row and records those that cannot be read.
 pub(super) struct Reader<'a> {
     pub(super) rows: &'a Rows<'a>,
     pub(super) row: usize,
     pub(super) settings: &'a Settings,
     pub(super) warnings: Vec<Warning>,
-    /// Words that the declaration's tables do not have, with their columns: `type=Sheds`.
+    /// Words missing in the declaration's tables, with their columns: `type=Sheds`.
     pub(super) unknown_values: Vec<String>,
 }
 
@@ -133,7 +134,7 @@ impl<'a> Reader<'a> {
         })
     }
 
-    /// Cents of an amount, which may be zero but not negative.
+    /// Returns an amount in cents, which may be zero but not negative.
     pub(super) fn money(&mut self, column: &str) -> Option<i64> {
         let cell = self.text(column)?;
         let cents = amount(cell.trim_start_matches('$')).filter(|cents| *cents < MAX_CENTS);
@@ -147,7 +148,7 @@ impl<'a> Reader<'a> {
         cents
     }
 
-    /// Hundredths of a quantity.
+    /// Returns a quantity in hundredths.
     pub(super) fn measure(&mut self, column: &str) -> Option<i64> {
         let cell = self.text(column)?;
         let hundredths = amount(cell).filter(|units| *units < MAX_HUNDREDTHS);
@@ -157,8 +158,8 @@ impl<'a> Reader<'a> {
         hundredths
     }
 
-    /// What the list's table says of a word, else the vocabulary of the trade; null where neither
-    /// knows it.
+    /// Looks up a word in the source's table, then in the shared vocabulary. Returns null for an
+    /// unknown word.
     pub(super) fn category(
         &mut self,
         table: &Lookup,
@@ -177,11 +178,11 @@ impl<'a> Reader<'a> {
         )
     }
 
-    /// The same for a type, which may depend on the type below it: `EW/MH` comes before `EW`; or
-    /// that of every permit of the list. Where the type alone says no more than `building` and the
-    /// one below it names a trade, the trade is the type; beside a type that is `other` it decides
-    /// nothing, and the pair must be declared. Where the list's table has other pairs of a type,
-    /// one that it lacks is noted.
+    /// Looks up the permit's type, which may depend on the subtype: `EW/MH` comes before `EW`. A
+    /// source with a single type has no such column. If the type is only `building` and the subtype
+    /// names a trade, the trade is the type. Beside a type `other`, the subtype decides nothing,
+    /// and the pair must be declared. Warns about a missing pair if the source's table has other
+    /// pairs of the type.
     pub(super) fn kind(&mut self) -> Coded {
         let Settings {
             only_type,
@@ -207,7 +208,7 @@ impl<'a> Reader<'a> {
         {
             return self.known(together, word, "type", "unmapped_type");
         }
-        // Most types say enough alone.
+        // Most types are specific enough alone.
         let Some((general @ ("building" | "other"), _)) = alone else {
             return self.known(alone, word, "type", "unmapped_type");
         };
@@ -250,7 +251,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Latitude and longitude of two columns or of one that holds both; nothing at 0, 0.
+    /// Returns latitude and longitude from two columns or from one; `None` at 0, 0.
     pub(super) fn coordinates(&mut self) -> Option<(f64, f64)> {
         let Some((lat, lon)) = self
             .text("lat")
@@ -283,7 +284,7 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// A value of a coded column, and why it is known.
+/// Value of a coded column, and its basis.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
 pub(super) struct Coded {
     pub(super) value: Option<String>,
@@ -298,8 +299,8 @@ fn by_trade<'t>(words: &'t Words, word: &str) -> Option<(&'t str, &'static str)>
     Some((words.get(word)?, SHARED_VOCABULARY))
 }
 
-/// Latitude and longitude of `(37.7857, -122.4085)`, or of `POINT (-122.4085 37.7857)`, in which
-/// they stand the other way round. Lines of an address may stand before them.
+/// Parses latitude and longitude from `(37.7857, -122.4085)`, or in reverse order from `POINT
+/// (-122.4085 37.7857)`. Address lines can precede them.
 fn point(cell: &str) -> Option<(&str, &str)> {
     let cell = cell.trim().lines().next_back()?.trim();
     let (is_well_known_text, rest) = match cell.split_at_checked(5) {
@@ -313,14 +314,14 @@ fn point(cell: &str) -> Option<(&str, &str)> {
     }
 }
 
-/// A length on a plane, which is too large for an angle.
+/// Returns true for a length on a plane, which is too large for an angle.
 fn is_projected(cell: &str) -> bool {
     cell.trim()
         .parse::<f64>()
         .is_ok_and(|value| value.is_finite() && value.abs() > 360.0)
 }
 
-/// Reads a date; none when it is none, `Some(None)` for a placeholder.
+/// Parses a date. Returns `None` for an unreadable text, and `Some(None)` for a placeholder.
 #[expect(
     clippy::option_option,
     reason = "the outer says whether the text can be read, the inner whether it is a date"
@@ -352,7 +353,7 @@ fn amount(text: &str) -> Option<i64> {
     unscaled(&plain, 2).filter(|units| *units >= 0)
 }
 
-/// A frame of one row, for tests of what is read of it.
+/// Builds a frame of one row for tests.
 #[cfg(test)]
 pub(super) fn one_row(cells: &[(&str, &str)]) -> DataFrame {
     let text = |(name, cell): &(&str, &str)| {
@@ -369,7 +370,7 @@ pub(super) fn one_row(cells: &[(&str, &str)]) -> DataFrame {
 mod tests {
     use super::*;
 
-    /// The forms that stand in the cities' files.
+    /// Formats that occur in the cities' files.
     #[test]
     fn dates_in_every_form() {
         let all = [
@@ -475,7 +476,7 @@ mod tests {
         assert_eq!(unlisted("[sic] as written"), Some("[sic] as written"));
     }
 
-    /// Types of Tacoma, Chicago and San Antonio, and one that no list has.
+    /// Types of Tacoma, Chicago and San Antonio, and one that no source has.
     #[test]
     fn a_type_and_the_one_below_it_decide_together() {
         let settings = r#"

@@ -1,5 +1,5 @@
-//! The parties of a permit. Names of owners and applicants who are persons are never published, nor
-//! the telephones of persons.
+//! Reads the parties of a permit. Never publishes names of owners and applicants who are persons,
+//! or telephones of persons.
 
 use polars::prelude::*;
 
@@ -14,14 +14,14 @@ use crate::normalise::{list_column, pointer_column};
 use pubdata_core::canonical::{license_number, name, phone, state};
 use pubdata_core::error::Result;
 
-/// Columns of a party, behind the prefix of its group.
+/// Columns of a party, after the prefix of its group.
 #[rustfmt::skip]
 pub(super) const COLUMNS: &[&str] = &[
     "name", "business_name", "first_name", "middle_name", "last_name", "type", "party", "phone", "license_number", "license_type", "license_state",
     "other_license_number",
 ];
 
-/// A party of a permit.
+/// Party of a permit.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Contact {
     pub(super) role: String,
@@ -40,7 +40,7 @@ pub(super) struct Contact {
     pub(super) unknown_values: Vec<String>,
 }
 
-/// The parties of a row in the order of the declaration, and of the blocks in it.
+/// Reads the parties of a row, in the order of the declaration and of its blocks.
 pub(super) fn read(reader: &mut Reader<'_>) -> Vec<Contact> {
     let settings = reader.settings;
     let blocks = settings.contacts.iter().flat_map(|group| {
@@ -51,7 +51,7 @@ pub(super) fn read(reader: &mut Reader<'_>) -> Vec<Contact> {
         .collect()
 }
 
-/// The frame of `permit.contact`, of permits by their ids, parties and places of rows.
+/// Builds the frame of `permit.contact` from permit ids, parties and row pointers.
 pub(super) fn frame<'a>(
     permits: impl Iterator<Item = (&'a str, &'a [Contact], &'a [u64])>,
     settings: &Settings,
@@ -112,8 +112,8 @@ pub(super) fn frame<'a>(
     Ok(DataFrame::new(height, columns)?)
 }
 
-/// The parties of a block: none, one, or those that share the cell of the name. What may not be
-/// published leaves no party if it is all that is known of it.
+/// Reads the parties of a block: none, one, or those that share the cell of the name. Returns no
+/// party if only unpublishable values are known of it.
 fn parties(reader: &mut Reader<'_>, group: &ContactGroup, prefix: &str) -> Vec<Contact> {
     let cell = |name: &str| reader.text(&format!("{prefix}{name}"));
     let (kind, party) = (cell("type"), cell("party"));
@@ -179,11 +179,11 @@ fn parties(reader: &mut Reader<'_>, group: &ContactGroup, prefix: &str) -> Vec<C
     let is_public = |party: &Party| match group.names {
         _ if party.is_organization => group.names == Names::Organizations || is_trade,
         Names::Trade if named.len() == 1 => is_trade,
-        // A person beside a firm is named without a license, which may be the firm's.
+        // A person listed beside a firm is published without a license, which may be the firm's.
         _ => is_licensed_trade,
     };
     let person = match &stated {
-        // A person who is named without a license may as well be the owner.
+        // A person named without a license may be the owner.
         Some(Stated::Person(name)) if is_licensed_trade => Some(name.clone()),
         _ => None,
     };
@@ -246,7 +246,7 @@ fn parties(reader: &mut Reader<'_>, group: &ContactGroup, prefix: &str) -> Vec<C
     {
         return Vec::new();
     }
-    // The number and telephone are of the first.
+    // Number and telephone belong to the first party.
     let others = names.into_iter().skip(1).map(|(name, _)| {
         let (role, role_raw, unknown_values) = (
             contact.role.clone(),
@@ -265,8 +265,8 @@ fn parties(reader: &mut Reader<'_>, group: &ContactGroup, prefix: &str) -> Vec<C
     std::iter::once(contact).chain(others).collect()
 }
 
-/// What the list's table says of a role, else the vocabulary of the trade; none where neither knows
-/// it.
+/// Looks up a role in the source's table, then in the shared vocabulary. Returns `None` for an
+/// unknown role.
 fn role_of(reader: &mut Reader<'_>, kind: &str) -> Option<String> {
     let settings = reader.settings;
     let role = settings
@@ -280,17 +280,17 @@ fn role_of(reader: &mut Reader<'_>, kind: &str) -> Option<String> {
     role
 }
 
-/// What the columns of a name say.
+/// Content of a name's columns.
 enum Stated<'a> {
-    /// That the owner does the work.
+    /// States that the owner does the work.
     Owner(&'a str),
-    /// A firm or a person, or several of them.
+    /// Firm or person, or several of them.
     Name(&'a str),
-    /// A person, in columns that hold parts of persons' names only.
+    /// Person, from columns that hold only parts of persons' names.
     Person(String),
 }
 
-/// The business name, else the name, else the parts of a person's name.
+/// Returns the business name, the name, or the joined parts of a person's name, in this order.
 fn stated_name<'a>(reader: &Reader<'a>, group: &ContactGroup, prefix: &str) -> Option<Stated<'a>> {
     let cell = |name: &str| reader.text(&format!("{prefix}{name}"));
     let is_owner = |text: &str| {
@@ -318,7 +318,8 @@ fn stated_name<'a>(reader: &Reader<'a>, group: &ContactGroup, prefix: &str) -> O
     is_name(&text).then_some(Stated::Person(text))
 }
 
-/// Not a placeholder, and not the key of a database (`{CDEEE3D5-1DB0-E611-8111-005056B627E6}`).
+/// Returns true for a text that is neither a placeholder nor a database key
+/// (`{CDEEE3D5-1DB0-E611-8111-005056B627E6}`).
 fn is_name(text: &str) -> bool {
     text.chars().any(char::is_alphabetic)
         && !text.starts_with('{')
@@ -363,7 +364,7 @@ mod tests {
 
     type Cells<'c> = &'c [(&'c str, &'c str)];
 
-    /// Role, name, normalised name and license number of the parties of a row.
+    /// Returns role, name, normalised name and license number of the parties of a row.
     fn parties_of(group: &str, cells: &[(&str, &str)]) -> Vec<[String; 4]> {
         let settings = format!(
             "dates = []\njurisdiction = {{ id = \"us-xx-list\", name = \"List\", state = \"XX\" }}\n[[contact]]\nprefix = \"party\"\n{group}"

@@ -1,14 +1,13 @@
-//! Descriptions without what they say of persons: clerks write telephones, e-mail addresses and
-//! names of contacts into them.
+//! Removes personal data from descriptions: clerks write telephones, e-mail addresses and names of
+//! contacts into them.
 
 use pubdata_core::canonical::email;
 
-/// Most words of a name.
+/// Maximum number of words in a name.
 const MAX_NAME_WORDS: usize = 3;
 
-/// A description with e-mail addresses, telephone numbers and the names behind one of `marks`
-/// (`POC`), or before a number, replaced by words in brackets. A name that nothing marks is not
-/// found.
+/// Replaces e-mail addresses, telephone numbers and names by words in brackets. A name is
+/// recognised after one of `marks` (`POC`) or before a telephone number. Other names are not found.
 pub(super) fn without_persons(text: &str, marks: &[String]) -> String {
     let characters: Vec<char> = text.chars().collect();
     let mut kept = String::with_capacity(text.len());
@@ -46,9 +45,9 @@ pub(super) fn without_persons(text: &str, marks: &[String]) -> String {
     kept
 }
 
-/// Length of the telephone number that a text begins with: `(615) 321-2037`, `615.981.1108`, `615
-/// 243 4363`, `615/992-1400`, `615) 889-4161`; and ten digits in a row, unless they may be the
-/// number of a permit, which begins with its year.
+/// Returns the length of a telephone number at the start of a text: `(615) 321-2037`,
+/// `615.981.1108`, `615 243 4363`, `615/992-1400`, `615) 889-4161`. Also matches ten digits in a
+/// row, unless they may be a permit number, which begins with its year.
 fn telephone(text: &[char]) -> Option<usize> {
     let digits = |from: usize, count: usize| {
         let end = from + count;
@@ -75,7 +74,7 @@ fn telephone(text: &[char]) -> Option<usize> {
     (is_number && !goes_on).then_some(end)
 }
 
-/// Length of a mark and the name behind it: words of letters with one blank between them.
+/// Returns the length of a mark and the name after it: words of letters, separated by one blank.
 fn marked_name(text: &[char], mark: &str) -> Option<usize> {
     let length = mark.chars().count();
     let is_mark = text.len() > length
@@ -102,7 +101,7 @@ fn marked_name(text: &[char], mark: &str) -> Option<usize> {
             .iter()
             .take_while(|c| c.is_alphabetic() || matches!(c, '\'' | '-'))
             .count();
-        // An address is no name.
+        // An address is not a name.
         if word == 0 || email::length(&text[end + blank..]).is_some() {
             break;
         }
@@ -114,8 +113,8 @@ fn marked_name(text: &[char], mark: &str) -> Option<usize> {
     (words > 0).then(|| second_name(text, end).unwrap_or(end))
 }
 
-/// Where a second name ends that stands between the first and a telephone number: `POC Ana Ruiz,
-/// EUDI RODAS, 615 …`.
+/// Returns the end of a second name between the first and a telephone number: `POC Ana Ruiz, EUDI
+/// RODAS, 615 …`.
 fn second_name(text: &[char], first: usize) -> Option<usize> {
     let separators = |from: usize| {
         from + text[from..]
@@ -136,7 +135,7 @@ fn second_name(text: &[char], first: usize) -> Option<usize> {
     .then_some(end)
 }
 
-/// Replaces a name that a text ends with, two or three capitalised words: what is written before a
+/// Replaces a name at the end of a text: two or three capitalised words, as written before a
 /// telephone number.
 fn take_name(text: &mut String) {
     let is_separator = |c: char| matches!(c, ' ' | ',' | ':' | '-' | '(');

@@ -1,8 +1,8 @@
-//! Columns of the frames of permits and parties.
+//! Builds columns of the frames of permits and parties.
 
 use polars::prelude::*;
 
-/// Where all rows of a table are from.
+/// Source and bucket of all rows of a table.
 pub(super) struct Feed<'a> {
     pub(super) source_id: &'a str,
     pub(super) bucket: &'a str,

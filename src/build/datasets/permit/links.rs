@@ -1,6 +1,7 @@
-//! Links permits to contractors' licenses, from the tables of both: the same number of the same
-//! scheme, or the only contractor's license of the state under a business name. Never a likeness,
-//! and never a license that only its holder states. Grain: one row per linked party of a permit.
+//! Links permits to contractors' licenses by the tables of both: the same number of the same
+//! scheme, or the only contractor's license of the state under a business name. Never links by
+//! similarity, and never to a license that only its holder states. Grain: one row per linked party
+//! of a permit.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
@@ -20,8 +21,8 @@ use pubdata_core::provenance::POINTERS;
 const LINK: &str = "permit.license_link";
 const LICENSE: &str = "license.license";
 
-/// Professions of those who take out permits: what else has a number of the same scheme, such as a
-/// barber of a board for all trades, does not.
+/// Professions of those who take out permits. Other holders of numbers of the same scheme, such as
+/// a barber of a board for all trades, do not.
 pub(in crate::datasets) const CONTRACTORS: [&str; 8] = [
     "general_contractor",
     "specialty_contractor",
@@ -57,7 +58,7 @@ fn check(declaration: &Declaration) -> std::result::Result<(), Fault> {
     ))
 }
 
-/// The licenses that can be linked: contractors' of the boards' own lists.
+/// Licenses that can be linked: contractors' licenses in the boards' own sources.
 #[derive(Default)]
 struct Licenses {
     ids: Vec<String>,
@@ -108,7 +109,7 @@ impl Licenses {
             ) else {
                 continue;
             };
-            // Rows that repeat a license are one.
+            // Rows that repeat a license count once.
             let place = *self.places.entry(id.to_owned()).or_insert(self.ids.len());
             if place < self.ids.len() {
                 continue;
@@ -116,8 +117,7 @@ impl Licenses {
             self.ids.push(id.to_owned());
             self.pointers.push(pointers.unwrap_or_default());
             if let Some(scheme) = schemes.get(row) {
-                // A permit states the number as it is written on the license, or without what the
-                // board writes before it.
+                // A permit states the number as on the license, or without the board's prefix.
                 let forms = [
                     numbers.get(row).map(str::to_owned),
                     written
@@ -157,13 +157,13 @@ impl Licenses {
         Ok(())
     }
 
-    /// The only license of a number, or under a name; none where there are several.
+    /// Returns the only license of a number or a name, or `None` for several.
     fn only(found: Option<&BTreeSet<usize>>) -> Option<usize> {
         found.filter(|found| found.len() == 1)?.first().copied()
     }
 }
 
-/// Whether two names have the same words in any order.
+/// Returns true if two names have the same words in any order.
 fn is_same_words(name: &str, other: &str) -> bool {
     let sorted = |text: &str| {
         let normalized = organization(text).normalized;
@@ -174,7 +174,7 @@ fn is_same_words(name: &str, other: &str) -> bool {
     !other.is_empty() && sorted(name) == sorted(other)
 }
 
-/// A party's link.
+/// Link of a party.
 struct Link {
     permit_id: String,
     seq: i32,
@@ -188,7 +188,7 @@ struct Link {
 fn build(context: &Context<'_>) -> Result<Vec<Table>> {
     let mut licenses = Licenses::default();
     let mut permits: Option<Arc<Vec<Table>>> = None;
-    // A list of licenses that has never come is done without, as long as there is another.
+    // Skip a license source that was never fetched, as long as another one exists.
     for pipeline_id in context
         .declaration
         .builds_on
@@ -231,7 +231,7 @@ fn build(context: &Context<'_>) -> Result<Vec<Table>> {
     Ok(tables)
 }
 
-/// The state of a list's jurisdiction; none of a list without permits.
+/// Returns the state of the source's jurisdiction, or `None` for a source without permits.
 fn state_of(permits: &Table) -> Result<Option<String>> {
     Ok(permits
         .frame
@@ -280,7 +280,7 @@ fn links(licenses: &Licenses, state: &str, contacts: &Table) -> Result<Vec<Link>
                 number.to_owned(),
             ))
         });
-        // Who states a number, of whatever scheme, is not looked for by name.
+        // A party that states a number, of any scheme, is not looked up by name.
         let name = names
             .get(row)
             .filter(|_| roles.get(row) == Some("contractor") && stated().next().is_none());

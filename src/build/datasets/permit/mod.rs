@@ -1,7 +1,7 @@
-//! Turns the permit lists of cities into permits and their parties, one builder for all: what
-//! differs between cities stands in their declarations. Grain: one permit per key that the
-//! declaration names; rows that repeat or renew a permit are merged into it. Never publishes names
-//! of owners and applicants who are persons, telephones of persons, or e-mail addresses.
+//! Turns the permit lists of cities into permits and their parties. One builder serves all cities;
+//! their declarations hold the differences. Grain: one permit per key that the declaration names;
+//! rows that repeat or renew a permit are merged into it. Never publishes names of owners and
+//! applicants who are persons, telephones of persons, or e-mail addresses.
 
 mod address;
 mod cells;
@@ -34,7 +34,7 @@ use pubdata_core::pipeline::Declaration;
 const PERMIT: &str = "permit.permit";
 const CONTACT: &str = "permit.contact";
 
-/// Permits that are made, and turned into columns, together: what bounds the memory of a build.
+/// Permits that are built and turned into columns together, which bounds the memory of a build.
 const AT_ONCE: usize = 20_000;
 
 pub(in crate::datasets) const BUILDER: Builder = Builder {
@@ -91,8 +91,8 @@ const VOCABULARY: Vocabulary = Vocabulary {
     same_names: Some(same_names),
 };
 
-/// The columns that are read: those that settings name, and those that [`rows`] and [`contact`] ask
-/// for.
+/// Returns the columns that are read: those that settings name, and those that [`rows`] and
+/// [`contact`] need.
 fn columns(settings: &Settings) -> BTreeSet<String> {
     let of_group = |group: &ContactGroup| {
         let blocks: Vec<String> = (1..=group.blocks.max(1))
@@ -115,7 +115,7 @@ fn columns(settings: &Settings) -> BTreeSet<String> {
 
 fn same_names(declaration: &Declaration) -> std::result::Result<SameNames, Fault> {
     let settings = super::settings::<Settings>(declaration)?;
-    // Where every permit of the list is of one type, no column says it.
+    // If every permit of the source has one type, no column holds it.
     let columns = rows::SAME_NAMES
         .into_iter()
         .chain(settings.only_type.is_none().then_some("type"))
@@ -202,7 +202,7 @@ fn build(context: &Context<'_>) -> Result<Vec<Table>> {
         frame: permits,
         issues,
     }];
-    // A list without parties has no such table.
+    // A source without parties has no such table.
     if !settings.contacts.is_empty() {
         tables.push(Table {
             dataset_id: CONTACT.to_owned(),

@@ -1,13 +1,13 @@
-//! Names of firms, told from names of persons, and the parties that share one cell.
+//! Distinguishes names of firms from names of persons, and splits parties that share one cell.
 
 use std::collections::HashSet;
 use std::sync::LazyLock;
 
 use pubdata_core::canonical::name;
 
-/// Words that no person's name holds. A name without one of them and without a legal form may be a
-/// person's. Words that a person adds to the own name (`CONTRACTOR`, `BUILDER`, `RESIDENCE`) are
-/// left out.
+/// Words that are never part of a person's name. A name without one of them and without a legal
+/// form may be a person's. The list omits words that persons add to their own names (`CONTRACTOR`,
+/// `BUILDER`, `RESIDENCE`).
 static ORGANIZATION_WORDS: LazyLock<HashSet<&str>> = LazyLock::new(|| {
     words_of(
         "\
@@ -30,7 +30,7 @@ static ORGANIZATION_WORDS: LazyLock<HashSet<&str>> = LazyLock::new(|| {
     )
 });
 
-/// Words of a trade that alone make no firm, since some are surnames too: two of them do.
+/// Trade words that are also surnames: it takes two of them to make a firm.
 static TRADE_WORDS: LazyLock<HashSet<&str>> = LazyLock::new(|| {
     words_of(
         "\
@@ -39,14 +39,14 @@ static TRADE_WORDS: LazyLock<HashSet<&str>> = LazyLock::new(|| {
     )
 });
 
-/// Those of them that are hardly anyone's surname: one of them makes a firm in a column of
-/// contractors, if no given name stands beside it.
+/// Trade words that are rarely surnames. One of them makes a firm in a column of contractors,
+/// unless a given name stands beside it.
 const PLAIN_TRADE_WORDS: &[&str] = &[
     "AIR", "BATH", "DOOR", "DOORS", "DRAIN", "DRAINS", "GAS", "GRILL", "HEATER", "HEATERS", "OIL",
     "PUMP", "PUMPS", "SOLAR", "SPA", "TILE", "WINDOW",
 ];
 
-/// Legal forms that are parts of persons' names too, or that persons' own trusts have.
+/// Legal forms that also occur in persons' names or in persons' own trusts.
 const UNSURE_FORMS: &[&str] = &["NA", "TRUST"];
 
 /// Given names that are common in the United States.
@@ -72,7 +72,7 @@ static GIVEN_NAMES: LazyLock<HashSet<&str>> = LazyLock::new(|| {
     )
 });
 
-/// What a person has, named after the person: `SMITH'S RESIDENCE`.
+/// Things named after the person who owns them: `SMITH'S RESIDENCE`.
 const HOME_WORDS: &[&str] = &[
     "ADDITION",
     "BARN",
@@ -91,7 +91,7 @@ fn words_of(list: &'static str) -> HashSet<&'static str> {
     list.split_ascii_whitespace().collect()
 }
 
-/// Whose names a column holds.
+/// Kind of parties that a column names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum NamesOf {
     /// Contractors and others who practise a trade.
@@ -100,8 +100,8 @@ pub(super) enum NamesOf {
     Anyone,
 }
 
-/// Whether a name is surely a firm's. In a column of contractors one plain word of a trade is
-/// enough.
+/// Returns true if a name is certainly a firm's. In a column of contractors, one plain trade word
+/// is enough.
 pub(super) fn is_organization(text: &str, names: NamesOf) -> bool {
     let name = name::organization(text);
     let words: Vec<&str> = name.normalized.split(' ').collect();
@@ -139,7 +139,7 @@ pub(super) fn is_organization(text: &str, names: NamesOf) -> bool {
                     && !is_like_last_and_first)))
 }
 
-/// Whether the first word is a possessive: `LOU'S DINER`.
+/// Returns true if the first word is a possessive: `LOU'S DINER`.
 fn is_of_someone(text: &str) -> bool {
     let first = text
         .split_whitespace()
@@ -149,19 +149,19 @@ fn is_of_someone(text: &str) -> bool {
     first.len() > 3 && (first.ends_with("'S") || first.ends_with("\u{2019}S"))
 }
 
-/// A party that is named in a cell.
+/// Party that a cell names.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Party {
     pub(super) name: String,
     pub(super) is_organization: bool,
 }
 
-/// Most words of a person's name.
+/// Maximum number of words in a person's name.
 const MAX_NAME_WORDS: usize = 4;
 
-/// The parties of a cell, firms first: `Booker Mechanical, LLC - Ann Example` and `EXAMPLE, ANN,
-/// PRESTIGE PLUMBING LLC` name a firm and a person, `A3 ELECTRIC LLC, B4 ELECTRIC LLC` two firms. A
-/// name that is not surely several is one.
+/// Splits a cell into parties, firms first. `Booker Mechanical, LLC - Ann Example` and `EXAMPLE,
+/// ANN, PRESTIGE PLUMBING LLC` name a firm and a person, `A3 ELECTRIC LLC, B4 ELECTRIC LLC` two
+/// firms. A name that is not certainly several parties stays one.
 pub(super) fn parties(text: &str, names: NamesOf) -> Vec<Party> {
     let party = |name: &str| Party {
         name: name.to_owned(),
@@ -186,7 +186,7 @@ pub(super) fn parties(text: &str, names: NamesOf) -> Vec<Party> {
 /// Firms and persons of a cell.
 type Named = (Vec<String>, Vec<String>);
 
-/// The parties on both sides of a hyphen or slash, or of `c/o` and `DBA`.
+/// Splits the parties at a hyphen or slash, or at `c/o` and `DBA`.
 fn by_marks(text: &str) -> Option<Named> {
     const OTHER_NAMES: [&str; 3] = [" DBA ", " D/B/A ", " T/A "];
     let upper = text.to_ascii_uppercase();
@@ -215,7 +215,7 @@ fn by_marks(text: &str) -> Option<Named> {
         let (firm, other) = match (are_firms, are_persons) {
             ([true, false], [_, true]) => (sides[0], Some(sides[1])),
             ([false, true], [true, _]) => (sides[1], Some(sides[0])),
-            // Behind the legal form and a hyphen stands a branch, or a surname.
+            // The text after a legal form and a hyphen is a branch or a surname.
             ([true, false], _) if has_form(sides[0]) && mark != "/" => (sides[0], None),
             ([true, true], _) if OTHER_NAMES.contains(&mark) => {
                 return Some((vec![text.to_owned()], Vec::new()));
@@ -233,14 +233,14 @@ fn by_marks(text: &str) -> Option<Named> {
     None
 }
 
-/// Whether a name ends in a legal form that no person's name has.
+/// Returns true if a name ends in a legal form that no person's name has.
 fn has_form(text: &str) -> bool {
     name::organization(text)
         .designator
         .is_some_and(|form| !UNSURE_FORMS.contains(&form))
 }
 
-/// The parties between commas.
+/// Splits the parties at commas.
 fn by_commas(text: &str) -> Option<Named> {
     let mut segments: Vec<String> = Vec::new();
     for segment in text
@@ -265,7 +265,7 @@ fn by_commas(text: &str) -> Option<Named> {
     let [place] = firms.as_slice() else {
         return None;
     };
-    // The person stands before the firm or behind it.
+    // The person stands before or after the firm.
     let is_at_an_end = *place == 0 || place + 1 == segments.len();
     let firm = segments.remove(*place);
     let person = segments.join(", ");
@@ -273,7 +273,7 @@ fn by_commas(text: &str) -> Option<Named> {
     (is_at_an_end && are_words && is_like_a_person(&person)).then(|| (vec![firm], vec![person]))
 }
 
-/// Whether a text may be a person's name in full: two words or more, of letters alone.
+/// Returns true if a text may be a person's full name: two words or more, of letters only.
 fn is_like_a_person(text: &str) -> bool {
     let words = text.split_whitespace().count();
     let is_of_name = |c: char| {

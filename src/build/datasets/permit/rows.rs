@@ -1,4 +1,4 @@
-//! A row, or the rows of one permit, to one record.
+//! Builds one record from a row, or from the rows of one permit.
 
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -49,7 +49,8 @@ pub(super) const COLUMNS: &[&str] = &[
     "zip",
 ];
 
-/// Addresses and values are read from the columns that settings name.
+/// Columns that are read from the source column of the same name. Addresses and values come from
+/// the columns that settings name.
 pub(super) const SAME_NAMES: [&str; 17] = [
     "permit_number",
     "work_class",
@@ -70,7 +71,7 @@ pub(super) const SAME_NAMES: [&str; 17] = [
     "lon",
 ];
 
-/// A permit as it is published.
+/// Permit as published.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Permit {
     pub(super) permit_id: String,
@@ -108,11 +109,11 @@ pub(super) struct Permit {
     pub(super) unknown_values: Vec<String>,
 }
 
-/// A permit and the places of the rows it was made from.
+/// Permit and the pointers of its source rows.
 pub(super) type Located = (Permit, Vec<u64>);
 
 impl Permit {
-    /// Its days, the one that says most of how late a row is first.
+    /// Returns the permit's days, sorted by how well each shows the age of a row.
     fn days(&self) -> [&Option<String>; 5] {
         [
             &self.status_date,
@@ -123,7 +124,7 @@ impl Permit {
         ]
     }
 
-    /// The same without days.
+    /// Returns the permit without its days.
     fn undated(&self) -> Self {
         let mut undated = self.clone();
         for day in [
@@ -142,7 +143,7 @@ impl Permit {
     }
 }
 
-/// The key of a row: of the declared lists of columns the first whose columns have values.
+/// Returns the key of a row: the first declared list of columns that all have values.
 pub(super) fn key(rows: &Rows<'_>, row: usize, settings: &Settings) -> Option<String> {
     let part = |column: &String| match column.strip_suffix('?') {
         Some(optional) => Some(
@@ -164,7 +165,7 @@ pub(super) fn key(rows: &Rows<'_>, row: usize, settings: &Settings) -> Option<St
     (!parts.is_empty()).then(|| format!("{}:{}", settings.jurisdiction.id, parts.join("-")))
 }
 
-/// Characters that need no escape in a path; each run of others is one `-`.
+/// Keeps characters that need no escape in a path, and replaces each run of others by one `-`.
 fn path_safe(text: &str) -> String {
     let spaced: String = text
         .chars()
@@ -179,8 +180,8 @@ fn path_safe(text: &str) -> String {
     spaced.split_whitespace().collect::<Vec<_>>().join("-")
 }
 
-/// The rows of each permit in the order of the file, those that have no key, and those of permits
-/// that another list has.
+/// Rows of each permit in the order of the file, rows without a key, and rows of permits that
+/// another source has.
 pub(super) struct Grouped {
     pub(super) permits: Vec<(String, Vec<usize>)>,
     pub(super) without_key: Vec<usize>,
@@ -224,24 +225,25 @@ pub(super) fn grouped(rows: &Rows<'_>, settings: &Settings) -> Grouped {
     }
 }
 
-/// A row and what it says.
+/// Row and the permit read from it.
 type Read = (usize, Permit);
 
-/// A row and what is wrong with it.
+/// Row and the reason for its rejection.
 type Refused = (usize, String);
 
-/// What became of the rows of one key.
+/// Result of building the permits of one key.
 #[derive(Default)]
 pub(super) struct OfKey {
-    /// Permits with the rows they are made of, their own first: of a number that stands on rows of
-    /// several kinds all of its rows, by which they are told apart.
+    /// Permits with their source rows, own rows first. If a number has rows of several kinds, each
+    /// permit has all of them, because together they distinguish the permits.
     pub(super) permits: Vec<(Permit, Vec<usize>)>,
-    /// Rows that contradict others, and how.
+    /// Rows that contradict others, with the reason.
     pub(super) contradicting: Vec<Refused>,
 }
 
-/// Makes the permits of the rows of one key: one as the declaration merges them; else one for each
-/// kind that the rows name, and rows that differ in nothing but dates are the history of one.
+/// Builds the permits from the rows of one key. If the declaration merges rows, the result is one
+/// permit. Otherwise it is one permit for each kind that the rows name. Rows that differ only in
+/// dates are the history of one permit.
 pub(super) fn permits(
     rows: &Rows<'_>,
     permit_id: &str,
@@ -298,8 +300,8 @@ pub(super) fn permits(
     made
 }
 
-/// Of rows that should say the same but for their dates, those that more than half of them are, and
-/// those that stand against them, each with what is wrong; without a majority all of them.
+/// Splits rows that should agree except for their dates into the majority and the rejected rows,
+/// with reasons. Without a majority, rejects all rows.
 fn by_majority(read: Vec<Read>) -> (Vec<Read>, Vec<Refused>) {
     let all = read.len();
     let mut forms: Vec<(Permit, Vec<Read>)> = Vec::new();
@@ -330,8 +332,8 @@ fn by_majority(read: Vec<Read>) -> (Vec<Read>, Vec<Refused>) {
     (most, against)
 }
 
-/// The latest of rows that differ in nothing but their dates, and all of these rows; none where
-/// there are none.
+/// Returns the latest of rows that differ only in their dates, with all of these rows. Returns
+/// `None` without rows.
 fn latest(rows: Vec<Read>) -> Option<(Permit, Vec<usize>)> {
     let own: Vec<usize> = rows.iter().map(|(row, _)| *row).collect();
     let are_different = rows.iter().any(|(_, permit)| *permit != rows[0].1);
@@ -340,7 +342,7 @@ fn latest(rows: Vec<Read>) -> Option<(Permit, Vec<usize>)> {
         .max_by(|(_, a), (_, b)| a.days().cmp(&b.days()))?;
     if are_different {
         let detail = format!(
-            "{} rows of the permit differ in nothing but their dates; published are the latest",
+            "{} rows of the permit differ only in their dates; the latest dates are published",
             own.len()
         );
         latest.warnings.push(Warning {
@@ -351,7 +353,7 @@ fn latest(rows: Vec<Read>) -> Option<(Permit, Vec<usize>)> {
     Some((latest, own))
 }
 
-/// Makes one permit of the rows of one key, as the declaration says.
+/// Merges the rows of one key into a permit, as declared.
 fn merged(
     rows: &Rows<'_>,
     permit_id: &str,
@@ -402,7 +404,7 @@ fn merged(
         .find(|other| permit.location.normalized.as_ref() != Some(other))
     {
         let detail = format!(
-            "another row of the permit has the address `{other}`; published is that of the latest"
+            "another row of the permit has the address `{other}`; that of the latest row is published"
         );
         permit.warnings.push(Warning {
             code: "addresses_differ",
@@ -422,8 +424,8 @@ fn merged(
     permit
 }
 
-/// Compares two rows by the columns that say which is later; of equal ones the later in the file
-/// is.
+/// Compares two rows by the columns that show which is later. If they are equal, the row further
+/// down in the file wins.
 fn latest_first(
     rows: &Rows<'_>,
     a: usize,
@@ -521,7 +523,7 @@ fn read(mut reader: Reader<'_>, permit_id: &str) -> Permit {
     }
 }
 
-/// The frame of `permit.permit`.
+/// Builds the frame of `permit.permit`.
 pub(super) fn frame(items: &[Located], settings: &Settings, feed: &Feed<'_>) -> Result<DataFrame> {
     let height = items.len();
     let scheme = settings
@@ -597,7 +599,7 @@ pub(super) fn frame(items: &[Located], settings: &Settings, feed: &Feed<'_>) -> 
     Ok(DataFrame::new(height, columns)?)
 }
 
-/// Fills the template of a permit's page; none where a column it needs is empty.
+/// Fills the URL template of a permit's page. Returns `None` if a required column is empty.
 fn page(reader: &Reader<'_>) -> Option<String> {
     let mut url = String::new();
     for (number, part) in reader.settings.url.as_ref()?.split('{').enumerate() {

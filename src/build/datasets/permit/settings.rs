@@ -1,4 +1,4 @@
-//! What a city's declaration says under `[settings]`: everything in which cities differ.
+//! Reads the settings of a city's declaration: everything in which cities differ.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,11 +14,11 @@ use pubdata_core::pipeline::{Declaration, Source};
 #[serde(deny_unknown_fields)]
 pub(super) struct Settings {
     pub(super) jurisdiction: Jurisdiction,
-    /// Columns that a permit is known by: of these lists the first whose columns all have a value.
+    /// Lists of key columns. The first list whose columns all have a value identifies the permit.
     /// `column?` may be empty.
     #[serde(default = "by_permit_number")]
     pub(super) keys: Vec<Vec<String>>,
-    /// In the order in which they are tried.
+    /// Date formats, in the order in which they are tried.
     pub(super) dates: Vec<DateFormat>,
     /// Columns of the street address, joined by blanks; `a+b` are joined without.
     #[serde(default = "one_column")]
@@ -26,27 +26,26 @@ pub(super) struct Settings {
     /// Columns of the unit.
     #[serde(default)]
     pub(super) line2: Vec<String>,
-    /// Whether `line1` holds city, state and ZIP code too.
+    /// True if `line1` also holds city, state and ZIP Code.
     #[serde(default)]
     pub(super) has_whole_addresses: bool,
-    /// The day of issue from which on permits are left out, because another list of the city has
-    /// them.
+    /// First day of issue to leave out, because another source of the city has the later permits.
     pub(super) issued_before: Option<String>,
-    /// Whether some rows have coordinates on a plane in the place of degrees: these rows have none,
-    /// without a warning.
+    /// True if some rows have projected coordinates instead of degrees. These rows get no
+    /// coordinates and no warning.
     #[serde(default)]
     pub(super) has_projected_coordinates: bool,
-    /// Columns of the value of the work; the first that has one.
+    /// Columns of the value of the work; the first with a value counts.
     #[serde(default = "stated_value")]
     pub(super) job_value: Vec<String>,
     pub(super) parcel: Option<Parcel>,
-    /// Page of a permit, filled with columns: `https://…?id={permit_number}`. A column `link` comes
-    /// before it.
+    /// URL template of a permit's page, filled with columns: `https://…?id={permit_number}`. A
+    /// column `link` takes precedence.
     pub(super) url: Option<String>,
     pub(super) merge: Option<Merge>,
     #[serde(default, rename = "contact")]
     pub(super) contacts: Vec<ContactGroup>,
-    /// Type of every permit of a list that has no column for it.
+    /// Type of every permit in a source without a column for it.
     pub(super) only_type: Option<String>,
     #[serde(default, rename = "type")]
     pub(super) types: Lookup,
@@ -59,13 +58,13 @@ pub(super) struct Settings {
     /// Roles of parties by the text of a `type` column.
     #[serde(default)]
     pub(super) role: Lookup,
-    /// Words in descriptions behind which a person is named.
+    /// Words in descriptions that precede a person's name.
     #[serde(default)]
     pub(super) name_marks: Vec<String>,
     /// Street suffixes that the city abbreviates in its own way.
     #[serde(default)]
     pub(super) suffix: Lookup,
-    /// Cities by what the source calls them, where it names boroughs or its own long form.
+    /// Cities by the source's name, for sources that name boroughs or their own long form.
     #[serde(default)]
     pub(super) city: Lookup,
     #[serde(skip)]
@@ -79,7 +78,7 @@ pub(super) struct Jurisdiction {
     pub(super) id: String,
     pub(super) name: String,
     pub(super) state: String,
-    /// City of an address that names none.
+    /// City of addresses that name none.
     pub(super) city: Option<String>,
 }
 
@@ -103,35 +102,35 @@ pub(super) enum DateFormat {
 pub(super) struct Parcel {
     /// `pin`, `bbl`, …
     pub(super) scheme: String,
-    /// Columns of its parts; no part may be missing or zero.
+    /// Columns of the number's parts; no part may be missing or zero.
     pub(super) columns: Vec<String>,
-    /// Digits of each part, filled with zeros.
+    /// Digits of each part, padded with zeros.
     #[serde(default)]
     pub(super) digits: Vec<usize>,
-    /// Between the parts.
+    /// Text between the parts.
     #[serde(default)]
     pub(super) joint: String,
     /// Codes of parts that are published as words.
     #[serde(default)]
     pub(super) codes: Lookup,
-    /// Characters that stand between several parcels of a cell, of which the first is taken.
+    /// Characters that separate several parcels in a cell, of which the first is used.
     #[serde(default)]
     pub(super) separators: String,
 }
 
-/// How several rows of one permit become one.
+/// Rules for merging several rows of one permit.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Merge {
-    /// Columns that say which row is the latest, the first being the most important; an empty cell
-    /// comes before all.
+    /// Columns that show which row is the latest, the most important first. An empty cell sorts
+    /// before all values.
     pub(super) order: Vec<String>,
     /// Columns whose earliest date is published.
     pub(super) earliest: Vec<String>,
-    /// A row with one of these texts in this column is a renewal.
+    /// Column that marks a row as a renewal, by one of the texts in the next field.
     pub(super) renewal_column: String,
     pub(super) renewals: BTreeSet<String>,
-    /// Columns by which renewals are told apart: rows that repeat one are one.
+    /// Columns that distinguish renewals: rows with equal values count once.
     pub(super) renewal_keys: Vec<String>,
 }
 
@@ -141,47 +140,48 @@ pub(super) struct Merge {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct ContactGroup {
-    /// With `#` for the number of a block.
+    /// Prefix of the columns, with `#` for the number of a block.
     pub(super) prefix: String,
-    /// Number of blocks, when the prefix has `#`.
+    /// Number of blocks, if the prefix has `#`.
     #[serde(default)]
     pub(super) blocks: usize,
-    /// Role of every party of the group; without it the `type` column says, by the table of roles.
+    /// Role of every party of the group. Without it, the `type` column and the table of roles
+    /// decide.
     pub(super) role: Option<String>,
     #[serde(default)]
     pub(super) names: Names,
     /// Role of a party whose name is withheld because it may be a person's.
     pub(super) person_role: Option<String>,
-    /// Texts in the `party` column that say that it is a person.
+    /// Texts in the `party` column that mark a person.
     #[serde(default)]
     pub(super) persons: BTreeSet<String>,
-    /// Texts in the place of a contractor's name that say that the owner does the work.
+    /// Texts in place of a contractor's name that state that the owner does the work.
     #[serde(default)]
     pub(super) owner_names: BTreeSet<String>,
-    /// State whose board a license number is of, where no column says so.
+    /// State of the board that issues a license number, if no column states it.
     pub(super) license_state: Option<String>,
-    /// Whose numbers they are: issuer and kind, as a list of licenses has it under `number_scheme`.
-    /// A number without one is linked to no license.
+    /// Issuer and kind of the numbers, as in the `number_scheme` of a license source. A number
+    /// without a scheme is not linked to a license.
     pub(super) license_scheme: Option<String>,
-    /// The same of the other number.
+    /// Scheme of the other number.
     pub(super) other_license_scheme: Option<String>,
-    /// Kinds of license that are none.
+    /// Kinds of license that are not licenses.
     #[serde(default)]
     pub(super) no_license_types: BTreeSet<String>,
 }
 
-/// Which names of a group may be published.
+/// Names of a group that may be published.
 #[derive(Deserialize, Default, Clone, Copy, PartialEq, Eq)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum Names {
-    /// Those of parties who practise a trade; of owners, applicants and others none.
+    /// Names of parties who practise a trade, but not of owners, applicants and others.
     #[default]
     Trade,
-    /// Those that are surely not a person's, whoever the party is.
+    /// Names that are certainly not a person's, for any party.
     Organizations,
 }
 
-/// Words of the trade for the coded columns of permits, for what a list's own tables do not name.
+/// Shared vocabulary of the coded columns of permits, for words missing in a source's own tables.
 #[derive(Default)]
 pub(super) struct TradeWords {
     pub(super) types: Words,
@@ -204,7 +204,7 @@ impl TradeWords {
     }
 }
 
-/// A table from the publisher's words, in any case, to ours; an empty text stands for null.
+/// Table from the publisher's words, in any case, to ours; an empty text means null.
 #[derive(Deserialize, Default)]
 #[serde(from = "BTreeMap<String, String>")]
 pub(super) struct Lookup(BTreeMap<String, String>);
@@ -231,7 +231,7 @@ impl Lookup {
         self.0.get(&lower_case(word)).map(String::as_str)
     }
 
-    /// Whether the table has entries for a word together with one below it: `Building/Plumbing`.
+    /// Returns true if the table has entries for a word and its subtypes: `Building/Plumbing`.
     pub(super) fn has_pairs_of(&self, word: &str) -> bool {
         let begin = format!("{}/", lower_case(word));
         self.0
@@ -241,7 +241,7 @@ impl Lookup {
     }
 }
 
-/// Lower case, with single blanks.
+/// Converts to lower case with single blanks.
 pub(super) fn lower_case(word: &str) -> String {
     word.split_whitespace()
         .collect::<Vec<_>>()
@@ -261,10 +261,10 @@ fn stated_value() -> Vec<String> {
     vec!["job_value".to_owned()]
 }
 
-/// The one source of a city.
+/// Returns the only source of a city.
 ///
 /// # Errors
-/// `Config`, when the declaration has none or several.
+/// `Config` if the declaration has no source or several.
 pub(super) fn source(declaration: &Declaration) -> Result<&Source> {
     match declaration.sources.as_slice() {
         [source] => Ok(source),
@@ -277,10 +277,10 @@ pub(super) fn source(declaration: &Declaration) -> Result<&Source> {
 }
 
 impl Settings {
-    /// Checks that each column that is named is mapped.
+    /// Checks that each named column is mapped.
     ///
     /// # Errors
-    /// A fault that names the columns that are not.
+    /// A fault that names the unmapped columns.
     pub(super) fn check(&self, declaration: &Declaration) -> std::result::Result<(), Fault> {
         let mapped = &source(declaration)
             .map_err(|error| Fault::of_settings("", error.to_string()))?
@@ -314,7 +314,7 @@ impl Settings {
         }
     }
 
-    /// The columns that are named here.
+    /// Returns the columns that the settings name.
     pub(super) fn named(&self) -> BTreeSet<&str> {
         let mut named = BTreeSet::new();
         named.extend(
@@ -357,7 +357,7 @@ impl Settings {
 }
 
 impl ContactGroup {
-    /// Prefix of the columns of a block, counted from 1.
+    /// Returns the column prefix of a block, counted from 1.
     pub(super) fn block(&self, number: usize) -> String {
         format!("{}_", self.prefix.replace('#', &number.to_string()))
     }

@@ -1,8 +1,8 @@
-//! Kinds of work that a description names, by whole words: one list for all cities.
+//! Finds kinds of work in a description by whole words, with one vocabulary for all cities.
 
 use pubdata_core::canonical::name;
 
-/// Each tag and the words that stand for it; words of one entry must follow each other.
+/// Tags and the words for each; the words of an entry must be contiguous.
 const TAGS: &[(&str, &[&str])] = &[
     (
         "solar",
@@ -92,7 +92,7 @@ const TAGS: &[(&str, &[&str])] = &[
     ("garage", &["GARAGE", "GARAGES", "CARPORT", "CARPORTS"]),
 ];
 
-/// The tags of a description, in the order of the list.
+/// Returns the tags of a description, in the order of the table.
 pub(super) fn of(description: &str) -> Vec<&'static str> {
     let words = format!(" {} ", name::words(description).join(" "));
     let has = |entry: &str| {

@@ -1,23 +1,23 @@
-//! The facts of a companyfacts member as values: exact decimals, units, form types and periods, as
-//! filed. Nothing is rounded or converted: an amount that cannot be held exactly is refused, and a
-//! unit that is not published reads as `Other`.
+//! Defines the facts of a companyfacts member as values: exact decimals, units, form types and
+//! periods, as filed. Never rounds or converts: rejects an amount that cannot be represented
+//! exactly, and reads an unpublished unit as `Other`.
 
 use std::collections::BTreeSet;
 
 use crate::normalise::Day;
 use pubdata_core::ids::AccessionNumber;
 
-/// One fact of a companyfacts member, undimensioned, as filed: what a company reported for one
+/// Undimensioned fact of a companyfacts member, as filed: the value that a company reported for one
 /// concept, unit and period in one filing.
 ///
-/// `fy` and `fp` are the filing's, not the fact's, and the SEC rewrites them: they are only ever
-/// compared with what the dates say.
+/// `fy` and `fp` belong to the filing, not to the fact, and the SEC rewrites them. They are only
+/// compared with the dates.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Fact {
-    /// Position of the concept in the list of wanted concepts.
+    /// Index of the concept in the list of wanted concepts.
     pub concept: u16,
     pub unit: Unit,
-    /// First day of a duration; none for an instant.
+    /// First day of a duration; `None` for an instant.
     pub start: Option<Day>,
     /// Last day of a duration, or the instant.
     pub end: Day,
@@ -25,39 +25,40 @@ pub struct Fact {
     pub accession: AccessionNumber,
     pub form: Form,
     pub filed: Day,
-    /// The filing's fiscal year and period as the SEC stamps them.
+    /// Fiscal year and period of the filing, as stamped by the SEC.
     pub fy: Option<i16>,
     pub fp: Option<FilingPeriod>,
-    /// Place of the fact's JSON object in the member, from `{` to `}`.
+    /// Byte range of the fact's JSON object in the member, from `{` to `}`. The next field is its
+    /// length.
     pub offset: u32,
     pub length: u32,
 }
 
-/// An exact decimal: so many units of 10^-10.
+/// Exact decimal in units of 10^-10.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Amount(pub i128);
 
 impl Amount {
-    /// Digits after the point.
+    /// Digits after the decimal point.
     pub const SCALE: u32 = 10;
 
     /// The amount 1.
     pub const ONE: i128 = 10_i128.pow(Self::SCALE);
 
-    /// Digits in all, as far as the published decimal holds them.
+    /// Total digits that the published decimal holds.
     const PRECISION: u32 = 28;
 
-    /// Takes a number as JSON writes it: `-12.50`, `6e-06`. Exact or refused; zeros at the end of
-    /// the fraction say nothing.
+    /// Parses a number as JSON writes it: `-12.50`, `6e-06`. The result is exact. Trailing zeros of
+    /// the fraction have no meaning.
     ///
     /// # Errors
-    /// What keeps the text from being an amount, to follow "it …".
+    /// Reason why the text is not an amount, to follow "it …".
     pub fn from_literal(literal: &[u8]) -> Result<Self, &'static str> {
         const NO_NUMBER: &str = "is not a number";
         let (is_negative, unsigned) = literal
             .strip_prefix(b"-")
             .map_or((false, literal), |unsigned| (true, unsigned));
-        // Nearly all are whole numbers that fit a machine's.
+        // Fast path: nearly all numbers are integers that fit 64 bits.
         if (1..=18).contains(&unsigned.len()) && unsigned.iter().all(u8::is_ascii_digit) {
             let number = unsigned
                 .iter()
@@ -89,7 +90,7 @@ impl Amount {
         {
             return Err(NO_NUMBER);
         }
-        // The digits without zeros before and after them, and the place of the last.
+        // Digits without leading and trailing zeros, and the exponent of the last.
         let zeros_before = whole
             .iter()
             .chain(fraction)
@@ -129,7 +130,7 @@ impl Amount {
     }
 }
 
-/// An exponent; of those beyond all use, one that is as far beyond.
+/// Parses an exponent. Saturates exponents that are far out of range.
 fn exponent(text: &[u8]) -> Option<i32> {
     let (is_negative, digits) = match text {
         [b'-', digits @ ..] => (true, digits),
@@ -146,8 +147,8 @@ fn exponent(text: &[u8]) -> Option<i32> {
     Some(if is_negative { -size } else { size })
 }
 
-/// Units that metrics and statement lines are published in. A fact in another unit is kept as
-/// `Other`: never converted, never published.
+/// Units of published metrics and statement lines. A fact in another unit is kept as `Other`: never
+/// converted, never published.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Unit {
     Usd,
@@ -157,7 +158,7 @@ pub enum Unit {
 }
 
 impl Unit {
-    /// Takes a unit as a member names it; `USD/shares` is written in several ways.
+    /// Returns the unit for a member's text; `USD/shares` has several spellings.
     pub fn from_text(text: &[u8]) -> Self {
         match text {
             b"USD" => Self::Usd,
@@ -188,8 +189,8 @@ pub enum Form {
 }
 
 impl Form {
-    /// The periodic reports as EDGAR writes them. Older and special variants (10-K405, 10-KSB) are
-    /// none of the XBRL years.
+    /// Periodic reports as EDGAR writes them. Older and special variants (10-K405, 10-KSB) do not
+    /// occur in the XBRL years.
     const NAMES: [(&str, Self); 12] = [
         ("10-K", Self::TenK),
         ("10-K/A", Self::TenKA),
@@ -205,7 +206,7 @@ impl Form {
         ("40-F/A", Self::FortyFA),
     ];
 
-    /// Takes a form type as EDGAR writes it.
+    /// Returns the form for EDGAR's text.
     pub fn from_text(text: &[u8]) -> Self {
         Self::NAMES
             .iter()
@@ -213,7 +214,7 @@ impl Form {
             .map_or(Self::Other, |(_, form)| *form)
     }
 
-    /// The form as EDGAR writes it.
+    /// Returns the form as EDGAR writes it.
     pub fn name(self) -> &'static str {
         Self::NAMES
             .iter()
@@ -221,7 +222,7 @@ impl Form {
             .map_or("other", |(name, _)| name)
     }
 
-    /// Whether it is an annual report: a 10-K, a transition report or an amendment of one.
+    /// Returns true for annual reports: a 10-K, a transition report or an amendment of one.
     pub fn is_annual(self) -> bool {
         matches!(self, Self::TenK | Self::TenKA | Self::TenKT | Self::TenKTA)
     }
@@ -239,13 +240,13 @@ impl Form {
         self.name().ends_with("/A")
     }
 
-    /// Whether it is a quarterly report: a 10-Q, a transition report or an amendment of one.
+    /// Returns true for quarterly reports: a 10-Q, a transition report or an amendment of one.
     pub fn is_quarterly(self) -> bool {
         matches!(self, Self::TenQ | Self::TenQA | Self::TenQT | Self::TenQTA)
     }
 }
 
-/// The SEC's fiscal period stamp of a filing.
+/// SEC's fiscal period stamp of a filing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum FilingPeriod {
     Fy,
@@ -256,7 +257,7 @@ pub enum FilingPeriod {
 }
 
 impl FilingPeriod {
-    /// Takes a stamp; none for those that no periodic report has.
+    /// Returns the period of a stamp, or `None` for stamps that no periodic report has.
     pub fn from_text(text: &[u8]) -> Option<Self> {
         match text {
             b"FY" => Some(Self::Fy),
@@ -269,27 +270,27 @@ impl FilingPeriod {
     }
 }
 
-/// What one companyfacts member holds, as far as it is wanted.
+/// Wanted content of one companyfacts member.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct CompanyFacts {
-    /// The key in the member; the file name is trusted, this is compared with it.
+    /// CIK in the member, for comparison with the file name, which is trusted.
     pub cik: u64,
-    /// May be a co-registrant's: never published as the company's name.
+    /// Can be a co-registrant's name, so that it is never published as the company's.
     pub entity_name: String,
     /// Facts of wanted concepts, in member order.
     pub facts: Vec<Fact>,
-    /// All facts of the member, wanted or not.
+    /// Number of all facts of the member, wanted or not.
     pub facts_total: u64,
     /// Taxonomies of the member, in member order.
     pub taxonomies: Vec<String>,
-    /// Keys that the format does not have, as `level.key`: `member.ticker`, `fact.decimals`. Those
-    /// of facts only where the concept is wanted.
+    /// Keys outside the format, as `level.key`: `member.ticker`, `fact.decimals`. For facts, only
+    /// those of wanted concepts.
     pub unknown_keys: BTreeSet<String>,
-    /// Facts of wanted concepts that are not as the format says, with why.
+    /// Facts of wanted concepts that do not follow the format, with the reason.
     pub malformed: Vec<MalformedFact>,
 }
 
-/// A fact that cannot be read.
+/// Fact that cannot be read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MalformedFact {
     pub concept: u16,

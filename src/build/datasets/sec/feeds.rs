@@ -1,4 +1,4 @@
-//! What EDGAR's feeds say of new filings: the feed of current filings, the feed of filings with
+//! Reads new filings from EDGAR's feeds: the feed of current filings, the feed of filings with
 //! financial data, and the index of a day. Source: SEC, "EDGAR RSS Feeds", and "Accessing EDGAR
 //! Data".
 
@@ -13,10 +13,10 @@ use pubdata_core::ids::{AccessionNumber, Cik};
 use pubdata_core::issue::{Issue, Severity};
 use pubdata_core::provenance::{POINTERS, SourcePointer};
 
-/// What findings about feeds are about.
+/// Dataset of the issues about feeds.
 const DATASET: &str = "stream.filing";
 
-/// How a file is read.
+/// Format of a feed file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Reading {
     /// Atom: newest first, an entry for each party of a filing.
@@ -27,7 +27,7 @@ pub enum Reading {
     Index,
 }
 
-/// A filing as one entry or row shows it.
+/// Filing as one entry or row shows it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FeedEntry {
     pub accession_number: AccessionNumber,
@@ -46,23 +46,23 @@ pub struct FeedEntry {
     pub has_inline_xbrl: Option<bool>,
 }
 
-/// Someone a filing is by or about.
+/// Party that files, or that a filing is about.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Party {
     pub cik: Cik,
     pub name: Option<String>,
-    /// In lower case, with `_` for blanks: `filer`, `filed_by`.
+    /// Lower case, with `_` for blanks: `filer`, `filed_by`.
     pub role: Option<String>,
     pub sic: Option<String>,
 }
 
-/// What an entry may have at most: far more than a filing needs, and little enough to be logged and
-/// sent to everyone.
+/// Limits of an entry: far more than a filing needs, and small enough to log and to send to every
+/// client.
 const ENTRY_BYTES: u64 = 1 << 20;
 const TEXT_BYTES: usize = 2_000;
 const LISTED: usize = 1_000;
 
-/// What a file shows, in its own order.
+/// Content of a file, in its own order.
 #[derive(Debug, Default)]
 pub struct FeedPage {
     pub entries: Vec<FeedEntry>,
@@ -73,7 +73,7 @@ pub struct FeedPage {
 /// Reads the files of a source.
 ///
 /// # Errors
-/// `Format`, when a file is not the feed it was declared to be. `Store`, when it cannot be read.
+/// `Format` if a file is not the declared feed; `Store` if it cannot be read.
 ///
 /// # Issues
 /// Entries and rows without a readable accession number, form, date or party.
@@ -123,7 +123,7 @@ fn read_entry(element: &FeedElement<'_>, reading: Reading, zone: &Zone) -> Resul
     })
 }
 
-/// The entries of a feed of either form that can be read, each with how many bytes it has there.
+/// Returns the readable entries of both feed formats, each with its length in bytes.
 #[cfg(fuzzing)]
 pub fn readable_entries(bytes: &[u8]) -> Vec<(FeedEntry, u64)> {
     let zone = Zone::of_rule("EST5EDT,M3.2.0,M11.1.0").expect("a rule of POSIX");
@@ -137,7 +137,7 @@ pub fn readable_entries(bytes: &[u8]) -> Vec<(FeedEntry, u64)> {
     entries
 }
 
-/// Refuses an entry that is larger than any filing's, before it is read.
+/// Rejects an entry that is larger than any filing's, before reading it.
 fn check_size(entry: &FeedElement<'_>) -> Result<()> {
     if entry.length <= ENTRY_BYTES {
         return Ok(());
@@ -148,8 +148,8 @@ fn check_size(entry: &FeedElement<'_>) -> Result<()> {
     )))
 }
 
-/// Refuses an entry with a text or a list that is longer than any filing's: all who follow the log
-/// would be sent it.
+/// Rejects an entry with a text or a list longer than any filing's, because every client that
+/// follows the log would receive it.
 fn check_texts(entry: FeedEntry) -> Result<FeedEntry> {
     let parties = entry
         .parties
@@ -213,7 +213,7 @@ fn unreadable(document: &SourceDocument, entry: &FeedElement<'_>, error: &Error)
     issue
 }
 
-/// An entry `FORM - NAME (CIK) (Role)` of the feed of current filings.
+/// Reads an entry `FORM - NAME (CIK) (Role)` of the feed of current filings.
 fn current_entry(entry: &FeedElement<'_>) -> Result<FeedEntry> {
     let content = entry.document();
     let document = XmlDocument::new(&content)?;
@@ -225,7 +225,7 @@ fn current_entry(entry: &FeedElement<'_>) -> Result<FeedEntry> {
             "title" => title = Some(reader.content()?.text),
             "summary" => summary = reader.content()?.text,
             "id" => id = Some(reader.content()?.text),
-            // So spelled until July 2020.
+            // Misspelt by the feed until July 2020.
             "accession-number" | "accession-nunber" => number = Some(reader.content()?.text),
             "updated" => updated = Some(reader.content()?.text),
             "category" => form = element.attribute_named("term").map(str::to_owned),
@@ -277,7 +277,7 @@ fn current_entry(entry: &FeedElement<'_>) -> Result<FeedEntry> {
     })
 }
 
-/// The next element inside an entry, whose own depth is given.
+/// Returns the next element below the given depth of an entry.
 fn next_of_entry(reader: &mut XmlReader<'_>, depth: usize) -> Result<Option<XmlElement>> {
     while let Some(piece) = reader.advance()? {
         match piece {
@@ -290,7 +290,7 @@ fn next_of_entry(reader: &mut XmlReader<'_>, depth: usize) -> Result<Option<XmlE
     Ok(None)
 }
 
-/// The accession number, which an entry says in several places.
+/// Returns the accession number, on which all parts of an entry must agree.
 fn agreed(texts: [Option<String>; 3]) -> Result<AccessionNumber> {
     let mut agreed = None;
     for text in texts.into_iter().flatten() {
@@ -307,7 +307,7 @@ fn agreed(texts: [Option<String>; 3]) -> Result<AccessionNumber> {
     agreed.ok_or_else(|| Error::format("there is no accession number"))
 }
 
-/// `NAME (0001865514) (Reporting)`; names may have parentheses and hyphens of their own.
+/// Parses `NAME (0001865514) (Reporting)`. Names can contain parentheses and hyphens.
 fn party_of_title(title: &str) -> Result<Party> {
     let wrong = || {
         Error::format(format!(
@@ -338,7 +338,7 @@ fn party_of_title(title: &str) -> Result<Party> {
     })
 }
 
-/// Some names are escaped twice.
+/// Unescapes a name again, because some names are escaped twice.
 fn unescaped_again(name: &str) -> String {
     let named = [
         ("&lt;", "<"),
@@ -355,7 +355,7 @@ fn unescaped_again(name: &str) -> String {
         })
 }
 
-/// Text without line ends and blanks around; none when nothing is left.
+/// Joins a text into one line without surrounding blanks. Returns `None` for an empty line.
 fn one_line(text: &str) -> Option<String> {
     let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
     (!line.is_empty()).then_some(line)
@@ -368,8 +368,8 @@ struct Summary {
     items: Vec<String>,
 }
 
-/// `<b>Filed:</b> 2024-03-15 <b>AccNo:</b> 0000950170-24-032448 <b>Size:</b> 9 KB<br>Item 2.02: …`,
-/// which is HTML in the text of XML.
+/// Parses `<b>Filed:</b> 2024-03-15 <b>AccNo:</b> 0000950170-24-032448 <b>Size:</b> 9 KB<br>Item
+/// 2.02: …`, which is HTML in the text of XML.
 fn summary_fields(summary: &str) -> Summary {
     let mut plain = String::with_capacity(summary.len());
     for part in summary.split('<') {
@@ -406,7 +406,7 @@ fn summary_fields(summary: &str) -> Summary {
     }
 }
 
-/// An item of the feed of filings with financial data.
+/// Reads an item of the feed of filings with financial data.
 fn xbrl_item(entry: &FeedElement<'_>, zone: &Zone) -> Result<FeedEntry> {
     let content = entry.document();
     let document = XmlDocument::new(&content)?;
@@ -484,7 +484,7 @@ fn xbrl_item(entry: &FeedElement<'_>, zone: &Zone) -> Result<FeedEntry> {
     })
 }
 
-/// Rows of the index of a day: `CIK|Company Name|Form Type|Date Filed|File Name`.
+/// Reads the rows of a day's index: `CIK|Company Name|Form Type|Date Filed|File Name`.
 fn read_index(context: &Context<'_>, source_id: &str, seen: &mut FeedPage) -> Result<()> {
     for (number, snapshot) in context.snapshots(source_id) {
         let source = context.read_snapshot(number, &snapshot, |plan| plan)?;
@@ -554,7 +554,7 @@ fn read_index(context: &Context<'_>, source_id: &str, seen: &mut FeedPage) -> Re
     Ok(())
 }
 
-/// `YYYY-MM-DD` or `YYYYMMDD`.
+/// Parses `YYYY-MM-DD` or `YYYYMMDD`.
 fn iso_day(text: &str) -> Option<String> {
     let iso = if text.len() == 8 && text.is_ascii() {
         format!("{}-{}-{}", &text[..4], &text[4..6], &text[6..])
@@ -564,7 +564,7 @@ fn iso_day(text: &str) -> Option<String> {
     Day::from_iso(iso.as_bytes()).map(|_| iso)
 }
 
-/// `MM/DD/YYYY`.
+/// Parses `MM/DD/YYYY`.
 fn us_day(text: &str) -> Option<String> {
     let mut parts = text.split('/');
     let (month, day, year) = (parts.next()?, parts.next()?, parts.next()?);

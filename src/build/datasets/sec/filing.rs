@@ -1,6 +1,5 @@
-//! The periodic reports among a registrant's filings, read from its submissions member and older
-//! pages, and what the names of those members say. A row that cannot be read is left out here,
-//! because `sec.filing` has it in quarantine.
+//! Reads the periodic reports of a registrant from its submissions member and older pages, and
+//! parses the names of those members. Omits unreadable rows, because `sec.filing` quarantines them.
 
 use std::collections::{BTreeMap, HashSet};
 
@@ -13,22 +12,22 @@ use crate::normalise::Day;
 use pubdata_core::error::{Error, Result, ResultExt};
 use pubdata_core::ids::{AccessionNumber, Cik};
 
-/// What selection needs to know of one filing of a registrant.
+/// Fields of a registrant's filing that selection needs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Filing {
     pub accession: AccessionNumber,
     pub form: Form,
     pub filed: Day,
-    /// `acceptanceDateTime` as published; breaks ties of the filing date only.
+    /// `acceptanceDateTime` as published; only breaks ties of the filing date.
     pub accepted_at: Option<String>,
     /// Period of report: the end of the filing's own period. Blank for some forms.
     pub report_date: Option<Day>,
 }
 
-/// Documents about one registrant each, by the value of their URL's variable.
+/// Indexes documents about one registrant each by the CIK in their URL's variable.
 ///
 /// # Errors
-/// `Format`, when a document's URL has no such variable.
+/// `Format` if a document's URL has no such variable.
 pub fn by_cik(documents: Vec<SourceDocument>) -> Result<BTreeMap<Cik, SourceDocument>> {
     let keyed = |document: SourceDocument| {
         let cik = document
@@ -47,15 +46,15 @@ pub fn by_cik(documents: Vec<SourceDocument>) -> Result<BTreeMap<Cik, SourceDocu
 }
 
 /// Reads the periodic reports (10-K and 10-Q with their transition reports and amendments) of a
-/// registrant's submissions member and of its older pages.
+/// registrant's submissions member and its older pages.
 ///
 /// # Shape
-/// One per accession number, in the order of the member and then of the pages. A row without a
-/// readable accession number or filing date is left out: `sec.filing` has it in quarantine.
+/// One per accession number, in the order of the member and then of the pages. Omits a row without
+/// a readable accession number or filing date, because `sec.filing` quarantines it.
 ///
 /// # Errors
-/// `Format`, when the member or a page is not in the layout: no JSON, or parallel arrays of unequal
-/// length.
+/// `Format` if the member or a page does not have the layout: no JSON, or parallel arrays of
+/// unequal length.
 pub fn periodic_filings(member: &[u8], pages: &[&[u8]]) -> Result<Vec<Filing>> {
     #[derive(Deserialize)]
     struct Member<'m> {
@@ -91,7 +90,7 @@ fn not_as_declared(error: serde_json::Error) -> Error {
     Error::format(error.to_string())
 }
 
-/// The arrays of a member or page that say which filings are periodic reports, and of which period.
+/// Arrays of a member or page that identify periodic reports and their periods.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Periodic<'m> {
@@ -144,7 +143,7 @@ impl Periodic<'_> {
     }
 }
 
-/// What a member of the submissions archive is, by its name.
+/// Kind of a member in the submissions archive, from its name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct SubmissionsMember {
     pub cik: Cik,
@@ -154,7 +153,7 @@ pub struct SubmissionsMember {
 }
 
 impl SubmissionsMember {
-    /// Reads a member's name; none for any other name.
+    /// Parses a member's name. Returns `None` for any other name.
     pub fn of_name(name: &str) -> Option<Self> {
         let (cik, rest) = name.strip_prefix("CIK")?.split_at_checked(10)?;
         let cik = cik.parse().ok()?;

@@ -1,29 +1,29 @@
-//! Reads the JSON of the SEC's archives: texts that know their place in the member, and objects
-//! whose unknown keys are told of and stop nothing. A key that occurs twice is an error.
+//! Reads the JSON of the SEC's archives: texts with their position in the member, and objects that
+//! report unknown keys without failing. A repeated key is an error.
 
 use std::borrow::Cow;
 use std::fmt;
 
 use serde::de::{self, Deserialize, Deserializer, Visitor};
 
-/// A JSON string of a member, borrowed from the member's bytes unless it has escapes. A null reads
-/// as a blank text.
+/// JSON string of a member, borrowed from the member's bytes unless it has escapes. A null reads as
+/// a blank text.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Text<'m>(Cow<'m, str>);
 
 impl Text<'_> {
-    /// The text as it stands.
+    /// Returns the text unchanged.
     pub(super) fn as_str(&self) -> &str {
         &self.0
     }
 
-    /// The text without blanks around it; none when nothing is left.
+    /// Returns the text without surrounding blanks, or `None` if it is empty.
     pub(super) fn given(&self) -> Option<&str> {
         Some(self.0.trim()).filter(|text| !text.is_empty())
     }
 
-    /// Offset and length of the JSON string, quotation marks included, in the member it was read
-    /// from; none when it has escapes.
+    /// Returns offset and length of the JSON string, with quotation marks, in the member it was
+    /// read from. Returns `None` if the string has escapes.
     pub(super) fn place_in(&self, member: &str) -> Option<(u64, u64)> {
         let Cow::Borrowed(text) = &self.0 else {
             return None;
@@ -63,9 +63,9 @@ impl<'de: 'm, 'm> Deserialize<'de> for Text<'m> {
     }
 }
 
-/// Declares an object of a member: a field per key, none where the key is missing or null; the keys
-/// that are known and not used; and the rest by name, so that a key the SEC adds is told of and
-/// stops nothing. A key that occurs twice is an error.
+/// Declares an object of a member. Each key has a field, which is `None` for a missing or null key.
+/// Known keys that are not used are listed separately. Other keys are collected by name, so that a
+/// key that the SEC adds is reported without failing. A repeated key is an error.
 macro_rules! json_object {
     ($(#[$meta:meta])* $name:ident<$m:lifetime> { $($key:literal => $field:ident: $type:ty,)* } unused: [$($unused:literal),* $(,)?]) => {
         $(#[$meta])*

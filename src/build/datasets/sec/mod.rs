@@ -1,4 +1,4 @@
-//! EDGAR: what the SEC's bulk archives mean.
+//! Groups the builders for EDGAR: the SEC's bulk archives.
 
 mod company_facts;
 mod fact;
@@ -10,7 +10,7 @@ mod shards;
 pub(super) mod submissions;
 pub(super) mod taxonomy;
 
-/// What `fuzz/` reaches that is no part of the library.
+/// Entry points for `fuzz/` that are not part of the library.
 #[cfg(fuzzing)]
 #[doc(hidden)]
 pub mod fuzzing {
@@ -20,10 +20,10 @@ pub mod fuzzing {
     pub use super::submissions::filings_of_member;
     use pubdata_core::error::Result;
 
-    /// What the fast and the strict decoder make of a member.
+    /// Decodes a member with the fast and the strict decoder.
     ///
     /// # Errors
-    /// `Config`, when a wanted concept is none.
+    /// `Config` if a wanted concept is invalid.
     pub fn company_facts(
         member: &[u8],
         wanted: &[&str],

@@ -1,4 +1,4 @@
-//! Registrants by the bucket of their parts.
+//! Groups registrants by the bucket of their parts.
 
 use std::collections::BTreeMap;
 
@@ -7,8 +7,8 @@ use rayon::prelude::*;
 use crate::datasets::{Shard, Subject};
 use pubdata_core::ids::{Cik, Digest, cik_bucket};
 
-/// Sorts registrants into shards, each once and by number. Fingerprints are made in parallel: there
-/// are nearly a million.
+/// Sorts registrants into shards by number, without duplicates. Computes fingerprints in parallel,
+/// because there are nearly a million.
 pub(super) fn shards_of(
     mut ciks: Vec<Cik>,
     fingerprint: impl Fn(Cik) -> Digest + Sync,

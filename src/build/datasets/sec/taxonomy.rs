@@ -1,8 +1,8 @@
 //! Turns the archives of the us-gaap, dei and srt taxonomies into one row per concept of each
-//! version: what the schema declares, the labels and documentation, and the totals it counts
-//! towards. Source: "XBRL 2.1" and "XBRL Dimensions 1.0"; the layout of the archives is that of
-//! FASB and the SEC. Reads no presentation, definition or reference linkbase, and no extension of a
-//! registrant.
+//! version: its declaration in the schema, its labels and documentation, and the totals it
+//! contributes to. Source: "XBRL 2.1" and "XBRL Dimensions 1.0"; the layout of the archives is that
+//! of FASB and the SEC. Reads no presentation, definition or reference linkbase, and no extension
+//! of a registrant.
 
 mod document;
 
@@ -39,9 +39,9 @@ const PART_OF_REFERENCE: &str = "part";
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Settings {
-    /// Names of the members that are read, without their folders, with at most one `*`.
+    /// Names of the members to read, without their folders, with at most one `*`.
     members: Vec<String>,
-    /// Of each taxonomy, the parts that a whole archive has.
+    /// Parts of a complete archive, by taxonomy.
     parts: BTreeMap<String, Vec<Part>>,
 }
 
@@ -129,18 +129,18 @@ fn build(context: &Context<'_>) -> Result<Vec<Table>> {
     }])
 }
 
-/// One version of a taxonomy.
+/// Version of a taxonomy.
 struct Archive {
     source: SourceArchive,
     taxonomy: String,
-    /// As the publisher writes it: `2020-01-31`, from 2022 on the year alone.
+    /// Version as the publisher writes it: `2020-01-31`, from 2022 on the year alone.
     version: String,
     year: i32,
-    /// The members to read, with their numbers for pointers.
+    /// Members to read, with their numbers for pointers.
     members: Vec<(Member, u64)>,
 }
 
-/// What is said of one concept, each with its pointer.
+/// Statements about one concept, each with its pointer.
 #[derive(Default)]
 struct ConceptFields {
     element: Option<(Element, [u64; 4])>,
@@ -168,7 +168,8 @@ impl Archive {
             .collect::<Result<Vec<String>>>()?;
         let is_wanted =
             |member: &Member| wanted.iter().any(|pattern| is_file(pattern, &member.name));
-        // Numbered before several threads read, so that the same archives give the same numbers.
+        // Number the members before several threads read them, so that the same archives give the
+        // same numbers.
         let members = source.members().iter().filter(|member| is_wanted(member));
         let members = members
             .map(|member| (member.clone(), context.member_number(member)))
@@ -182,7 +183,7 @@ impl Archive {
         })
     }
 
-    /// Name of the taxonomy and version in record ids.
+    /// Returns the name of the taxonomy and the version in record ids.
     fn record_id(&self) -> String {
         format!("{CONCEPT}:{}:{}", self.taxonomy, self.version)
     }
@@ -259,7 +260,7 @@ impl Archive {
         Ok((frame(&rows)?, issues))
     }
 
-    /// The parts that the archive does not have: what they would say is null.
+    /// Returns the parts that the archive lacks; the values from them are null.
     fn absent_parts(
         &self,
         settings: &Settings,
@@ -339,7 +340,7 @@ impl Archive {
         let mut rows = Vec::with_capacity(concepts.len());
         for (id, said) in concepts {
             match id.strip_prefix(&prefix) {
-                // Without a schema, linkbases are all there is to say which concepts there are.
+                // Without a schema, linkbases are the only source of concepts.
                 Some(name) if said.element.is_some() || absent.contains(&Part::Schema) => {
                     rows.push(Row::new(&version, name, said, issues))
                 }
@@ -370,7 +371,7 @@ impl Archive {
     }
 }
 
-/// The element's id when it declares a concept; none when it is something else.
+/// Returns the element's id if it declares a concept, otherwise `None`.
 fn concept_id(
     taxonomy: &str,
     element: &Element,
@@ -384,7 +385,7 @@ fn concept_id(
         _ => {
             return Err((
                 "unknown_category",
-                format!("substitution group `{group}`: what such a concept is has to be decided"),
+                format!("substitution group `{group}`: decide what such a concept is"),
             ));
         }
     }
@@ -427,8 +428,8 @@ fn concept_id(
         element.name.as_deref().unwrap_or_default(),
     );
     if id != format!("{taxonomy}_{name}") {
-        // Linkbases name elements by id: one that does not follow the name could not be told from a
-        // foreign one.
+        // Linkbases name elements by id. An id that does not follow the name could not be
+        // distinguished from one of another taxonomy.
         return Err((
             "bad_value",
             format!("id is `{id}`, not `{taxonomy}_{name}`"),
@@ -437,16 +438,16 @@ fn concept_id(
     Ok(Some(id))
 }
 
-/// What all concepts of an archive share.
+/// Values that all concepts of an archive share.
 struct Version<'a> {
     archive: &'a Archive,
     namespace: Option<&'a str>,
     absent: &'a [Part],
-    /// Whether deprecation would show in what the archive has.
+    /// True if the archive has the parts that show deprecation.
     knows_deprecation: bool,
 }
 
-/// A record.
+/// Record of the table.
 #[derive(Default)]
 struct Row {
     record_id: String,
@@ -509,7 +510,7 @@ impl Row {
         row
     }
 
-    /// Takes the English labels; of several in one role the first, and the record says so.
+    /// Takes the English labels. If a role has several, takes the first and adds an issue.
     fn take_labels(&mut self, mut labels: Vec<(Label, [u64; 4])>, issues: &mut Vec<Issue>) {
         labels.retain(|(label, _)| {
             label.language.is_empty() || label.language.to_ascii_lowercase().starts_with("en")
@@ -561,7 +562,7 @@ impl Row {
                 weight(&summation.weight),
                 summation.role
             );
-            // Several files may say the same.
+            // Several files can state the same relationship.
             if self.calculation_parents.last() != Some(&parent) {
                 self.calculation_parents.push(parent);
                 self.pointers.extend(pointer);
@@ -575,7 +576,7 @@ impl Row {
             .and_then(|element| of(element).as_deref())
     }
 
-    /// A boolean attribute, false where it is not written; none without a schema.
+    /// Returns a boolean attribute, which is false if absent. Returns `None` without a schema.
     fn is(&self, of: impl Fn(&Element) -> &Option<String>) -> Option<bool> {
         self.element
             .as_ref()
@@ -594,7 +595,7 @@ fn kind(element: &Element) -> &'static str {
     }
 }
 
-/// The standard label first, then the documentation, then the others.
+/// Sorts the standard label first, then the documentation, then the others.
 fn role_order(role: &str) -> u8 {
     match role {
         STANDARD_LABEL => 0,
@@ -611,7 +612,7 @@ fn last_segment(uri: &str) -> &str {
     uri.rsplit('/').next().unwrap_or(uri)
 }
 
-/// A weight without the zeros behind its point: `1.0` is `1`.
+/// Removes trailing zeros from a weight: `1.0` becomes `1`.
 fn weight(text: &str) -> &str {
     if text.contains('.') {
         text.trim_end_matches('0').trim_end_matches('.')
@@ -620,8 +621,8 @@ fn weight(text: &str) -> &str {
     }
 }
 
-/// The date in `… (Deprecated 2011-01-31)`, the form in which labels and documentation end since
-/// 2012; some give the year only.
+/// Returns the date in `… (Deprecated 2011-01-31)`, with which labels and documentation end since
+/// 2012. Some have the year only.
 fn deprecation_date(text: &str) -> Option<&str> {
     let (_, note) = text.trim_end().strip_suffix(')')?.rsplit_once('(')?;
     let date = note
@@ -638,7 +639,8 @@ fn deprecation_date(text: &str) -> Option<&str> {
     is_date.then_some(date)
 }
 
-/// Whether a member's file name, without its folders, matches a pattern with at most one `*`.
+/// Returns true if a member's file name, without its folders, matches a pattern with at most one
+/// `*`.
 fn is_file(pattern: &str, member: &str) -> bool {
     let name = last_segment(member);
     match pattern.split_once('*') {

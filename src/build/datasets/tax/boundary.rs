@@ -1,4 +1,4 @@
-//! Rows of `tax.boundary`.
+//! Builds the rows of `tax.boundary`.
 
 use polars::prelude::*;
 
@@ -8,12 +8,12 @@ use pubdata_core::canonical::address::AddressKind;
 use pubdata_core::canonical::street::parse_street;
 use pubdata_core::error::Result;
 
-/// Where jurisdictions apply in a period.
+/// Area in which jurisdictions apply, for a period.
 #[derive(Default)]
 pub(super) struct Boundary {
     pub(super) state: String,
     pub(super) source_id: String,
-    /// The record's own fields; none may be told from others by less.
+    /// The record's own key fields. Fewer fields do not distinguish every record.
     pub(super) key: Vec<String>,
     pub(super) record_type: &'static str,
     pub(super) begin_date: String,
@@ -40,7 +40,7 @@ pub(super) struct Boundary {
     pub(super) pointers: Vec<u64>,
 }
 
-/// A street in the form in which an address that is asked for is read too.
+/// Street name in the same form as the addresses of queries.
 #[derive(Default)]
 pub(super) struct Street {
     predirectional: Option<String>,
@@ -50,7 +50,7 @@ pub(super) struct Street {
 }
 
 impl Street {
-    /// Reads the parts of a street's name, given one by one or all in one.
+    /// Parses a street name that is given in parts or as one text.
     pub(super) fn of(parts: &[Option<&str>]) -> Self {
         let line = parts
             .iter()
@@ -78,7 +78,7 @@ impl Street {
     }
 }
 
-/// `O`, `E` and `B`; anything else says nothing.
+/// Returns the parity for `O`, `E` and `B`, and `None` for any other text.
 pub(super) fn parity(cell: Option<&str>) -> Option<&'static str> {
     match cell?.to_ascii_uppercase().as_str() {
         "O" => Some("odd"),
@@ -89,8 +89,8 @@ pub(super) fn parity(cell: Option<&str>) -> Option<&'static str> {
 }
 
 impl Boundary {
-    /// Joins what tells the record from others so that it can stand in an address; fields that are
-    /// empty at the end are left out.
+    /// Joins the fields that distinguish the record into a key that is safe in a URL. Omits empty
+    /// fields at the end.
     fn boundary_key(&self) -> String {
         let special = self.special().collect::<Vec<_>>().join("+");
         let codes = [
@@ -107,7 +107,7 @@ impl Boundary {
         joined
     }
 
-    /// The special districts with their types.
+    /// Returns the special districts with their types.
     fn special(&self) -> impl Iterator<Item = String> {
         self.special_codes
             .iter()

@@ -1,8 +1,7 @@
-//! Turns the Department's list of combined rates into the state's and the counties' parts, which
-//! are the same everywhere, and what the districts of each place come to. Grain: one place per
-//! city, and one per county for what lies outside its cities. Source: California Department of Tax
-//! and Fee Administration, "CDTFA Tax Rates"; Revenue and Taxation Code 6051 ff. and 7200 ff. for
-//! the parts.
+//! Splits the Department's list of combined rates into the state's and the counties' parts, which
+//! are the same everywhere, and the districts' sum. Grain: one place per city, and one per county
+//! for the land outside its cities. Source: California Department of Tax and Fee Administration,
+//! "CDTFA Tax Rates"; Revenue and Taxation Code 6051 ff. and 7200 ff. for the parts.
 
 use serde::Deserialize;
 
@@ -25,11 +24,11 @@ const SOURCE: &str = "tax.california_rate";
 #[serde(deny_unknown_fields)]
 struct Settings {
     state: String,
-    /// Parts of every combined rate, and since when they are these.
+    /// Parts of every combined rate, with the day they took effect.
     state_rate: String,
     county_rate: String,
     begin_date: String,
-    /// What the name of the land outside the cities begins with.
+    /// Prefix of the name for the land outside the cities.
     unincorporated: String,
 }
 
@@ -117,8 +116,8 @@ fn build(context: &Context<'_>) -> Result<Vec<Table>> {
                     ),
                 ));
             }
-            // Midnight in California, written in universal time: as milliseconds by the service, as
-            // a date and a time by its exports.
+            // Midnight in California, written in UTC: as milliseconds by the service, as a date and
+            // a time by its exports.
             let text = required(start.get(row), "start date")?;
             let begin_date = day_from_epoch(text, 86_400_000)
                 .map(|day| day.to_string())
@@ -164,7 +163,7 @@ fn build(context: &Context<'_>) -> Result<Vec<Table>> {
         };
         match read() {
             Ok((boundary, rate)) => {
-                // The parts that are the same everywhere are in the first record that shows them.
+                // The parts that are the same everywhere point to the first record that shows them.
                 if counties.is_empty() {
                     rows.rates.push(part(
                         "state",
@@ -200,7 +199,7 @@ fn build(context: &Context<'_>) -> Result<Vec<Table>> {
     rows.tables(usps, context)
 }
 
-/// The name as a code: `LOS-ANGELES`.
+/// Turns a name into a code: `LOS-ANGELES`.
 fn code_of(name: &str) -> String {
     city(name)
         .split(|c: char| !c.is_alphanumeric())

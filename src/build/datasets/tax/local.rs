@@ -1,7 +1,7 @@
-//! Turns the hand-kept table of local rates into jurisdictions, and into one place per county of
-//! the states that have rows in it: which county's tax, and which districts', apply there. Grain:
-//! one rate per row; one place per county of the Census Bureau's list. A row without a rate says
-//! that the county taxes, and not how much. Does not know parts of counties.
+//! Turns the manually maintained table of local rates into jurisdictions, and into one place per
+//! county of the states in the table. A place lists the county tax and district taxes that apply
+//! there. Grain: one rate per row; one place per county of the Census Bureau's list. A row without
+//! a rate states that the county levies a tax of unknown amount. Does not cover parts of counties.
 
 use std::collections::BTreeMap;
 
@@ -17,28 +17,28 @@ use pubdata_core::provenance::POINTERS;
 
 const SOURCE: &str = "tax.local_rate";
 
-/// How a row of a county, and one of a district of whole counties, is named in the table.
+/// Types of rows in the table: a county, or a district of whole counties.
 const COUNTY: &str = "county";
 const DISTRICT: &str = "district";
 
-/// Numbers that point to one record.
+/// Numbers in one pointer.
 const POINTER: usize = 4;
 
-/// What the other table says of a state.
+/// State's own tax, from the table of states.
 pub(super) struct StateOwn<'a> {
     pub(super) usps: &'a str,
     pub(super) source_id: &'static str,
     pub(super) rate: Option<i64>,
-    /// From when on it holds.
+    /// First day on which the rate applies.
     pub(super) begin_date: Option<&'a str>,
     pub(super) pointers: &'a [u64],
 }
 
-/// A row of the table: the rate, and of a district the counties that it is made of.
+/// Row of the table: the rate and, for a district, its counties.
 struct Local {
     rate: Rate,
     counties: Vec<String>,
-    /// Its own row.
+    /// Pointer to the row.
     row: Vec<u64>,
 }
 
@@ -56,8 +56,8 @@ pub(super) fn tables(context: &Context<'_>, states: &[StateOwn<'_>]) -> Result<V
             .and_then(|own| Some((own, own.begin_date?)))
             .filter(|(own, _)| own.rate.is_some())
         {
-            // That a state has rows here is why it is divided into counties: each record points to
-            // one.
+            // Each record points to one of the state's rows here, because they are why the state is
+            // divided into counties.
             let first: &[u64] = locals.first().map_or(&[], |local| &local.row);
             rows.rates.push(state_rate(own, begin, first));
             for (county, known) in names.counties_of(state::fips(&usps).unwrap_or_default()) {
@@ -193,8 +193,8 @@ fn state_rate(own: &StateOwn<'_>, begin: &str, first: &[u64]) -> Rate {
     }
 }
 
-/// A county as a place: its own tax, and those of the districts that it is in. Points to the
-/// state's row and to one of each of these.
+/// Builds the place of a county, with its own tax and those of its districts. The place points to
+/// the state's row and to one row of each tax.
 fn place(
     own: &StateOwn<'_>,
     begin: &str,

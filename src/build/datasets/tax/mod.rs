@@ -1,7 +1,7 @@
-//! Turns the rate and boundary files of states into jurisdictions with rates, and records of where
-//! they apply. What a code is, and which codes apply at a place, is published as the state says it;
-//! rates are added up when someone asks. What of goods each state taxes is a table of rules beside
-//! them. Does not know caps or holidays.
+//! Turns the rate and boundary files of states into jurisdictions with rates, and into records of
+//! where they apply. Publishes codes and the places where they apply as the state states them.
+//! Rates are added up only at query time. A table of rules adds each state's taxation of classes of
+//! goods. Does not cover caps or holidays.
 
 mod boundary;
 pub(super) mod california;
@@ -37,7 +37,7 @@ const TAXABILITY: &str = "tax.taxability";
 /// Decimals of a rate.
 const RATE_SCALE: usize = 6;
 
-/// The rows of one state, as they become known.
+/// Rows of one state, collected while reading.
 #[derive(Default)]
 struct StateRows {
     rates: Vec<Rate>,
@@ -47,7 +47,7 @@ struct StateRows {
 }
 
 impl StateRows {
-    /// The state's tables; none of a kind that has neither rows nor findings.
+    /// Builds the state's tables. Omits a table without rows and issues.
     fn tables(&self, usps: &str, context: &Context<'_>) -> Result<Vec<Table>> {
         let mut tables = Vec::new();
         let in_state = BTreeMap::from([("state".to_owned(), usps.to_owned())]);
@@ -70,7 +70,7 @@ impl StateRows {
     }
 }
 
-/// A state's table of boundaries; none without rows and findings.
+/// Builds a state's table of boundaries, or `None` without rows and issues.
 fn boundary_table(
     usps: &str,
     context: &Context<'_>,
@@ -89,7 +89,7 @@ fn boundary_table(
     })
 }
 
-/// Name of a state as people write it, for its own tax.
+/// Returns the name of a state in title case, for its own tax.
 fn state_name(usps: &str) -> String {
     let word = |word: &str| match word {
         "OF" => "of".to_owned(),
@@ -107,15 +107,15 @@ fn state_name(usps: &str) -> String {
         .join(" ")
 }
 
-/// Why a record is set aside: rule and detail.
+/// Reason to quarantine a record: code and detail.
 type Refusal = (&'static str, String);
 
-/// A cell that must be there.
+/// Returns a required cell.
 fn required<'c>(cell: Option<&'c str>, name: &str) -> std::result::Result<&'c str, Refusal> {
     cell.ok_or_else(|| ("missing_value", format!("{name} is empty")))
 }
 
-/// A rate as millionths; empty is not zero.
+/// Parses a rate in millionths. An empty cell is not zero.
 fn rate(cell: Option<&str>, name: &str) -> std::result::Result<Option<i64>, Refusal> {
     let Some(text) = cell else { return Ok(None) };
     let value = unscaled(text, RATE_SCALE).filter(|value| (0..=1_000_000).contains(value));
@@ -127,7 +127,7 @@ fn rate(cell: Option<&str>, name: &str) -> std::result::Result<Option<i64>, Refu
     })
 }
 
-/// `YYYYMMDD` as an ISO date.
+/// Converts `YYYYMMDD` to an ISO date.
 fn compact_date(text: &str) -> Option<String> {
     let [year, month, day] = [text.get(..4)?, text.get(4..6)?, text.get(6..)?];
     Day::from_iso(format!("{year}-{month}-{day}").as_bytes()).map(|day| day.to_string())
@@ -138,7 +138,7 @@ fn begin_date(cell: Option<&str>) -> std::result::Result<String, Refusal> {
     compact_date(text).ok_or_else(|| ("bad_value", format!("begin date is `{text}`, not YYYYMMDD")))
 }
 
-/// The last day; none when open.
+/// Parses the last day, or returns `None` for an open period.
 fn end_date(cell: Option<&str>, open: &[String]) -> std::result::Result<Option<String>, Refusal> {
     match cell {
         None => Ok(None),
@@ -149,7 +149,7 @@ fn end_date(cell: Option<&str>, open: &[String]) -> std::result::Result<Option<S
     }
 }
 
-/// First and last day of a quarter.
+/// Returns the first and last day of a quarter.
 fn quarter_days(year: i32, quarter: u32) -> Option<(String, String)> {
     let (first, next) = match quarter {
         1 => ("01", (year, "04")),

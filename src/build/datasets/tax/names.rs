@@ -1,4 +1,4 @@
-//! Names of counties and places by code, and codes of counties by name.
+//! Looks up names of counties and places by code, and codes of counties by name.
 
 use std::collections::HashMap;
 
@@ -7,7 +7,7 @@ use crate::normalise::{pointers, text};
 use pubdata_core::error::Result;
 use pubdata_core::provenance::POINTERS;
 
-/// A name or a code, and where it stands.
+/// Name or code, with pointers to its source.
 pub(super) struct Known {
     pub(super) text: String,
     pub(super) pointers: Vec<u64>,
@@ -17,7 +17,7 @@ pub(super) struct Known {
 pub(super) struct Names {
     /// By FIPS code of five digits.
     counties: HashMap<String, Known>,
-    /// By state and name without `County`, upper case.
+    /// By state and upper-case name without `County`.
     county_codes: HashMap<(String, String), Known>,
     /// By state and place code.
     places: HashMap<(String, String), Known>,
@@ -99,7 +99,7 @@ impl Names {
         self.places.get(&(state_fips.to_owned(), code.to_owned()))
     }
 
-    /// The counties of a state, in the order of their codes.
+    /// Returns the counties of a state, in the order of their codes.
     pub(super) fn counties_of(&self, state_fips: &str) -> Vec<(&String, &Known)> {
         let mut counties: Vec<(&String, &Known)> = self
             .counties
@@ -111,7 +111,7 @@ impl Names {
     }
 }
 
-/// `Minneapolis city` without the word that says what kind of place it is.
+/// Removes the kind of place from the end of a name: `Minneapolis city`.
 fn without_kind(name: &str) -> String {
     let is_kind = |word: &str| {
         word.trim_start_matches('(')

@@ -1,4 +1,4 @@
-//! Rows of `tax.rate`.
+//! Builds the rows of `tax.rate`.
 
 use polars::prelude::*;
 
@@ -7,7 +7,7 @@ use crate::normalise::{pointer_column, text_column};
 use pubdata_core::canonical::state;
 use pubdata_core::error::Result;
 
-/// A jurisdiction's rates in a period. Rates in millionths.
+/// Rates of a jurisdiction for a period, in millionths.
 #[derive(Default)]
 pub(super) struct Rate {
     pub(super) state: String,

@@ -1,13 +1,13 @@
-//! What the rate and boundary files of the members of the Streamlined Sales Tax Agreement have in
-//! common. Layouts: Streamlined Sales Tax Governing Board, "Rate and Boundary File Layouts". A
-//! record of another state than its file's is set aside.
+//! Shares code for the rate and boundary files of members of the Streamlined Sales Tax Agreement.
+//! Layouts: Streamlined Sales Tax Governing Board, "Rate and Boundary File Layouts". A record whose
+//! state differs from that of its file is quarantined.
 
 use super::{Refusal, required};
 use crate::datasets::SourceFrame;
 use pubdata_core::canonical::state;
 use pubdata_core::error::{Error, Result};
 
-/// The state whose file it is, by the file's name.
+/// Returns the state of a file, from the file's name.
 pub(super) fn state_of(file: &SourceFrame) -> Result<String> {
     let usps = file
         .keys
@@ -16,12 +16,12 @@ pub(super) fn state_of(file: &SourceFrame) -> Result<String> {
         .unwrap_or_default();
     state::usps(usps).map(str::to_owned).ok_or_else(|| {
         Error::config(format!(
-            "`{usps}`, which a file's name begins with, is no state"
+            "a file name begins with `{usps}`, which is not a state"
         ))
     })
 }
 
-/// The FIPS code of a record's state, which must be its file's.
+/// Returns the FIPS code of a record's state, which must be the state of its file.
 pub(super) fn own_state<'c>(
     cell: Option<&'c str>,
     usps: &str,
@@ -36,7 +36,7 @@ pub(super) fn own_state<'c>(
     }
 }
 
-/// Digits with the zeros that spreadsheets take away; other codes as they are.
+/// Restores leading zeros that spreadsheets remove from digits; leaves other codes unchanged.
 pub(super) fn padded(code: &str, width: usize) -> String {
     if code.bytes().all(|byte| byte.is_ascii_digit()) {
         format!("{code:0>width$}")

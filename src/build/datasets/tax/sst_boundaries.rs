@@ -1,6 +1,6 @@
-//! Boundary files of the members of the Streamlined Sales Tax Agreement: one table per state, one
-//! row per range of addresses, ZIP+4 codes or ZIP codes. No row depends on another, so that a file
-//! of two million is built in parts.
+//! Reads boundary files of members of the Streamlined Sales Tax Agreement: one table per state, one
+//! row per range of addresses, ZIP+4 codes or ZIP Codes. Rows are independent, so that a file of
+//! two million is built in chunks.
 
 use std::collections::BTreeMap;
 
@@ -28,9 +28,9 @@ const SPECIALS: usize = 20;
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Settings {
-    /// Last days that mean that there is none.
+    /// Last days that represent an open period.
     open_end: Vec<String>,
-    /// Type code of special districts that are not counted: totals of others.
+    /// Type codes of special districts to skip, because they are totals of others.
     not_special: Vec<String>,
 }
 
@@ -45,7 +45,7 @@ fn check(declaration: &Declaration) -> std::result::Result<(), Fault> {
     settings::<Settings>(declaration).map(drop)
 }
 
-/// Rows that are taken apart at a time: as records they take many times their size in columns.
+/// Rows parsed at a time: records take many times the memory of the columns.
 const CHUNK_ROWS: usize = 4_096;
 
 fn build(context: &Context<'_>) -> Result<Vec<Table>> {
@@ -71,7 +71,7 @@ fn build(context: &Context<'_>) -> Result<Vec<Table>> {
     Ok(tables)
 }
 
-/// A boundary file's columns.
+/// Columns of a boundary file.
 struct Cells<'f> {
     fixed: BTreeMap<&'static str, &'f StringChunked>,
     special: Vec<(&'f StringChunked, &'f StringChunked)>,
@@ -126,7 +126,7 @@ impl<'f> Cells<'f> {
         self.fixed[name].get(row)
     }
 
-    /// A ZIP code with the zeros that spreadsheets take away.
+    /// Reads a ZIP Code and restores leading zeros that spreadsheets remove.
     fn zip(&self, row: usize, name: &'static str) -> std::result::Result<Option<String>, Refusal> {
         self.digits(row, name, 5)
     }
@@ -196,7 +196,7 @@ fn boundary(
         }
     };
     let zip_low = cells.zip(row, zips[0])?;
-    // A record of one ZIP code may leave out the end of its range.
+    // A record of one ZIP Code may omit the end of its range.
     let zip_high = cells.zip(row, zips[1])?.or_else(|| zip_low.clone());
     let (plus4_low, plus4_high) = (
         cells.digits(row, plus4s[0], 4)?,
@@ -227,7 +227,7 @@ fn boundary(
     key.push(owned("state_code").unwrap_or_default());
     let mut special_codes = Vec::new();
     for (kind, code) in &cells.special {
-        // Rows of zeros are empty in some states' files.
+        // Some states' files write empty codes as zeros.
         if let Some(code) = code
             .get(row)
             .filter(|code| code.bytes().any(|byte| byte != b'0'))

@@ -1,4 +1,4 @@
-//! Rate files of the members of the Streamlined Sales Tax Agreement: one table per state, one row
+//! Reads rate files of members of the Streamlined Sales Tax Agreement: one table per state, one row
 //! per jurisdiction and period.
 
 use std::collections::BTreeMap;
@@ -21,9 +21,9 @@ const RATES: &str = "tax.sst_rate";
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Settings {
-    /// Last days that mean that there is none.
+    /// Last days that represent an open period.
     open_end: Vec<String>,
-    /// Class of a jurisdiction by its type code; any other code is a special district.
+    /// Class of a jurisdiction by its type code. Any other code is a special district.
     jurisdiction_type: BTreeMap<String, Class>,
 }
 

@@ -1,6 +1,6 @@
-//! Turns the hand-kept tables of states, and of the few local rates that no state publishes in
-//! bulk, into how each state taxes sales, and into rates and places of the states whose counties
-//! are all that there is. What a row says stands there only with what states it.
+//! Turns the manually maintained tables of states, and of the few local rates that no state
+//! publishes in bulk, into each state's taxation of sales. Adds rates and places for the states
+//! that are divided into counties only. A row holds a statement only together with its source.
 
 use std::collections::BTreeMap;
 
@@ -17,7 +17,7 @@ use pubdata_core::provenance::POINTERS;
 
 const STATES: &str = "tax.state_rule";
 
-/// A row of `tax.state`.
+/// Row of `tax.state`.
 struct StateRule {
     usps: String,
     coverage: String,
@@ -35,7 +35,7 @@ struct StateRule {
 }
 
 impl StateRule {
-    /// What rates and places of its counties are made with.
+    /// Returns the state's own rate, for the places of its counties.
     fn own(&self) -> StateOwn<'_> {
         StateOwn {
             usps: &self.usps,
@@ -128,7 +128,7 @@ fn build(context: &Context<'_>) -> Result<Vec<Table>> {
     Ok(tables)
 }
 
-/// A cell that stands there only with what states it.
+/// Returns a cell, which is allowed only together with the source that states it.
 fn stated<T>(
     cell: Option<T>,
     basis: Option<&str>,

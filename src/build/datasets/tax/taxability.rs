@@ -1,5 +1,5 @@
-//! Turns the hand-kept table of rules into what each state taxes, by class of goods and level of
-//! government.
+//! Turns the manually maintained table of rules into what each state taxes, by class of goods and
+//! level of government.
 
 use polars::prelude::*;
 
@@ -14,7 +14,7 @@ const SOURCE: &str = "tax.taxability_rule";
 /// Decimals of an amount of money.
 const MONEY_SCALE: usize = 2;
 
-/// A row of `tax.taxability`.
+/// Row of `tax.taxability`.
 struct Rule {
     state: String,
     class: String,
@@ -34,7 +34,7 @@ struct Rule {
 }
 
 impl Rule {
-    /// The publisher's key: rules of a class follow each other by their first day.
+    /// Returns the rule's key. The first day distinguishes successive rules of a class.
     fn key(&self) -> String {
         format!(
             "{}:{}:{}:{}",

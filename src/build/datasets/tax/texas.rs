@@ -1,8 +1,8 @@
 //! Turns the Comptroller's list of local rates into jurisdictions, and one place per city and
-//! county, or county alone. Layout: Comptroller of Public Accounts, "Sales Tax Rate File" (EDI):
-//! cities, their counties and up to two special districts; the first line says for which quarter
-//! and names the state's rate, and lines of days on which returns are due follow it. Rates have no
-//! days of their own: the quarter is their period.
+//! county, or per county alone. Layout: Comptroller of Public Accounts, "Sales Tax Rate File"
+//! (EDI): cities, their counties and up to two special districts. The first line states the quarter
+//! and the state's rate; lines with due dates of returns follow it. Rates have no dates; the
+//! quarter is their period.
 
 use std::collections::BTreeMap;
 
@@ -30,11 +30,11 @@ const SOURCE: &str = "tax.texas_rate";
 #[serde(deny_unknown_fields)]
 struct Settings {
     state: String,
-    /// What a cell holds where there is nothing.
+    /// Text of an empty cell.
     none: String,
 }
 
-/// What the first line says.
+/// Content of the first line.
 struct Notice {
     begin_date: String,
     state_rate: i64,
@@ -64,7 +64,7 @@ fn build(context: &Context<'_>) -> Result<Vec<Table>> {
     let frame = &file.frame;
     let column = |name: &str| text(frame, name);
     let (city_name, county_name) = (column("city")?, column("county")?);
-    // Class, type, column of the name, of the code and of the rate.
+    // Class, type, and columns of the name, the code and the rate.
     let levels = [
         (
             "city",
@@ -139,7 +139,7 @@ fn build(context: &Context<'_>) -> Result<Vec<Table>> {
         let mut codes: Vec<(&str, &str, String, Rate)> = Vec::new();
         let mut read = || -> std::result::Result<Boundary, Refusal> {
             let county = required(county_name.get(row), "county")?.trim().to_owned();
-            // The file has `n/a` where there is no district.
+            // The file has `n/a` for a missing district.
             if levels[2..].iter().all(|(_, _, name, code, value)| {
                 name.get(row).or(code.get(row)).or(value.get(row)).is_none()
             }) {
@@ -207,8 +207,8 @@ fn build(context: &Context<'_>) -> Result<Vec<Table>> {
             Ok(boundary) => {
                 rows.boundaries.push(boundary);
                 for (_, kind, code, made) in codes {
-                    // A jurisdiction stands on the line of every place it taxes; the first line is
-                    // its record's.
+                    // A jurisdiction is on the line of every place it taxes; its record points to
+                    // the first.
                     let value = made.general_intrastate;
                     let known = rates.entry((kind, code)).or_insert(made);
                     if known.general_intrastate != value {

@@ -1,7 +1,7 @@
-//! Turns GeoNames' postal codes, the ZIP to ZCTA crosswalk, the Census relationship file and the
-//! weather service's counties into one row per ZIP code and one per ZIP code and county. A ZIP code
-//! is a set of delivery routes: its area, and with it its shares of counties, are those of the
-//! tabulation area that stands for it. Does not return figures of tabulation areas.
+//! Builds one row per ZIP Code, and one per ZIP Code and county. Sources: GeoNames' postal codes,
+//! the ZIP to ZCTA crosswalk, the Census relationship file and the weather service's counties. A
+//! ZIP Code is a set of delivery routes. Its area and its shares of counties are those of its
+//! tabulation area. Does not return figures of tabulation areas.
 
 mod places;
 mod tables;
@@ -26,11 +26,11 @@ const COUNTY: &str = "zip.county";
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Settings {
-    /// Type of the crosswalk to ours.
+    /// Type in the crosswalk to our type.
     zip_type: BTreeMap<String, String>,
-    /// How the crosswalk joined a ZIP code to a tabulation area, to ours.
+    /// How the crosswalk joined a ZIP Code to a tabulation area, to our value.
     zcta_match: BTreeMap<String, String>,
-    /// First digits of military ZIP codes and the region they belong to.
+    /// First digits of military ZIP Codes to the military region.
     military: BTreeMap<String, String>,
     /// Letters of the weather service to names of the time zone database.
     time_zone: BTreeMap<char, String>,
@@ -109,7 +109,7 @@ fn build(context: &Context<'_>) -> Result<Vec<Table>> {
     ])
 }
 
-/// A row of `zip.zip`.
+/// Row of `zip.zip`.
 struct Zip {
     code: String,
     zip_type: String,
@@ -119,9 +119,9 @@ struct Zip {
     state: String,
     military_region: Option<String>,
     county: Option<(String, Option<String>)>,
-    /// Whether a source names the county, as opposed to the tabulation area's land.
+    /// True if a source names the county; false if the tabulation area's land decides.
     is_county_named: bool,
-    /// The county that is named and that the tabulation area has no part in.
+    /// Named county in which the tabulation area has no part.
     contradicted: Option<String>,
     time_zone: TimeZone,
     lat: Option<f64>,
@@ -132,7 +132,7 @@ struct Zip {
     pointers: Vec<u64>,
 }
 
-/// A row of `zip.county`.
+/// Row of `zip.county`.
 struct ZipCounty {
     zip: String,
     county_fips: String,
@@ -142,18 +142,18 @@ struct ZipCounty {
     pointers: Vec<u64>,
 }
 
-/// The time zone of a ZIP code.
+/// Time zone of a ZIP Code.
 enum TimeZone {
-    /// Name in the time zone database, and whose zone it is: `county` or `state`.
+    /// Name in the time zone database, and its origin: `county` or `state`.
     Known(String, &'static str),
-    /// Why there is none.
+    /// Reason for the missing time zone.
     Unknown(&'static str),
 }
 
-/// Code and detail of each finding about a row that is published.
+/// Code and detail of each issue about a published row.
 type Warnings = Vec<(&'static str, String)>;
 
-/// What the sources say of one ZIP code.
+/// Source records for one ZIP Code.
 struct Subject<'s> {
     code: &'s str,
     places: &'s [Place],
@@ -163,11 +163,13 @@ struct Subject<'s> {
 }
 
 impl Subject<'_> {
+    /// Builds the row of the ZIP Code.
+    ///
     /// # Issues
-    /// Types and joins that no setting knows, and what the sources contradict each other in.
+    /// Types and joins missing in the settings, and contradictions between the sources.
     fn zip(&self, warnings: &mut Warnings) -> Option<Zip> {
-        // A place with a state comes before a military address of the same code; otherwise the
-        // order of the file holds.
+        // A place with a state comes before a military address of the same code. Otherwise the
+        // order of the file decides.
         let place = self
             .places
             .iter()
@@ -208,9 +210,8 @@ impl Subject<'_> {
         let parts = zcta
             .as_ref()
             .map_or(&[][..], |zcta| self.sources.parts(zcta));
-        // GeoNames' county is used unless the tabulation area has no part in it. A post office may
-        // lie outside the area where its box holders live, so that neither source is known to be
-        // wrong.
+        // Use GeoNames' county unless the tabulation area has no part in it. A post office may lie
+        // outside the area where its box holders live, so that it is unknown which source is wrong.
         let contradicted = named.take_if(|fips| {
             zcta.as_ref()
                 .is_some_and(|zcta| !self.sources.may_touch(zcta, fips))
@@ -220,8 +221,8 @@ impl Subject<'_> {
         let by_land = primary(parts, &zcta_match)
             .filter(|_| !is_military && named.is_none() && is_land_certain)
             .map(|part| part.fips.clone());
-        // The parts are looked at where they decide the county, or are all that is known of the
-        // tabulation area.
+        // The record points to the parts if they decide the county, or if they are all that is
+        // known of the tabulation area.
         let is_by_land = by_land.is_some();
         let listed = place
             .and_then(|place| place.territory_county.as_deref())
@@ -267,7 +268,7 @@ impl Subject<'_> {
         if place.is_some_and(|place| place.has_bad_point) {
             warnings.push((
                 "bad_coordinate",
-                "the place has coordinates that are none".to_owned(),
+                "the place has invalid coordinates".to_owned(),
             ));
         }
         Some(Zip {
@@ -297,8 +298,8 @@ impl Subject<'_> {
         })
     }
 
-    /// The time zone of the county; where the list lacks it, or there is none, that of the state if
-    /// it has but one.
+    /// Returns the time zone of the county. If that is unknown, returns the state's, provided that
+    /// the state has only one.
     fn time_zone(
         &self,
         state: &str,
@@ -336,7 +337,7 @@ impl Subject<'_> {
         TimeZone::Known(name.clone(), basis)
     }
 
-    /// The region that the first digits of the code belong to, if they are of military mail.
+    /// Returns the region of a military ZIP Code, from the first digits.
     fn military_region(&self) -> Option<String> {
         self.settings
             .military
@@ -345,8 +346,8 @@ impl Subject<'_> {
             .map(|(_, region)| region.clone())
     }
 
-    /// The region of a military address: the second word of its name, or else by the first digits
-    /// of its code.
+    /// Returns the region of a military address: the second word of its name, otherwise from the
+    /// first digits of its code.
     fn military_state(&self, place: &Place, warnings: &mut Warnings) -> Option<String> {
         let by_code = self.military_region();
         let word = place
@@ -374,7 +375,7 @@ impl Subject<'_> {
         }
     }
 
-    /// Whether the code serves post office boxes or a single recipient.
+    /// Returns true if the code serves post office boxes or a single recipient.
     fn is_post_office(&self) -> bool {
         let raw = self
             .crosswalk
@@ -399,8 +400,8 @@ impl Subject<'_> {
         })
     }
 
-    /// The tabulation area and how it is known. One of the same code that the relationship file has
-    /// is known without the crosswalk.
+    /// Returns the tabulation area and how it is known. Without a crosswalk record, the
+    /// relationship file must have an area of the same code.
     fn zcta(&self, warnings: &mut Warnings) -> (Option<String>, String) {
         let Some(crosswalk) = self.crosswalk else {
             return match self.sources.parts(self.code).is_empty() {
@@ -441,7 +442,8 @@ impl Subject<'_> {
         others
     }
 
-    /// The county's name in the national list, else in the relationship file, else with the place.
+    /// Returns the county's name from the national list, the relationship file or the place, in
+    /// this order.
     fn county_name(
         &self,
         fips: &str,
@@ -461,8 +463,8 @@ impl Subject<'_> {
         })
     }
 
-    /// The counties of a ZIP code: those that its tabulation area has a part in, and the one that
-    /// is named.
+    /// Returns the counties of a ZIP Code: those in which its tabulation area has a part, and the
+    /// named county.
     fn counties(&self, zip: &Zip) -> Vec<ZipCounty> {
         let mut counties = Vec::new();
         let parts = match zip
@@ -470,8 +472,8 @@ impl Subject<'_> {
             .as_ref()
             .map(|zcta| (self.sources.parts(zcta), zip.zcta_match.as_str()))
         {
-            // A post office that lies in a tabulation area lies in a county for certain only where
-            // there is but one.
+            // A post office in a tabulation area has a certain county only if the area has one
+            // county.
             Some((parts, "same_code")) if zip.zip_type != "military" => parts,
             Some((parts @ [_], "spatial_join")) if zip.zip_type != "military" => parts,
             _ => &[],
@@ -513,8 +515,7 @@ impl Subject<'_> {
             .as_ref()
             .filter(|_| zip.is_county_named)
             .map(|(fips, _)| fips);
-        // If the sources contradict each other and neither decides the county, both counties are
-        // listed.
+        // If the sources contradict each other and neither decides the county, list both counties.
         let named = named.or_else(|| zip.contradicted.as_ref().filter(|_| zip.county.is_none()));
         if let Some(fips) = named.filter(|fips| !parts.iter().any(|part| part.fips == **fips)) {
             let pointers = named_pointers(&own, self.sources.county_names.get(fips), parts);
@@ -532,7 +533,8 @@ impl Subject<'_> {
     }
 }
 
-/// The named county is a row of its own because the parts do not have it: they are evidence too.
+/// Returns pointers for the row of the named county. They include the parts, which show that it is
+/// not among them.
 fn named_pointers(own: &[u64], county: Option<&places::CountyName>, parts: &[County]) -> Vec<u64> {
     let parts = parts.iter().flat_map(|part| &part.pointers);
     own.iter()
@@ -542,7 +544,8 @@ fn named_pointers(own: &[u64], county: Option<&places::CountyName>, parts: &[Cou
         .collect()
 }
 
-/// The part with most land; of an area that only surrounds a post office, its one county.
+/// Returns the part with most land. An area that only surrounds a post office needs a single
+/// county.
 fn primary<'p>(parts: &'p [County], zcta_match: &str) -> Option<&'p County> {
     match zcta_match {
         "same_code" => parts
@@ -552,7 +555,7 @@ fn primary<'p>(parts: &'p [County], zcta_match: &str) -> Option<&'p County> {
     }
 }
 
-/// The postal code of a state by any of its names; of a territory by its country code.
+/// Returns the postal code of a state by any of its names, or of a territory by its country code.
 fn postal_state(country: &str, admin1: Option<&str>) -> Option<String> {
     if country == "US" {
         admin1.and_then(state::usps)
@@ -676,7 +679,7 @@ mod tests {
             of_code("NC", "37077", ("27527", "same"), &[("37101", 114_186_967)]),
             (found("37101"), true, rows(&["37101"]))
         );
-        // 57752 Kyle: the code of Shannon County is that of Oglala Lakota since 2015.
+        // 57752 Kyle: the code of Shannon County became that of Oglala Lakota in 2015.
         let kyle = [
             ("46007", 36_583_186),
             ("46071", 155_468_397),
@@ -686,12 +689,13 @@ mod tests {
             of_code("SD", "46113", ("57752", "same"), &kyle),
             (found("46102"), true, rows(&["46007", "46071", "46102"]))
         );
-        // A county that has a part holds, whatever has more land.
+        // A named county that has a part counts even if another has more land.
         assert_eq!(
             of_code("SD", "46071", ("57752", "same"), &kyle),
             (found("46071"), false, rows(&["46007", "46071", "46102"]))
         );
-        // 99519 are boxes in Anchorage; the area of the number is on the North Slope.
+        // 99519 is post office boxes in Anchorage; the area of the same number is on the North
+        // Slope.
         assert_eq!(
             of_type(
                 "po_box_or_unique",

@@ -1,4 +1,4 @@
-//! The records of the sources by ZIP code, tabulation area and county.
+//! Reads the records of the sources by ZIP Code, tabulation area and county.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -14,25 +14,25 @@ use pubdata_core::provenance::POINTERS;
 
 const CROSSWALK: &str = "hrsa.zip_zcta";
 
-/// A record of GeoNames' postal codes.
+/// Record of GeoNames' postal codes.
 pub(super) struct Place {
     pub(super) name: String,
-    /// None for military addresses.
+    /// `None` for military addresses.
     pub(super) state: Option<String>,
     pub(super) county_fips: Option<String>,
     pub(super) county_name: Option<String>,
-    /// What a territory's list names as the county.
+    /// County in a territory's list.
     pub(super) territory_county: Option<String>,
     pub(super) lat: Option<f64>,
     pub(super) lon: Option<f64>,
-    /// Whether the source has coordinates that are none.
+    /// True if the source has invalid coordinates.
     pub(super) has_bad_point: bool,
     pub(super) accuracy: Option<String>,
     pub(super) pointers: Vec<u64>,
 }
 
 impl Place {
-    /// The name of the place; of `APO AE` its first word.
+    /// Returns the name of the place, or the first word of `APO AE`.
     pub(super) fn city(&self) -> String {
         match self.state {
             Some(_) => self.name.clone(),
@@ -46,7 +46,7 @@ impl Place {
     }
 }
 
-/// A record of the crosswalk.
+/// Record of the crosswalk.
 pub(super) struct Crosswalk {
     pub(super) city: String,
     pub(super) state: String,
@@ -56,7 +56,7 @@ pub(super) struct Crosswalk {
     pub(super) pointers: Vec<u64>,
 }
 
-/// A part of a tabulation area.
+/// Part of a tabulation area.
 pub(super) struct County {
     pub(super) fips: String,
     pub(super) name: Option<String>,
@@ -74,8 +74,8 @@ pub(super) struct Sources {
     pub(super) places: BTreeMap<String, Vec<Place>>,
     pub(super) crosswalk: BTreeMap<String, Crosswalk>,
     pub(super) parts: HashMap<String, Vec<County>>,
-    /// Connecticut's planning region of a tabulation area, and whether it is not the only one; the
-    /// parts of 2020 have the counties of before.
+    /// Connecticut's planning region of a tabulation area, and a flag for areas with several
+    /// regions. The parts of 2020 have the former counties.
     pub(super) regions: HashMap<String, (String, bool)>,
     pub(super) county_names: HashMap<String, CountyName>,
     pub(super) time_zones: TimeZones,
@@ -107,12 +107,12 @@ impl Sources {
         Ok(sources)
     }
 
-    /// The counties a tabulation area has a part in, in the order of their codes.
+    /// Returns the counties in which a tabulation area has a part, in the order of their codes.
     pub(super) fn parts(&self, zcta: &str) -> &[County] {
         self.parts.get(zcta).map_or(&[], Vec::as_slice)
     }
 
-    /// Whether a tabulation area may lie in a county: it has a part there, or its parts are
+    /// Returns true if a tabulation area may lie in a county: it has a part there, or its parts are
     /// unknown.
     pub(super) fn may_touch(&self, zcta: &str, fips: &str) -> bool {
         let parts = self.parts(zcta);
@@ -124,9 +124,9 @@ impl Sources {
         parts.is_empty() || parts.iter().any(|part| part.fips == fips) || is_region()
     }
 
-    /// The county of a territory's ZIP code that lies in some parts of a tabulation area. GeoNames'
-    /// list says which, unless it contradicts the area: then it is the county that the post office
-    /// is named after, where that is a part of the area. None where nothing in the sources agrees.
+    /// Returns the county of a territory's ZIP Code whose tabulation area has several parts. Uses
+    /// GeoNames' county unless it contradicts the area. Then uses the county that the post office
+    /// is named after, if it is a part of the area. Returns `None` if no source agrees.
     pub(super) fn territory_county(
         &self,
         usps: &str,
@@ -140,7 +140,7 @@ impl Sources {
         county(listed).or_else(|| county(city).filter(|_| !parts.is_empty()))
     }
 
-    /// The one county of a state that has a name, with or without the word for its kind at the end.
+    /// Returns the only county of a state with this name, with or without the kind at the end.
     pub(super) fn named_county(&self, usps: &str, name: &str) -> Option<String> {
         let (state, wanted) = (state::fips(usps)?, words(name));
         let is_wanted = |county: &CountyName| {
@@ -204,7 +204,7 @@ impl Sources {
             if self.crosswalk.contains_key(&code) {
                 refuse(
                     "duplicate_key",
-                    format!("{code} is there before, with other values"),
+                    format!("{code} repeats an earlier code with other values"),
                 );
                 continue;
             }
@@ -221,8 +221,8 @@ impl Sources {
         Ok(())
     }
 
-    /// Parts that cannot be read are left out here; they are findings of the geographic family,
-    /// which reads the same file.
+    /// Reads the parts of tabulation areas. Omits unreadable parts here; the geographic family
+    /// reads the same file and reports them.
     fn read_parts(&mut self, context: &Context<'_>) -> Result<()> {
         let source = context.read_one("census.zcta_county")?;
         let frame = context.without_repeats(&source.frame)?;
@@ -237,7 +237,7 @@ impl Sources {
                 .get(row)
                 .and_then(|land| land.parse().ok())
                 .filter(|land| *land >= 0);
-            // Rows without a tabulation area are county land outside every one.
+            // Rows without a tabulation area are county land outside every area.
             if let (Some(zcta), Some(fips), Some(land)) = (
                 zcta.get(row),
                 fips.get(row).filter(|fips| is_code(fips)),
@@ -320,7 +320,7 @@ fn read_places(
         column("county_code")?,
     );
     let (lat, lon, accuracy) = (column("lat")?, column("lon")?, column("accuracy")?);
-    // The territories' lists have the county where others have the state.
+    // In the territories' lists, the county takes the column of the state.
     let territory_county = source
         .frame
         .column("territory_county")
@@ -362,7 +362,7 @@ fn read_places(
             );
             continue;
         }
-        // The county's code is relative to the state; of a territory it is GeoNames' own.
+        // The county's code is relative to the state; for a territory it is GeoNames' own.
         let digits = county_code
             .get(row)
             .filter(|code| code.len() == 3 && code.bytes().all(|byte| byte.is_ascii_digit()));
@@ -398,7 +398,7 @@ fn is_code(code: &str) -> bool {
     code.len() == 5 && code.bytes().all(|byte| byte.is_ascii_digit())
 }
 
-/// A code that a workbook may keep as a number: the lowest is 00501.
+/// Restores a code that a workbook may keep as a number; the lowest is 00501.
 fn code_of_number(cell: &str) -> Option<String> {
     let is_number = (3..=5).contains(&cell.len()) && cell.bytes().all(|byte| byte.is_ascii_digit());
     is_number.then(|| format!("{cell:0>5}"))

@@ -1,4 +1,4 @@
-//! Rows to the columns of the contracts.
+//! Converts rows to the columns of the contracts.
 
 use polars::prelude::*;
 
@@ -78,7 +78,7 @@ pub(super) fn counties(rows: &[ZipCounty]) -> Result<DataFrame> {
     Ok(DataFrame::new(rows.len(), columns)?)
 }
 
-/// `DISTRICT OF COLUMBIA` as `District of Columbia`.
+/// Writes `DISTRICT OF COLUMBIA` as `District of Columbia`.
 fn title_case(name: &str) -> String {
     let word = |word: &str| match word {
         "OF" => "of".to_owned(),

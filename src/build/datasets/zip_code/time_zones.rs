@@ -1,6 +1,6 @@
-//! Time zones of counties and states, from the weather service's list of the counties in its
-//! forecast zones. A county is there once for each zone that it has a part in, with its time zone
-//! by a letter; a county that a time zone's boundary divides has two letters.
+//! Reads time zones of counties and states from the weather service's list of the counties in its
+//! forecast zones. The list has a row for each forecast zone in a county, with the time zone as a
+//! letter. A county that a time zone boundary divides has two letters.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -11,16 +11,16 @@ use pubdata_core::provenance::POINTERS;
 
 const ZONES: &str = "nws.zone_county";
 
-/// The time zones that a county or state has land in.
+/// Time zones in which a county or state has land.
 #[derive(Default)]
 pub(super) struct Letters {
-    /// The weather service's.
+    /// Letters of the weather service.
     letters: BTreeSet<char>,
     pub(super) pointers: Vec<u64>,
 }
 
 impl Letters {
-    /// The letter, where there is but one.
+    /// Returns the only letter, or `None` for several.
     pub(super) fn only(&self) -> Option<char> {
         self.letters
             .first()
@@ -42,7 +42,7 @@ pub(super) struct TimeZones {
 }
 
 impl TimeZones {
-    /// None at all where the list is not there. Rows of waters have no county.
+    /// Reads the list. Returns no time zones if the list is missing. Rows of waters have no county.
     pub(super) fn read(context: &Context<'_>) -> Result<Self> {
         let mut zones = Self::default();
         let Some(source) = context.read(ZONES)?.pop() else {

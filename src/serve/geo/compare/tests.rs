@@ -1,5 +1,5 @@
-//! Comparisons of estimates against figures of the Census Bureau's handbook, and at the very limit
-//! of significance.
+//! Checks comparisons of estimates against figures of the Census Bureau's handbook, and exactly at
+//! the limit of significance.
 
 #![expect(clippy::float_cmp, reason = "the figures are exact")]
 
@@ -79,7 +79,7 @@ fn handbook_figures_give_the_handbook_margins() {
 
 #[test]
 fn los_angeles_income_of_two_years_has_the_known_z() {
-    // 87,760 ± 463 (2023) and 83,411 ± 439 (2022); the API itself never compares vintages, the
+    // 87,760 ± 463 (2023) and 83,411 ± 439 (2022). The API itself never compares vintages, but the
     // formula is the same.
     let z = compare_estimates(published(87_760, 463), published(83_411, 439))
         .z

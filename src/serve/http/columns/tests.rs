@@ -1,4 +1,4 @@
-//! Cells, rows and columns of tables; the figures are made up.
+//! Tests cells, rows and columns of tables; the figures are invented.
 
 use schemars::JsonSchema;
 
@@ -61,7 +61,7 @@ fn no_text_is_run_as_a_formula_and_every_text_can_be_had_back() {
     for text in ["", "plain", "a=b", "5'", "\u{2212}5"] {
         assert_eq!(guarded(text.to_owned()), text);
     }
-    // A number is none, whatever its sign; a text of the same characters is text.
+    // A number is never a formula, whatever its sign; a string of the same characters is text.
     assert_eq!(
         (cell_of("-5"), cell_of("\"-5\""), cell_of(r#"["=a","b"]"#)),
         ("-5".to_owned(), "'-5".to_owned(), "'=a;b".to_owned())

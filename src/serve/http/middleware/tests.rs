@@ -1,5 +1,5 @@
-//! A request that panics or hangs is answered with a problem, and the cause of a panic is not told;
-//! while a client is awaited, its connection gives way.
+//! Tests that a request that panics or hangs gets a problem, which hides the cause of a panic. Also
+//! tests that a connection can be evicted while it waits for its client.
 
 use std::pin::pin;
 use std::sync::Arc;
@@ -24,8 +24,7 @@ use crate::settings::{Limits, ServeSettings};
 use pubdata_core::contract::Contracts;
 use pubdata_store::{Plans, Scope};
 
-/// Asks a handler behind the front for the status and the code of its problem, its text, and when
-/// to ask again.
+/// Sends a request through the middleware and returns status, problem code, text and `Retry-After`.
 async fn asked(limits: Limits, path: &str) -> (u16, String, String, Option<String>) {
     let folder = tempfile::tempdir().unwrap();
     let plans = Plans::parse("[anonymous]\nrequests_per_minute = 60\nburst = 60\n").unwrap();
@@ -113,7 +112,7 @@ async fn request_that_takes_too_long_is_a_problem() {
     assert!(text.contains("no answer within 1ms"), "{text}");
 }
 
-/// Whether another connection is let in where the only place is taken.
+/// Reports whether another connection is admitted when the only slot is taken.
 async fn is_let_in(connections: &Arc<Connections>) -> bool {
     connections
         .admit("192.0.2.2:1".parse().unwrap())

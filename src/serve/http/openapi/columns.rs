@@ -1,13 +1,13 @@
-//! Schemas of a contract's columns: the words, bounds and descriptions of what is served are the
-//! contract's, unless a reference to a column has a description of its own.
+//! Builds the schemas of a contract's columns. Values, bounds and descriptions come from the
+//! contract, unless a reference to a column has its own description.
 
 use serde_json::{Map, Value, json};
 
 use super::names;
 use pubdata_core::contract::{Column, Contracts, Physical};
 
-/// Replaces each schema with `"$field": "dataset/column"` by what the contract says of the column,
-/// where it has one of that name.
+/// Replaces each schema that has `"$field": "dataset/column"` by the schema of that contract
+/// column, if it exists.
 pub fn resolve(schemas: &mut Map<String, Value>, contracts: &Contracts) {
     schemas
         .values_mut()
@@ -40,7 +40,7 @@ fn resolve_value(value: &mut Value, contracts: &Contracts) {
     }
 }
 
-/// Whether a field is a struct, or a list of them.
+/// Reports whether a field is a struct or a list of structs.
 fn is_of_struct(schema: &Map<String, Value>) -> bool {
     schema.contains_key("$ref")
         || schema.contains_key("anyOf")
@@ -54,7 +54,7 @@ fn column<'a>(place: &str, contracts: &'a Contracts) -> Option<&'a Column> {
     contracts.get(dataset)?.column(column)
 }
 
-/// The JSON schema of a contract's column. `also` adds values that only answers have.
+/// Returns the JSON schema of a contract's column. `also` adds values that only answers have.
 fn column_schema(
     place: &str,
     column: &Column,
@@ -113,7 +113,8 @@ fn column_schema(
     schema
 }
 
-/// One of a contract's values of a column, which has the column's name wherever it stands.
+/// Returns the schema of one value of a contract's column; it has the column's name wherever it
+/// occurs.
 pub fn words_of<T: serde::Serialize>(place: &str, words: &[T]) -> Value {
     json!({"type": "string", "enum": words, (names::OF_COLUMN): names::of_column(place)})
 }

@@ -1,5 +1,5 @@
-//! The OpenAPI 3.1 document: paths from the route table, schemas from the types of answers and
-//! bodies and the words of the contracts, code from the requests that are kept as examples.
+//! Builds the OpenAPI 3.1 document. Paths come from the route table, schemas from the types of
+//! answers and bodies, values from the contracts, code samples from the stored example requests.
 
 pub mod columns;
 pub mod names;
@@ -20,7 +20,7 @@ use super::query;
 use super::response::{CSV, JSON_LD, PARQUET};
 use pubdata_core::contract::Contracts;
 
-/// Query parameters of which an operation needs one, with others of the list or alone.
+/// Query parameters of which an operation needs at least one.
 const ONE_OF: [(&str, &[&str]); 7] = [
     ("compareCompanies", &["ciks", "tickers"]),
     ("getTaxRate", &["address", "zip", "city"]),
@@ -53,8 +53,8 @@ const ONE_OF: [(&str, &[&str]); 7] = [
     ("verifyLicense", &["number", "license_number"]),
 ];
 
-/// Makes the document. `own_url` is where the server can be asked, for the code that is shown;
-/// `public_url` what it is known by elsewhere.
+/// Builds the document. `own_url` is the server URL in code samples; `public_url` is the URL under
+/// `servers`.
 pub fn document(
     families: &[&Family],
     contracts: &Contracts,
@@ -131,7 +131,7 @@ pub fn document(
     })
 }
 
-/// The schemas of all parameters of queries, each with what it would be called.
+/// Returns the schemas of all query parameters, each with its suggested component name.
 fn parameters_of(paths: &mut Map<String, Value>) -> Vec<(String, &mut Value)> {
     let operations = paths
         .values_mut()
@@ -156,7 +156,7 @@ fn parameters_of(paths: &mut Map<String, Value>) -> Vec<(String, &mut Value)> {
     found
 }
 
-/// `data` and `body` are the names of its schemas.
+/// Builds an operation; `data` and `body` are the names of its schemas.
 fn operation(
     (endpoint, (data, body)): (&Endpoint, (&str, Option<&str>)),
     family: &Family,
@@ -206,7 +206,7 @@ fn parameters(
     families: &[&Family],
     contracts: &Contracts,
 ) -> Vec<Value> {
-    // What a family means by a name comes before what others mean by it.
+    // The family's own placeholders take precedence over those of other families.
     let known = |name: &str| {
         let placeholders = family
             .placeholders
@@ -242,7 +242,8 @@ fn parameters(
         }
         if value["schema"]["type"] == "array" {
             value["style"] = json!("form");
-            // What clients send of themselves; one comma list is taken as well.
+            // Most clients send repeated parameters by default; one comma-separated list is
+            // accepted too.
             value["explode"] = json!(true);
         }
         value
@@ -288,7 +289,8 @@ fn responses(endpoint: &Endpoint, data: &str) -> Value {
         json!({"200": {"description": endpoint.summary, "content": {"application/json": content}}});
     if matches!(endpoint.handler, Handler::Download { .. }) {
         let file = json!({"schema": {"type": "string", "format": "binary"}});
-        responses["206"] = json!({"description": "The range of a part that `Range` names."});
+        responses["206"] =
+            json!({"description": "The byte range of a part that `Range` requests."});
         responses["200"]["content"][PARQUET] = file.clone();
         responses["200"]["content"][CSV] = file;
     }
@@ -307,7 +309,7 @@ fn responses(endpoint: &Endpoint, data: &str) -> Value {
     responses
 }
 
-/// The problems of each status.
+/// Groups the problem codes by status.
 fn by_status() -> BTreeMap<StatusCode, Vec<&'static str>> {
     let mut codes: BTreeMap<StatusCode, Vec<&'static str>> = BTreeMap::new();
     for entry in &CODES {
@@ -319,9 +321,9 @@ fn by_status() -> BTreeMap<StatusCode, Vec<&'static str>> {
     codes
 }
 
-/// What every operation may answer besides its own.
+/// Returns the responses that all operations share.
 fn shared_responses() -> Value {
-    let mut responses = json!({(response_name(StatusCode::NOT_MODIFIED)): {"description": "The answer that `If-None-Match` names is still right."}});
+    let mut responses = json!({(response_name(StatusCode::NOT_MODIFIED)): {"description": "The answer that `If-None-Match` names is still current."}});
     for (status, codes) in by_status() {
         let codes: Vec<String> = codes.iter().map(|code| format!("`{code}`")).collect();
         let mut response = json!({
@@ -333,14 +335,14 @@ fn shared_responses() -> Value {
             .any(|code| code.status() == status)
         {
             let seconds = json!({"type": "integer", "minimum": 0});
-            response["headers"] = json!({"Retry-After": {"description": "Seconds after which to ask again.", "schema": seconds}});
+            response["headers"] = json!({"Retry-After": {"description": "Seconds to wait before the next attempt.", "schema": seconds}});
         }
         responses[response_name(status)] = response;
     }
     responses
 }
 
-/// `TooManyRequests` for 429.
+/// Returns the component name of a response: `TooManyRequests` for 429.
 fn response_name(status: StatusCode) -> String {
     status
         .canonical_reason()

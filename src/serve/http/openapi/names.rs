@@ -1,41 +1,38 @@
-//! Gives every object and every list of words of the document a component of its own, one for those
-//! that are alike, so that generated clients have names for them. A name is the schema's `title`,
-//! or the contract's column, or the way to the first place that has it.
+//! Moves every inline object and enum of the document into a named component, so that generated
+//! clients have names for them. Equal schemas share one component. The name is the schema's
+//! `title`, the contract's column, or the path to its first occurrence.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Map, Value, json};
 
-/// Where a schema that came from a contract's column says which one it was; read here and gone
-/// afterwards.
+/// Marks the contract column of a schema. Removed once the names are assigned.
 pub const OF_COLUMN: &str = "$of_column";
 
 const COMPONENTS: &str = "#/components/schemas/";
 
-/// A schema that stood at one place or several, the references to which are by number until all
-/// places are known.
+/// Schema found at one or several places. References to it are numbers until all places are known.
 struct Found {
     schema: Value,
     title: Option<String>,
-    /// Names that would do, best first.
+    /// Candidate names, best first.
     suggestions: Vec<String>,
-    /// What is said of it, while it is the same everywhere.
+    /// Description, as long as it is the same everywhere.
     description: Option<Value>,
 }
 
-/// Collects what has no name yet.
+/// Collects the schemas without names.
 #[derive(Default)]
 struct Collection {
     found: Vec<Found>,
     by_content: BTreeMap<String, usize>,
 }
 
-/// Names everything in the components, and in the schemas of parameters, each with what it would be
-/// called.
+/// Names all schemas in the components and in the parameters; each parameter has a suggested name.
 pub fn give(components: &mut Map<String, Value>, mut parameters: Vec<(String, &mut Value)>) {
     let mut collection = Collection::default();
     for (name, schema) in components.iter_mut() {
-        // Words that have a name keep it, wherever else they stand.
+        // An enum that already is a component keeps its name wherever it occurs.
         if schema.get("enum").is_some() {
             collection
                 .by_content
@@ -79,7 +76,7 @@ pub fn give(components: &mut Map<String, Value>, mut parameters: Vec<(String, &m
 }
 
 impl Collection {
-    /// Names the parts of a schema, not the schema itself.
+    /// Names the parts of a schema, but not the schema itself.
     fn name_inside(&mut self, schema: &mut Value, owner: &str) {
         if let Some(members) = schema.get_mut("properties").and_then(Value::as_object_mut) {
             for (name, member) in members {
@@ -105,7 +102,7 @@ impl Collection {
         }
     }
 
-    /// Puts a reference in place of a schema that needs a name, and names its parts.
+    /// Replaces a schema that needs a name by a reference, and names its parts.
     fn name(&mut self, schema: &mut Value, suggestions: &[String]) {
         let types: Vec<&str> = schema["type"].as_array().map_or_else(
             || schema["type"].as_str().into_iter().collect(),
@@ -174,7 +171,7 @@ impl Collection {
         number
     }
 
-    /// The name of each, none of which is another's.
+    /// Returns a unique name for each schema.
     fn names(&self, components: &Map<String, Value>) -> Vec<String> {
         let mut taken: BTreeSet<String> = components.keys().cloned().collect();
         let own = |found: &Found| {
@@ -204,7 +201,7 @@ impl Collection {
     }
 }
 
-/// Words and members that decide whether two schemas are one.
+/// Returns the parts of a schema that decide whether two schemas are equal.
 fn content(schema: &Value) -> String {
     let mut schema = schema.clone();
     if let Some(members) = schema.as_object_mut() {
@@ -213,7 +210,7 @@ fn content(schema: &Value) -> String {
     schema.to_string()
 }
 
-/// Puts names in place of the numbers of references.
+/// Replaces the numbers in references by names.
 fn point(value: &mut Value, names: &[String]) {
     match value {
         Value::Object(members) => {
@@ -231,7 +228,7 @@ fn point(value: &mut Value, names: &[String]) {
     }
 }
 
-/// `business_address` and `businessAddress` as `BusinessAddress`.
+/// Converts `business_address` and `businessAddress` to `BusinessAddress`.
 pub fn in_capitals(name: &str) -> String {
     let words = name
         .split(|letter: char| !letter.is_ascii_alphanumeric())
@@ -241,15 +238,15 @@ pub fn in_capitals(name: &str) -> String {
         .collect()
 }
 
-/// The name of values of a contract's column: family, table and column, each word but once in a
-/// row.
+/// Returns the name for the values of a contract's column: family, table and column, without
+/// immediate repetitions of a word.
 pub fn of_column(place: &str) -> String {
     let mut words: Vec<&str> = place.split(['.', '/', '_']).collect();
     words.dedup();
     in_capitals(&words.join("_"))
 }
 
-/// One of many.
+/// Returns the singular of a name.
 fn singular(name: &str) -> String {
     match name {
         _ if name.ends_with("ies") => format!("{}y", &name[..name.len() - 3]),

@@ -1,4 +1,4 @@
-// What a page can do without: a button that copies, and the key `/` that leads to the search. Everything else works without this file.
+// Optional features of a page: copy buttons, and the key `/` for the search. Everything else works without this file.
 "use strict";
 document.addEventListener("keydown", (event) => {
   const isTyping = event.target instanceof HTMLElement && event.target.matches("input, textarea, select");
@@ -52,7 +52,7 @@ for (const form of document.querySelectorAll("form[data-try]")) {
       const answer = await fetch(url, { method: form.dataset.method, headers, body: body ? body.value : undefined });
       const text = await answer.text();
       let written = text;
-      try { written = JSON.stringify(JSON.parse(text), null, 2); } catch { /* CSV and the like stay as they are. */ }
+      try { written = JSON.stringify(JSON.parse(text), null, 2); } catch { /* Keeps CSV and other formats unchanged. */ }
       const most = 60000;
       shown.textContent = `${form.dataset.method} ${url}\n${answer.status} ${answer.statusText}\n\n${written.slice(0, most)}${written.length > most ? "\n… cut here" : ""}`;
     } catch (error) {

@@ -1,5 +1,5 @@
-//! Checks that a part is read once for all who ask, that the bound on what is kept holds, and that
-//! damaged bytes are refused.
+//! Checks that concurrent requests share one read of a part, that the memory limit holds, and that
+//! damaged bytes are rejected.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -14,7 +14,7 @@ use pubdata_store::{Copies, DatasetEntry, Home, Manifest, Part, PartReport, Rele
 
 static READ: AtomicUsize = AtomicUsize::new(0);
 
-/// The part's bytes themselves.
+/// Unparsed bytes of the part.
 struct Plain(Bytes);
 
 impl CachedPart for Plain {
@@ -75,23 +75,23 @@ async fn parts_are_read_once_kept_within_the_bound_and_checked() {
     assert_eq!(
         READ.load(Ordering::Relaxed),
         1,
-        "one reading for all who ask at the same time"
+        "concurrent requests share one read"
     );
     parts.get::<Plain>(&id, b).await.unwrap();
     parts.get::<Plain>(&id, a).await.unwrap();
     parts.get::<Plain>(&id, c).await.unwrap();
-    assert_eq!(
-        parts.kept.lock().unwrap().size_bytes,
-        80,
-        "the bound is kept"
-    );
+    assert_eq!(parts.kept.lock().unwrap().size_bytes, 80, "the limit holds");
     parts.get::<Plain>(&id, a).await.unwrap();
-    assert_eq!(READ.load(Ordering::Relaxed), 3, "what was used last stayed");
+    assert_eq!(
+        READ.load(Ordering::Relaxed),
+        3,
+        "the most recently used part stayed"
+    );
     parts.get::<Plain>(&id, b).await.unwrap();
     assert_eq!(
         READ.load(Ordering::Relaxed),
         4,
-        "what was not used for longest went"
+        "the least recently used part was evicted"
     );
 
     let damaged = Part {
@@ -143,12 +143,12 @@ async fn what_is_made_of_a_large_part_is_made_again_only_when_its_file_is_of_oth
     assert_eq!(
         ask(&cache(801, b"program"), "form").await,
         1,
-        "a byte of Parquet is at least eight of rows: this part is small"
+        "a byte of Parquet counts as eight bytes of rows: this part is small"
     );
     assert_eq!(
         (ask(&cache(800, b"program"), "form").await, files()),
         (2, 1),
-        "nobody else has left it"
+        "no other cache has written the file"
     );
     assert_eq!(
         (ask(&cache(800, b"program"), "form").await, files()),
@@ -186,7 +186,7 @@ async fn what_is_made_of_a_large_part_is_made_again_only_when_its_file_is_of_oth
         assert_eq!(
             ask(&cache(800, program), decided_by).await,
             before + 1,
-            "a damaged file is made again"
+            "a damaged file is rebuilt"
         );
         assert_eq!(ask(&cache(800, program), decided_by).await, before + 1);
     }

@@ -1,5 +1,5 @@
-//! Checks that answers from rows are those from the columns that the rows were made of, in memory
-//! and from a copy.
+//! Checks that answers from rows equal answers from the columns that the rows were made of, in
+//! memory and from a copy.
 
 use arrow::array::{
     Array, ArrayRef, BooleanArray, Date32Array, Decimal128Array, Float64Array, Int32Array,
@@ -22,7 +22,7 @@ struct Sample;
 impl Dataset for Sample {
     const ID: &'static str = "test.sample";
     const KEY: &'static str = "key";
-    /// In another order than the columns.
+    /// Differs from the order of the columns.
     const COLUMNS: &'static [&'static str] = &[
         "whole", "text", "texts", "key", "day", "price", "flag", "float", "long", "later?", "rate",
     ];
@@ -77,7 +77,7 @@ struct Given {
 
 fn given() -> impl Strategy<Value = Vec<Given>> {
     let option = prop::option::of::<BoxedStrategy<String>>;
-    // `\PC` is any character that can be seen, of one to four bytes.
+    // `\PC` is any visible character, of one to four bytes.
     let texts = (
         option("\\PC{0,20}".boxed()),
         prop::option::of(prop::collection::vec("\\PC{0,6}", 0..4)),
@@ -154,7 +154,7 @@ fn batch(given: &[Given]) -> RecordBatch {
     .unwrap()
 }
 
-/// Rows of which every other comes from the second of two files.
+/// Returns rows that alternate between two source files.
 fn rows(batch: &RecordBatch) -> Rows<Sample> {
     let files =
         serde_json::to_string(&[("one", Digest::of(b"1")), ("two", Digest::of(b"2"))]).unwrap();
@@ -183,7 +183,7 @@ fn part() -> Part {
     }
 }
 
-/// What a member is by its column alone.
+/// Writes the expected member from its column alone.
 fn member(json: &mut Json, name: &str, column: &ArrayRef, row: usize) {
     json.key(name);
     match column.data_type() {
@@ -212,7 +212,7 @@ fn member(json: &mut Json, name: &str, column: &ArrayRef, row: usize) {
     }
 }
 
-/// Compares all that can be asked of rows with what they were made of.
+/// Compares every accessor of rows with the input.
 fn check(rows: Rows<Sample>, given: &[Given]) {
     let (batch, part) = (batch(given), part());
     assert_eq!(rows.cells.len(), given.len());
@@ -318,7 +318,7 @@ proptest! {
     #[test]
     fn rows_say_what_their_columns_say(given in given()) {
         check(rows(&batch(&given)), &given);
-        // Columns of which a piece is cut have offsets that do not begin at 0.
+        // Sliced columns have offsets that do not begin at 0.
         if given.len() > 2 {
             check(rows(&batch(&given).slice(2, given.len() - 2)), &given[2..]);
         }
@@ -369,7 +369,7 @@ fn long_texts_come_out_of_a_copy_whole() {
     );
 }
 
-/// Copies of before held columns.
+/// Copies of earlier versions had columns instead of rows.
 #[test]
 fn a_copy_that_holds_something_else_is_refused_with_its_part() {
     let folder = tempfile::tempdir().unwrap();
@@ -385,13 +385,13 @@ fn a_copy_that_holds_something_else_is_refused_with_its_part() {
     let columns = batch(&[]);
     let error = refused(columns.clone());
     assert!(
-        error.contains("test.sample/a.parquet: its copy does not say what its rows hold"),
+        error.contains("test.sample/a.parquet: its copy lacks its rows or their cell types"),
         "{error}"
     );
     let whole = rows(&columns).to_copy().unwrap().unwrap();
     let error = refused(whole.project(&[0]).unwrap());
     assert!(
-        error.contains("test.sample/a.parquet: its copy does not say which file a row comes from"),
+        error.contains("test.sample/a.parquet: its copy lacks the source files of its rows"),
         "{error}"
     );
     let others: HashMap<String, String> = whole
@@ -407,12 +407,12 @@ fn a_copy_that_holds_something_else_is_refused_with_its_part() {
     .unwrap();
     let error = refused(others);
     assert!(
-        error.contains("test.sample/a.parquet: its copy: rows have cells of other columns"),
+        error.contains("test.sample/a.parquet: its copy: its rows have other columns"),
         "{error}"
     );
 }
 
-/// The bound on what is kept counts rows: they must not take more than the columns did.
+/// The memory limit counts rows, so rows must not take more memory than the columns did.
 #[test]
 fn rows_take_no_more_memory_than_their_columns() {
     let of = |number: i32| Given {

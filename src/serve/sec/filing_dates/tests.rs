@@ -1,4 +1,4 @@
-//! Filings of several registrants are found by day and form, newest first, and each once.
+//! Checks that filings of several registrants are found by day and form, newest first, each once.
 
 use std::collections::BTreeMap;
 
@@ -20,7 +20,7 @@ fn dates() -> FilingDates {
         }
     };
     let (mut dates, mut by_day) = (FilingDates::default(), BTreeMap::new());
-    // Filing 7 is of two registrants, in two buckets, under two forms.
+    // Filing 7 belongs to two registrants, in two buckets, under two forms.
     dates
         .add(
             &part(&[(1, "10-K", 10), (7, "SC 13D/A", 20), (9, "8-K", 20)]),

@@ -1,8 +1,8 @@
-//! Which registrants a search finds, by which kind of match, and in which order.
+//! Checks which registrants a search finds, the kind of match and the order.
 
 use crate::sec::names::{Named, Names};
 
-/// Name, former names, position in the list of tickers.
+/// Name, former names, rank in the list of tickers.
 const REGISTRANTS: [(&str, &[&str], Option<u32>); 19] = [
     ("Apple Inc.", &["APPLE COMPUTER INC", "APPLE INC"], Some(1)),
     ("APPLE HOSPITALITY REIT, INC.", &[], Some(40)),

@@ -1,5 +1,5 @@
-//! Checks the tax of a sale on figures worked out by hand, and on random sales against the
-//! agreement's own words.
+//! Checks the tax of a sale against figures worked out independently, and random sales against the
+//! rounding rule of the agreement.
 
 use crate::tax::calculation::{Item, Rounding, Sale, calculate, rounded};
 use proptest::prelude::*;
@@ -36,7 +36,7 @@ fn the_combined_rate_is_rounded_and_not_each_jurisdiction() {
     ));
     assert_eq!(taxed[0].tax, 80);
     assert_eq!(taxed[0].parts, [69, 1, 5, 5]);
-    // Two jurisdictions of 0.4 cents each owe a cent together; each alone would owe none.
+    // Two jurisdictions of 0.4 cents each owe one cent together; separately, each would owe none.
     let taxed = calculate(&sale(
         &[vec![4_000, 4_000]],
         &[Item {
@@ -51,7 +51,7 @@ fn the_combined_rate_is_rounded_and_not_each_jurisdiction() {
 
 #[test]
 fn line_and_invoice_differ_by_what_is_rounded() {
-    // 7 percent of 0.07 is 0.0049: nothing on each of ten lines, five cents on the invoice.
+    // 7 percent of 0.07 is 0.0049: no tax on each of ten lines, but five cents on the invoice.
     let items = vec![
         Item {
             amount: 7,
@@ -190,8 +190,7 @@ fn items() -> impl Strategy<Value = Vec<Item>> {
     prop::collection::vec(item, 0..12)
 }
 
-/// The agreement's own words: carried to the third decimal, rounded up where that is greater than
-/// four.
+/// The agreement's rule: carry to the third decimal place, and round up if it is greater than four.
 fn by_the_agreement(amount: i64, combined: i64) -> i64 {
     let thousandths = i128::from(amount.abs()) * i128::from(combined) / 100_000;
     let cents = (thousandths / 10) as i64 + i64::from(thousandths % 10 > 4);
@@ -213,7 +212,7 @@ proptest! {
                 let whole = if including { 1_000_000 + i128::from(combined) } else { 1_000_000 };
                 let off = i128::from(*part) * whole - i128::from(item.amount) * i128::from(*rate);
                 prop_assert!(off.abs() < whole, "a jurisdiction of {rate} gets {part} of {item:?}");
-                prop_assert!(*rate != 0 || *part == 0, "a rate of nothing takes nothing");
+                prop_assert!(*rate != 0 || *part == 0, "a rate of zero levies no tax");
             }
             if rounding == Rounding::Line && !including {
                 prop_assert_eq!(taxed.tax, by_the_agreement(item.amount, combined));
@@ -226,7 +225,7 @@ proptest! {
         let taxed = calculate(&sale(&classes, &items, Rounding::Invoice));
         let exact: i128 = items.iter().filter_map(|item| item.class.map(|class| i128::from(item.amount) * i128::from(classes[class].iter().sum::<i64>()))).sum();
         prop_assert_eq!(taxed.iter().map(|taxed| taxed.tax).sum::<i64>(), rounded(exact, 1_000_000));
-        // Each jurisdiction's share of a class is less than a cent off too.
+        // Each jurisdiction's share of a class is also off by less than a cent.
         for (class, rates) in classes.iter().enumerate() {
             for (part, rate) in rates.iter().enumerate() {
                 let of_class = || items.iter().zip(&taxed).filter(|(item, _)| item.class == Some(class));
@@ -246,7 +245,7 @@ proptest! {
             prop_assert_eq!(sold.taxable, -refunded.taxable);
             prop_assert!(sold.parts.iter().zip(&refunded.parts).all(|(sold, refunded)| *sold == -refunded));
         }
-        // On the same invoice they leave nothing either.
+        // On one invoice, the sale and its refund cancel.
         let both: Vec<Item> = items.iter().chain(&refund).copied().collect();
         prop_assert_eq!(of(&both).iter().map(|taxed| taxed.tax).sum::<i64>(), 0);
     }

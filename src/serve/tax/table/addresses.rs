@@ -1,16 +1,17 @@
-//! Address ranges of a state, by ZIP code and street: which of them hold a house number, and a unit
-//! where the range names units. Streets must be equal in all their parts; nothing is guessed.
+//! Finds the address ranges of a state that contain a house number, and a unit if the range names
+//! units. Ranges are indexed by ZIP code and street. All parts of a street must be equal; nothing
+//! is guessed.
 
 use std::collections::HashMap;
 
 use pubdata_core::canonical::address::{Address, AddressKind};
 use pubdata_core::error::{Error, Result};
 
-/// Address ranges: sorted by ZIP code and street, 28 bytes each.
+/// Address ranges, sorted by ZIP code and street, 28 bytes each.
 #[derive(Debug, Default)]
 pub struct Addresses {
     ranges: Vec<Range>,
-    /// Numbers of streets by directionals, name and suffix.
+    /// Maps directionals, name and suffix of a street to its number.
     streets: HashMap<Box<str>, u32>,
     others: Vec<Other>,
 }
@@ -22,12 +23,12 @@ struct Range {
     low: u32,
     high: u32,
     row: u32,
-    /// Place among the others, from 1; 0 is none.
+    /// Position in `others`, from 1; 0 is none.
     other: u32,
     parity: Parity,
 }
 
-/// Which numbers of a range are meant.
+/// The numbers of a range to which it applies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Parity {
     Both,
@@ -36,7 +37,7 @@ pub enum Parity {
 }
 
 impl Parity {
-    /// Reads the contract's word.
+    /// Parses the contract's value.
     pub fn of(word: Option<&str>) -> Self {
         match word {
             Some("odd") => Self::Odd,
@@ -54,10 +55,10 @@ impl Parity {
     }
 }
 
-/// What few ranges have: numbers that are not plain, and units.
+/// Rarely used parts of a range: numbers that are not plain, and units.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 struct Other {
-    /// First and last number as text, where one is not plain.
+    /// First and last number as text, if one is not plain.
     numbers: Option<(String, String)>,
     unit: Option<Unit>,
 }
@@ -71,7 +72,7 @@ pub struct Unit {
     pub parity: Parity,
 }
 
-/// One record of an address range as published.
+/// An address range as published.
 #[derive(Debug)]
 pub struct Record<'a> {
     pub zip: u32,
@@ -83,7 +84,7 @@ pub struct Record<'a> {
     pub row: u32,
 }
 
-/// A range that holds an address; the least is the most specific.
+/// A range that contains an address; the least is the most specific.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Fit {
     pub is_whole_building: bool,
@@ -92,12 +93,9 @@ pub struct Fit {
 }
 
 impl Addresses {
-    /// Adds a record; its street in the parts of [`street_key`].
-    ///
-    /// # Errors
-    /// `Store`, when there are too many streets.
+    /// Adds a record; its street consists of the parts of [`street_key`].
     pub fn push(&mut self, record: Record<'_>) -> Result<()> {
-        let too_many = |_| Error::store("more streets than numbers");
+        let too_many = |_| Error::store("more streets than an index can number");
         let key = record.street.join("|");
         let street = match self.streets.get(key.as_str()) {
             Some(street) => *street,
@@ -132,13 +130,13 @@ impl Addresses {
         Ok(())
     }
 
-    /// Brings the ranges into the order in which they are looked up.
+    /// Sorts the ranges for lookup.
     pub fn finish(&mut self) {
         self.ranges.sort_unstable();
         self.ranges.shrink_to_fit();
     }
 
-    /// The ranges that hold an address, of any day, in the order they are kept in.
+    /// Returns the ranges of any day that contain an address, in storage order.
     pub fn holding(&self, zip: u32, address: &Address) -> Vec<Fit> {
         let Some(&street) = self
             .streets
@@ -184,7 +182,7 @@ impl Addresses {
         })
     }
 
-    /// The rows of all ranges in a ZIP code.
+    /// Returns the rows of all ranges in a ZIP code.
     pub fn of_zip(&self, zip: u32) -> impl Iterator<Item = u32> {
         let first = self.ranges.partition_point(|range| range.zip < zip);
         self.ranges[first..]
@@ -214,7 +212,7 @@ impl Unit {
     }
 }
 
-/// A street in the form in which streets are equal: blank parts are blank on both sides.
+/// Builds the comparison key of a street: blank parts must be blank on both sides.
 fn street_key(address: &Address) -> String {
     [
         &*address.predirectional,
@@ -225,7 +223,7 @@ fn street_key(address: &Address) -> String {
     .join("|")
 }
 
-/// A number of digits only.
+/// Parses a number that consists only of digits.
 fn plain(text: &str) -> Option<u32> {
     let is_plain =
         !text.is_empty() && text.len() <= 9 && text.bytes().all(|byte| byte.is_ascii_digit());
@@ -295,7 +293,7 @@ mod tests {
         assert_eq!(
             found(&addresses, "340 N Northwind Dr"),
             [9],
-            "a directional that the file lacks is another street"
+            "a directional that the file lacks makes it another street"
         );
         assert_eq!(found(&addresses, "340 1/2 Northwind Dr"), [0; 0]);
         assert_eq!(found(&addresses, "340 Northwind Ln"), [0; 0]);

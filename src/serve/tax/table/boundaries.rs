@@ -1,6 +1,6 @@
-//! Which jurisdictions tax at a place: the boundary records of one state, found by ZIP code, ZIP+4
-//! code, address, city or county. Records of every day are kept; the caller picks those that hold
-//! on the day that is asked for.
+//! Indexes the boundary records of one state: which jurisdictions tax at a place, found by ZIP
+//! code, ZIP+4 code, address, city or county. Keeps records of every day; the caller selects those
+//! that hold on the requested day.
 
 use std::collections::HashMap;
 
@@ -51,21 +51,21 @@ key_columns! {
     }
 }
 
-/// Type code of the state's own tax; a district that bears it counts twice when it is added.
+/// Type code of the state's own tax; a district with this code would be counted twice.
 const STATE_TYPE: &str = "45";
 
-/// Which jurisdictions tax somewhere.
+/// A set of jurisdictions that tax at a place.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Jurisdictions {
     pub has_state_tax: bool,
     pub county: Option<String>,
     pub place: Option<String>,
-    /// Type and code of each other.
+    /// Type and code of each other jurisdiction.
     pub special: Vec<(String, String)>,
 }
 
 impl Jurisdictions {
-    /// Only the state.
+    /// A set with only the state.
     pub const fn state_only() -> Self {
         Self {
             has_state_tax: true,
@@ -75,7 +75,7 @@ impl Jurisdictions {
         }
     }
 
-    /// Class and code of each, the state's own apart.
+    /// Class and code of each jurisdiction except the state.
     pub fn local(&self) -> impl Iterator<Item = (Class, &str)> {
         let own = self
             .county
@@ -110,16 +110,16 @@ pub struct Boundaries {
     /// ZIP+4 codes as numbers of nine digits.
     zip9: IntervalIndex,
     addresses: Addresses,
-    /// Named places by name as cities are compared, each with its county where that is known.
+    /// Named places by normalised city name, each with its county if it is known.
     places: Places,
-    /// What lies outside of named places, by FIPS code of the county.
+    /// Areas outside named places, by FIPS code of the county.
     counties: HashMap<Box<str>, Vec<u32>>,
 }
 
-/// Rows of named places by name, each with its county where that is known.
+/// Rows of named places by name, each with its county if it is known.
 type Places = HashMap<String, Vec<(u32, Option<Box<str>>)>>;
 
-/// The rows of one part: those from its first on, to the next section's.
+/// Rows of one part, up to the first row of the next section.
 #[derive(Debug)]
 struct Section {
     first: usize,
@@ -134,10 +134,10 @@ struct Row {
     set: u32,
 }
 
-/// No last day.
+/// Marks a record without a last day.
 const OPEN: i32 = i32::MAX;
 
-/// Takes the parts of a state one after the other.
+/// Builds [`Boundaries`] from the parts of a state.
 #[derive(Default)]
 pub struct Builder {
     sections: Vec<Section>,
@@ -153,31 +153,30 @@ pub struct Builder {
 }
 
 impl Boundaries {
-    /// Number of records.
     pub fn rows(&self) -> usize {
         self.rows.len()
     }
 
-    /// Records of ranges of ZIP codes that hold one.
+    /// Returns records whose range of ZIP codes contains the code.
     pub fn of_zip5(&self, zip: u32) -> impl Iterator<Item = u32> {
         self.zip5.meeting(zip, zip).map(|span| span.row)
     }
 
-    /// Records of ranges of ZIP+4 codes that hold one, each with the width of its range.
+    /// Returns records whose range of ZIP+4 codes contains the code, with the width of the range.
     pub fn of_zip9(&self, zip9: u32) -> impl Iterator<Item = (u32, u32)> {
         self.zip9
             .meeting(zip9, zip9)
             .map(|span| (span.row, span.high - span.low))
     }
 
-    /// Records of ranges of ZIP+4 codes that have one of a ZIP code.
+    /// Returns records whose range of ZIP+4 codes overlaps a ZIP code.
     pub fn of_any_zip9(&self, zip: u32) -> impl Iterator<Item = u32> {
         self.zip9
             .meeting(zip * 10_000, zip * 10_000 + 9_999)
             .map(|span| span.row)
     }
 
-    /// Address ranges that hold an address.
+    /// Returns the address ranges that contain an address.
     pub fn of_address(
         &self,
         zip: u32,
@@ -186,13 +185,13 @@ impl Boundaries {
         self.addresses.holding(zip, address)
     }
 
-    /// Address ranges in a ZIP code.
+    /// Returns the address ranges in a ZIP code.
     pub fn of_any_address(&self, zip: u32) -> impl Iterator<Item = u32> {
         self.addresses.of_zip(zip)
     }
 
-    /// Records of a named place; of several places of a name those in one of the counties, where
-    /// there are such.
+    /// Returns the records of a named place. If several places have the name, those in one of the
+    /// counties are preferred.
     pub fn of_place(&self, name: &str, counties: &[String]) -> Vec<u32> {
         let places = self
             .places
@@ -211,7 +210,7 @@ impl Boundaries {
             .collect()
     }
 
-    /// Records of the named places of some counties, each with its name as cities are compared.
+    /// Returns the records of named places in some counties, each with its normalised name.
     pub fn places_of(&self, counties: &[String]) -> Vec<(u32, &str)> {
         let is_within = |county: &Option<Box<str>>| {
             county
@@ -228,7 +227,7 @@ impl Boundaries {
         rows
     }
 
-    /// Records of what lies in a county outside of named places.
+    /// Returns records of the areas of a county outside named places.
     pub fn of_county(&self, fips: &str) -> &[u32] {
         self.counties.get(fips).map_or(&[], Vec::as_slice)
     }
@@ -243,12 +242,11 @@ impl Boundaries {
         &self.sets[self.set(row)]
     }
 
-    /// Number of a record's set of jurisdictions: records of one number have equal sets.
+    /// Number of a record's set of jurisdictions; equal numbers mean equal sets.
     pub fn set(&self, row: u32) -> usize {
         self.rows[row as usize].set as usize
     }
 
-    /// The provenance of a record.
     pub fn provenance<'r>(&'r self, manifest: &'r Manifest, row: u32) -> Provenance<'r> {
         let row = row as usize;
         let section = &self.sections[self
@@ -264,7 +262,7 @@ impl Boundaries {
         )
     }
 
-    /// About how much memory the records take.
+    /// Approximate memory of the records.
     pub fn size_bytes(&self) -> usize {
         let rows = (size_of::<Row>() + 2) * self.rows.capacity();
         let places: usize = self
@@ -288,9 +286,6 @@ impl Boundaries {
 
 impl Builder {
     /// Adds the records of a part of `tax.boundary`.
-    ///
-    /// # Errors
-    /// `Store`, when the part lacks a column or holds what no code is.
     pub fn add_part(&mut self, part: Part, bytes: Bytes) -> Result<()> {
         let row_sources = RowSources::read(bytes.clone(), &part.path)?;
         self.rows.reserve(part.rows as usize);
@@ -306,7 +301,7 @@ impl Builder {
         Ok(())
     }
 
-    /// Brings the records into the order in which they are looked up.
+    /// Sorts the records for lookup.
     pub fn finish(mut self) -> Boundaries {
         self.addresses.finish();
         self.rows.shrink_to_fit();
@@ -327,11 +322,12 @@ impl Builder {
     fn add(&mut self, table: &Table, place: &str) -> Result<()> {
         let columns = Columns::open(table)?;
         for index in 0..table.rows() {
-            let row = u32::try_from(self.rows.len())
-                .map_err(|_| Error::store(format!("{place}: more records than numbers")))?;
+            let row = u32::try_from(self.rows.len()).map_err(|_| {
+                Error::store(format!("{place}: more records than an index can number"))
+            })?;
             let wrong = || {
                 Error::store(format!(
-                    "{place}: boundary `{}` has a code that is no number",
+                    "{place}: boundary `{}` has a code that is not a number",
                     columns.record_id.at(index)
                 ))
             };
@@ -365,7 +361,8 @@ impl Builder {
         }
     }
 
-    /// None when its ZIP code is no number. A range without one matches nothing.
+    /// Adds an address range. Returns `None` if its ZIP code is not a number; a range without a
+    /// code matches nothing.
     fn add_address(&mut self, columns: &Columns, index: usize, row: u32) -> Option<Result<()>> {
         let Some(zip) = columns.zip_low.get(index) else {
             return Some(Ok(()));
@@ -400,7 +397,7 @@ impl Builder {
     }
 }
 
-/// Sets of jurisdictions, each kept once.
+/// Distinct sets of jurisdictions, each stored once.
 #[derive(Default)]
 struct Sets {
     sets: Vec<Jurisdictions>,
@@ -428,7 +425,7 @@ impl Sets {
             return Ok(*number);
         }
         let number = u32::try_from(self.sets.len())
-            .map_err(|_| Error::store("more sets of jurisdictions than numbers"))?;
+            .map_err(|_| Error::store("more sets of jurisdictions than an index can number"))?;
         let mut special: Vec<(String, String)> = columns
             .special_codes
             .at(index)
@@ -459,7 +456,7 @@ impl Columns {
         Some(Span { low, high, row })
     }
 
-    /// A range from one ZIP+4 code to another, which may run over several ZIP codes.
+    /// Reads a range of ZIP+4 codes, which may span several ZIP codes.
     fn zip9(&self, index: usize, row: u32) -> Option<Span> {
         let zips = self.zip5(index, row)?;
         let plus4 = |texts: &Texts, missing: u32| {

@@ -1,13 +1,13 @@
-//! Record ids of millions of rows in little memory: each is kept as what differs from the one
-//! before it. Reading one unpacks up to sixteen.
+//! Stores record ids of millions of rows compactly: each id as its difference from the previous
+//! one. Reading one id unpacks up to sixteen.
 
 use pubdata_core::error::{Error, Result};
 
-/// Every so many ids one is written in full.
+/// Interval at which an id is stored in full.
 const BLOCK: usize = 16;
 
-/// Record ids in the order of their rows. An id is written as the number of bytes that it begins
-/// with like the one before, and the rest: neighbours differ in few bytes.
+/// Record ids in row order. An id is stored as the length of the prefix that it shares with the
+/// previous id, and the rest: neighbours differ in few bytes.
 #[derive(Debug, Default)]
 pub struct Ids {
     bytes: Vec<u8>,
@@ -20,7 +20,7 @@ impl Ids {
     /// Adds the id of the next row.
     ///
     /// # Errors
-    /// `Store`, when it is longer than 65,535 bytes, or all together are too long.
+    /// `Store` if the id is longer than 65,535 bytes, or all ids together are too long.
     pub fn push(&mut self, id: &str) -> Result<()> {
         let too_long = |_| Error::store(format!("the record id `{id}` is too long"));
         let id_bytes = id.as_bytes();
@@ -48,7 +48,7 @@ impl Ids {
         Ok(())
     }
 
-    /// The id of a row.
+    /// Returns the id of a row.
     pub fn get(&self, row: usize) -> String {
         let mut at = self.blocks[row / BLOCK] as usize;
         let mut id = Vec::new();

@@ -1,10 +1,10 @@
-//! Finds the ranges that meet a number or another range, fast also where a few of them are very
-//! wide. ZIP and ZIP+4 codes are looked up here.
+//! Finds the ranges that overlap a number or another range, fast even if a few of them are very
+//! wide. Serves lookups of ZIP and ZIP+4 codes.
 
-/// Ranges of numbers that may lie within and across each other, found by a number or range that
-/// they meet. Sorted by where they begin; of each block of them is known how far one of its ranges
-/// reaches, so that looking past a wide one does not mean looking at all, and how far one of its or
-/// of an earlier block's does, so that looking begins late.
+/// Ranges that may nest and overlap, found by a number or range that they overlap. Sorted by their
+/// start. The index stores the farthest end within each block, so that a lookup skips blocks even
+/// if an earlier range is very wide. It also stores the farthest end up to each block, which
+/// determines the first block to read.
 #[derive(Debug, Default)]
 pub struct IntervalIndex {
     spans: Vec<Span>,
@@ -12,7 +12,7 @@ pub struct IntervalIndex {
     reach_so_far: Vec<u32>,
 }
 
-/// A range, both ends in it, and the row it is of.
+/// An inclusive range and its row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Span {
     pub low: u32,
@@ -42,7 +42,7 @@ impl IntervalIndex {
         }
     }
 
-    /// The ranges that have a number in common with `low..=high`, by where they begin.
+    /// Returns the ranges that overlap `low..=high`, by their start.
     pub fn meeting(&self, low: u32, high: u32) -> impl Iterator<Item = Span> {
         let begun = &self.spans[..self.spans.partition_point(|span| span.low <= high)];
         let first = self.reach_so_far.partition_point(|reach| *reach < low);

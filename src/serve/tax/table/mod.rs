@@ -1,5 +1,5 @@
-//! Sales tax in memory, by state: how the state taxes, and what; the rates of its jurisdictions,
-//! and where each applies. A place is looked up in sorted arrays.
+//! Holds sales tax data in memory by state: how and what the state taxes, the rates of its
+//! jurisdictions, and where each applies. Lookups of places use sorted arrays.
 
 pub mod addresses;
 pub mod boundaries;
@@ -27,7 +27,7 @@ pub const RATES: &str = "tax.rate";
 pub const TAXABILITY: &str = "tax.taxability";
 pub const BOUNDARIES: &str = "tax.boundary";
 
-/// What is known of each state.
+/// Sales tax data of all states.
 #[derive(Debug, Default)]
 pub struct TaxTables {
     pub rules: Option<Rules>,
@@ -35,7 +35,7 @@ pub struct TaxTables {
     states: BTreeMap<String, StateTax>,
 }
 
-/// Rates of a state, as many parts as its files make, and its boundaries.
+/// Rates of a state, one table for each part, and its boundaries.
 #[derive(Debug, Default)]
 pub struct StateTax {
     pub rates: Vec<Rates>,
@@ -48,17 +48,14 @@ static NONE: StateTax = StateTax {
 };
 
 impl TaxTables {
-    /// Those of a release, which are always there.
+    /// Returns the tables of a release.
     pub fn of(release: &Release) -> &Self {
         release
             .table()
             .expect("every release is loaded with the tables of all families")
     }
 
-    /// Reads the tax datasets of a release; empty when it has none.
-    ///
-    /// # Errors
-    /// `Store`, when a part is missing, damaged, or not as its contract says.
+    /// Reads the tax datasets of a release; the result is empty if it has none.
     pub async fn load(reader: PartReader<'_>) -> Result<Self> {
         let mut index = Self::default();
         for part in with_rows(reader, STATES) {
@@ -95,12 +92,12 @@ impl TaxTables {
         Ok(index)
     }
 
-    /// The rates and boundaries of a state; empty when there are none.
+    /// Returns the rates and boundaries of a state; empty if it has none.
     pub fn state(&self, state: &str) -> &StateTax {
         self.states.get(state).unwrap_or(&NONE)
     }
 
-    /// Number of boundary records, and how much memory they take.
+    /// Number of boundary records, and their memory.
     pub fn boundary_size(&self) -> (usize, usize) {
         let tables = || self.states.values().flat_map(|state| &state.boundaries);
         (
@@ -114,7 +111,7 @@ fn state_of(part: &Part) -> Result<&str> {
     part.partition
         .get("state")
         .map(String::as_str)
-        .ok_or_else(|| Error::store(format!("{}: the part names no state", part.path)))
+        .ok_or_else(|| Error::store(format!("{}: the part has no state", part.path)))
 }
 
 fn with_rows<'a>(

@@ -1,5 +1,5 @@
-//! The tax rates of one state's jurisdictions: which of them hold on a day, by class and code, and
-//! which code a city's name has.
+//! Indexes the tax rates of one state's jurisdictions: the rows that hold on a day by class and
+//! code, and the codes of a city's name.
 
 use std::collections::HashMap;
 
@@ -17,8 +17,8 @@ use pubdata_core::error::{Error, Result};
 use pubdata_store::Part;
 
 /// Class of a jurisdiction.
-// It is what rates and boundaries are joined by beside the code: publishers have several type codes
-// for districts.
+// Rates and boundaries are joined by class and code, because publishers use several type codes for
+// districts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 #[schemars(rename = "JurisdictionType")]
@@ -27,15 +27,15 @@ pub enum Class {
     County,
     City,
     Special,
-    // Local taxes of a state together, where they are not published one by one.
+    // All local taxes of a state together, if they are not published individually.
     Local,
 }
 
 impl Class {
-    /// Those of published jurisdictions.
+    /// Classes of published jurisdictions.
     pub const ALL: [Self; 4] = [Self::State, Self::County, Self::City, Self::Special];
 
-    /// The word in answers.
+    /// Name in answers.
     pub fn name(self) -> &'static str {
         match self {
             Self::State => "state",
@@ -61,19 +61,16 @@ pub struct Rates {
     food_drug: [Millionths; 2],
     pub provenance: PartProvenance,
     by_code: HashMap<(Class, String), Vec<u32>>,
-    /// Cities by name as cities are compared.
+    /// Cities by normalised name.
     by_city: HashMap<String, Vec<u32>>,
 }
 
-/// Columns of the two sides: sales from within the state, and from another.
+/// Columns of the two cases: sales from within the state, and from another.
 const GENERAL: [&str; 2] = ["general_intrastate", "general_interstate"];
 const FOOD_DRUG: [&str; 2] = ["food_drug_intrastate", "food_drug_interstate"];
 
 impl Rates {
     /// Reads a part of `tax.rate`.
-    ///
-    /// # Errors
-    /// `Store`, when the part lacks a column.
     pub fn read(part: &Part, bytes: Bytes) -> Result<Self> {
         let columns = [
             "state_fips",
@@ -127,8 +124,7 @@ impl Rates {
         Ok(rates)
     }
 
-    /// The day on which every row begins that begins on one, in days since 1970-01-01; none where
-    /// they begin on several.
+    /// First day of every row, in days since 1970-01-01; `None` if the rows begin on several days.
     pub fn common_begin(&self) -> Option<i32> {
         let mut days = self.begins.iter().flatten();
         let first = days.next()?;
@@ -142,12 +138,12 @@ impl Rates {
             .unwrap_or(Class::Special)
     }
 
-    /// Whether a jurisdiction has rows, of whatever days.
+    /// Returns true if a jurisdiction has rows of any day.
     pub fn has(&self, class: Class, code: &str) -> bool {
         self.by_code.contains_key(&(class, code.to_owned()))
     }
 
-    /// The rows of a jurisdiction that hold on a day.
+    /// Returns the rows of a jurisdiction that hold on a day.
     pub fn on<'a>(
         &'a self,
         class: Class,
@@ -163,7 +159,7 @@ impl Rates {
             .filter(move |row| self.is_on(*row, day))
     }
 
-    /// Codes of the cities of a name.
+    /// Returns the codes of the cities with a name.
     pub fn cities(&self, name: &str) -> impl Iterator<Item = &str> {
         self.by_city
             .get(&city_key(name))
@@ -172,7 +168,7 @@ impl Rates {
             .map(|row| self.codes.at(*row as usize))
     }
 
-    /// The rows of a class.
+    /// Returns the rows of a class.
     pub fn of_class(&self, class: Class) -> impl Iterator<Item = usize> {
         (0..self.codes.len()).filter(move |row| self.class(*row) == class)
     }
@@ -186,18 +182,18 @@ impl Rates {
         self.begins.value(row)
     }
 
-    /// Last day of a row; none while it is open.
+    /// Last day of a row; `None` if it has no end.
     pub fn end(&self, row: usize) -> Option<i32> {
         (!self.ends.is_null(row)).then(|| self.ends.value(row))
     }
 
-    /// The rate on general goods in millionths. Where only sales from within the state have one, it
-    /// is that of all sales.
+    /// Rate on general goods in millionths. If only sales from within the state have one, it
+    /// applies to all sales.
     pub fn general(&self, row: usize, is_interstate: bool) -> Option<i64> {
         of_side(&self.general, row, is_interstate)
     }
 
-    /// The rate on food and drugs in millionths; none where the publisher states none.
+    /// Rate on food and drugs in millionths; `None` if the publisher states none.
     pub fn food_drug(&self, row: usize, is_interstate: bool) -> Option<i64> {
         of_side(&self.food_drug, row, is_interstate)
     }
@@ -216,7 +212,7 @@ fn of_side(
     }
 }
 
-/// A city's name without what the Census Bureau adds in lower case: `Milwaukee city`,
+/// Returns a city's name without the lower-case suffix of the Census Bureau: `Milwaukee city`,
 /// `Nashville-Davidson metropolitan government (balance)`.
 fn city_of(name: &str) -> String {
     let mut words: Vec<&str> = name.split_whitespace().collect();
@@ -230,7 +226,7 @@ fn city_of(name: &str) -> String {
     city_key(&words.join(" "))
 }
 
-/// A column of numbers with so many decimals, in units of the last.
+/// A column of numbers with `SCALE` decimals, in units of the last one.
 #[derive(Debug)]
 pub struct Units<const SCALE: i8>(Decimal128Array);
 
@@ -247,7 +243,7 @@ impl<const SCALE: i8> KeyColumn for Units<SCALE> {
             Ok(Self(numbers))
         } else {
             Err(Error::store(format!(
-                "column `{name}`: numbers of {SCALE} decimals are expected"
+                "column `{name}`: expected numbers with {SCALE} decimals"
             )))
         }
     }

@@ -1,4 +1,4 @@
-//! What is true of a state's sales tax as a whole: coverage, method and sourcing.
+//! Reads the state-wide facts of sales tax: coverage, method and sourcing.
 
 use bytes::Bytes;
 
@@ -38,7 +38,7 @@ impl Rules {
     /// Reads the part of `tax.state`.
     ///
     /// # Errors
-    /// `Store`, when the part lacks a column or is out of order.
+    /// `Store` if the part lacks a column or is not sorted.
     pub fn read(part: &Part, bytes: Bytes) -> Result<Self> {
         let table = Table::read(
             bytes.clone(),
@@ -53,12 +53,12 @@ impl Rules {
         })
     }
 
-    /// The state's own rate in millionths, where no file of jurisdictions has it.
+    /// The state's own rate in millionths, if no file of jurisdictions contains it.
     pub fn rate(&self, row: usize) -> Option<i64> {
         self.columns.state_rate.get(row)
     }
 
-    /// From when the rule is known to hold, in days since 1970-01-01.
+    /// First day on which the rule is known to hold, in days since 1970-01-01.
     pub fn effective_day(&self, row: usize) -> Option<i32> {
         known_day(self.columns.effective_date.at(row))
     }

@@ -1,5 +1,5 @@
-//! What each state taxes, by class of goods and level of government, in memory; and what a rule
-//! says of an item.
+//! Holds the rules on what each state taxes, by class of goods and level of government, and applies
+//! them to items.
 
 use std::collections::HashMap;
 
@@ -25,7 +25,7 @@ pub enum Level {
 impl Level {
     pub const ALL: [Self; 2] = [Self::State, Self::Local];
 
-    /// The word in answers.
+    /// Name in answers.
     pub fn name(self) -> &'static str {
         match self {
             Self::State => "state",
@@ -34,13 +34,13 @@ impl Level {
     }
 }
 
-/// The reason of a rule whose rate is the level's general one.
+/// Reason of a rule whose rate is the level's general one.
 pub const GENERAL_RATE: &str = "general_rate";
 
-/// The evidence of a rule of which only the citation is known.
+/// Evidence of a rule of which only the citation is known.
 const UNREAD: &str = "unread_statute";
 
-/// The kind of a threshold up to which an item is taxed.
+/// Kind of a threshold up to which an item is taxed.
 const TAXED_TO: &str = "taxed_to_per_item";
 
 key_columns! {
@@ -73,9 +73,6 @@ pub struct Taxability {
 
 impl Taxability {
     /// Reads the part of `tax.taxability`.
-    ///
-    /// # Errors
-    /// `Store`, when the part lacks a column.
     pub fn read(part: &Part, bytes: Bytes) -> Result<Self> {
         let table = Table::read(
             bytes.clone(),
@@ -100,7 +97,7 @@ impl Taxability {
         })
     }
 
-    /// The rule on a class at a level that holds on a day.
+    /// Returns the rule on a class at a level that holds on a day.
     pub fn rule(&self, state: &str, class: &str, level: Level, day: i32) -> Option<Rule<'_>> {
         let rows = self.by_class.get(&(state.to_owned(), class.to_owned()))?;
         let mut rules = rows.iter().map(|row| Rule {
@@ -111,27 +108,27 @@ impl Taxability {
     }
 }
 
-/// What an item costs, as thresholds ask for it.
+/// Price of an item, compared with thresholds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Price {
-    /// Cents of the line, discount taken off, without sign.
+    /// Cents of the line after the discount, without sign.
     pub cents: i64,
     /// Millionths of a piece.
     pub quantity: i64,
 }
 
 impl Price {
-    /// Whether one piece costs less than so many cents.
+    /// Returns true if one piece costs less than the threshold in cents.
     fn is_below(self, threshold: i64) -> bool {
         i128::from(self.cents) * 1_000_000 < i128::from(threshold) * i128::from(self.quantity)
     }
 
-    /// Whether one piece costs more than so many cents.
+    /// Returns true if one piece costs more than the threshold in cents.
     fn is_above(self, threshold: i64) -> bool {
         i128::from(self.cents) * 1_000_000 > i128::from(threshold) * i128::from(self.quantity)
     }
 
-    /// Cents of a piece, in whole.
+    /// Price of one piece, rounded to cents.
     pub fn of_piece(self) -> i64 {
         crate::tax::calculation::rounded(
             i128::from(self.cents) * 1_000_000,
@@ -139,12 +136,12 @@ impl Price {
         )
     }
 
-    /// Cents of the line that are at most so many for each piece.
+    /// The part of the line in cents below the threshold for each piece.
     pub fn up_to(self, threshold: i64) -> i64 {
         self.cents - self.above(threshold)
     }
 
-    /// Cents of the line that are above so many for each piece.
+    /// The part of the line in cents above the threshold for each piece.
     fn above(self, threshold: i64) -> i64 {
         let below = crate::tax::calculation::rounded(
             i128::from(threshold) * i128::from(self.quantity),
@@ -154,18 +151,17 @@ impl Price {
     }
 }
 
-/// What a rule says of an item.
+/// Effect of a rule on an item.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Says<'a> {
     Exempt,
     Rate(i64),
     /// The level's general rate.
     General,
-    /// Nothing that is known, for this reason.
+    /// The effect is not known, for this reason.
     Unknown(&'a str),
 }
 
-/// One rule.
 #[derive(Debug, Clone, Copy)]
 pub struct Rule<'a> {
     table: &'a Taxability,
@@ -178,7 +174,7 @@ impl<'a> Rule<'a> {
         first.is_none_or(|first| first <= day) && last.is_none_or(|last| day <= last)
     }
 
-    /// First and last day, in days since 1970-01-01; none where they are not stated.
+    /// First and last day, in days since 1970-01-01; `None` if not stated.
     pub fn days(&self) -> (Option<i32>, Option<i32>) {
         let of = |days: &Days| known_day(days.at(self.row));
         (
@@ -204,7 +200,7 @@ impl<'a> Rule<'a> {
         self.table.columns.null_reason.get(self.row)
     }
 
-    /// Cents, and what they do.
+    /// Threshold in cents, and its kind.
     pub fn threshold(&self) -> Option<(i64, &'a str)> {
         let cents = self.table.columns.threshold.get(self.row)?;
         Some((cents, self.table.columns.threshold_kind.at(self.row)))
@@ -222,7 +218,7 @@ impl<'a> Rule<'a> {
         self.table.columns.evidence.at(self.row)
     }
 
-    /// Whether its text was not at hand.
+    /// Returns true if the cited text was not read.
     pub fn is_unread(&self) -> bool {
         self.evidence() == UNREAD
     }
@@ -235,12 +231,11 @@ impl<'a> Rule<'a> {
         self.table.provenance.record_id(self.row)
     }
 
-    /// The provenance of the rule.
     pub fn provenance(&self, manifest: &'a Manifest) -> Provenance<'a> {
         self.table.provenance.of(manifest, self.row)
     }
 
-    /// What the rule says of an item of a price; without one, of any.
+    /// Applies the rule to an item with this price, or without a price to any item.
     pub fn says(&self, price: Option<Price>) -> Says<'a> {
         let reason = self.null_reason();
         match (self.threshold(), price) {
@@ -266,14 +261,14 @@ impl<'a> Rule<'a> {
         }
     }
 
-    /// Up to how many cents of an item the tax is on; none where it is on all.
+    /// Cents of an item up to which the tax is levied; `None` if there is no limit.
     pub fn cap(&self) -> Option<i64> {
         self.threshold()
             .filter(|(_, kind)| *kind == TAXED_TO)
             .map(|(cap, _)| cap)
     }
 
-    /// Of a line what the tax is on, in cents: all of it, or what its pieces cost above the
+    /// Taxed part of a line in cents: the whole line, or the part of its pieces' prices above the
     /// threshold.
     pub fn base(&self, price: Price) -> i64 {
         match self.threshold() {

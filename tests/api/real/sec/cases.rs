@@ -1,5 +1,5 @@
-//! Answers about figures that other programs get wrong: each case says what stands on the face of
-//! the statement, and where.
+//! Checks answers about figures that other programs get wrong: each case states the value on the
+//! face of the statement, and its position.
 
 use serde::Deserialize;
 use serde_json::Value;
@@ -57,7 +57,7 @@ struct Expect {
 }
 
 impl Case {
-    /// The series that the case is about, and its values of the period.
+    /// The series of the case, and its values of the period.
     async fn series(&self, server: &Server) -> (Value, Vec<Value>) {
         let (cik, metric, period) = (
             self.cik.unwrap(),
@@ -91,7 +91,7 @@ impl Case {
         (series, values)
     }
 
-    /// The value that a comparison shows of the case's company.
+    /// Value that a comparison shows for the case's company.
     async fn compared(&self, compare: &Compare, server: &Server) -> Vec<Value> {
         let ciks = compare
             .ciks
@@ -132,7 +132,7 @@ impl Case {
             .collect()
     }
 
-    /// What is not as expected.
+    /// Differences from the expected values.
     fn differences(&self, series: &Value, values: &[Value]) -> Vec<String> {
         let expect = &self.expect;
         let mut differences = Vec::new();
@@ -235,7 +235,7 @@ fn warnings_of(value: &Value) -> Vec<String> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn figures_are_those_on_the_face_of_the_statement() {
+async fn figures_equal_the_face_of_the_statement() {
     let Some(found) = shared_data("found/sec") else {
         return;
     };

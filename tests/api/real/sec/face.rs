@@ -1,7 +1,7 @@
-//! The metrics against the face of the statements: the SEC's Financial Statement Data Sets say
-//! which tag stands on which line of a report, under which label. Members of the archive of facts
-//! are made from their numbers, published, and compared with the lines that a person would read.
-//! What differs is listed in `face.md`, with the reason.
+//! Compares metrics with the face of the statements: the SEC's Financial Statement Data Sets give
+//! the tag and the label of each line of a report. The test builds members of the archive of facts
+//! from their numbers, publishes them, and compares them with the lines that a reader would see.
+//! `face.md` lists the differences with their reasons.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::fmt::Write;
@@ -13,14 +13,14 @@ use serde_json::{Map, Value, json};
 use super::{Row, row};
 use pubdata_testing::{folders, member_bytes, packed, project, rows_below, shared_data};
 
-/// The line of a statement that a metric is.
+/// Line of a statement that corresponds to a metric.
 struct Line {
     metric: &'static str,
     /// As in the table of lines: balance sheet, income statement, cash flows.
     statement: &'static str,
-    /// Labels in lower case without marks, the most telling first.
+    /// Labels in lower case without punctuation, the most specific first.
     labels: &'static [&'static str],
-    /// Words of labels and of tags that are about something else.
+    /// Words in labels and tags that exclude a line.
     without: &'static str,
 }
 
@@ -90,7 +90,7 @@ const LINES: [Line; 8] = [
     },
 ];
 
-/// A row of one of the tables.
+/// Row of one of the tables.
 type Cells = HashMap<String, String>;
 
 fn table(text: &str) -> Vec<Cells> {
@@ -122,7 +122,7 @@ fn start(day: &str, quarters: i32) -> String {
     )
 }
 
-/// The data sets of a quarter.
+/// Data sets of a quarter.
 struct DataSets {
     /// Periodic reports by accession number.
     reports: BTreeMap<String, Cells>,
@@ -178,7 +178,7 @@ impl DataSets {
         }
     }
 
-    /// The members of the archive of facts and of the archive of submissions.
+    /// Members of the archives of facts and of submissions.
     fn members(&self) -> [BTreeMap<String, String>; 2] {
         let mut facts: BTreeMap<&str, BTreeMap<&str, BTreeMap<&str, Vec<Value>>>> = BTreeMap::new();
         for ((accession, tag, day, quarters), (unit, value)) in &self.numbers {
@@ -265,8 +265,8 @@ impl DataSets {
         [facts.clone(), submissions.collect()]
     }
 
-    /// The tag of a metric's line in a report, with its taxonomy and label; none where no label
-    /// tells the line, or several tags have it.
+    /// Tag of a metric's line in a report, with its taxonomy and label. Returns none if no label
+    /// identifies the line, or if several tags match.
     fn face(&self, accession: &str, line: &Line) -> Option<(String, String, String)> {
         let marks = Regex::new("[^a-z ]").unwrap();
         let without = Regex::new(line.without).unwrap();
@@ -282,8 +282,8 @@ impl DataSets {
         });
         let of_statement: Vec<(String, &Cells)> =
             of_statement.map(|cells| (label(cells), cells)).collect();
-        // The company's own share of net income stands after that of others, its own equity before
-        // theirs.
+        // The company's own share of net income follows that of noncontrolling interests; its own
+        // equity precedes theirs.
         let of_others = Regex::new("noncontrolling|minority").unwrap();
         let position = |cells: &Cells| cells["line"].parse::<u32>().unwrap();
         let theirs = of_statement
@@ -323,7 +323,7 @@ impl DataSets {
     }
 }
 
-/// What the program says of a period in a report.
+/// Published values for a period in a report.
 fn published<'r>(
     rows: &[&'r Row],
     accession: &str,
@@ -458,8 +458,8 @@ fn metrics_equal_the_face_of_the_statements() {
                     .collect::<Vec<_>>()
                     .join(", ");
                 let counts = compared.entry(line.metric).or_default();
-                // A line under a tag of the company's own is not in the archive: there is no figure
-                // to equal.
+                // A line under a company's own tag is not in the archive, so no figure exists to
+                // compare.
                 if value == "?" && ours.is_empty() {
                     continue;
                 }

@@ -1,5 +1,5 @@
-//! Published figures against the members' own text: each is a fact that stands there, in the series
-//! and under the label of its dates.
+//! Compares published figures with the members' own text: each is a fact in that text, in the
+//! series and under the label of its dates.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -27,7 +27,7 @@ const METRICS: [&str; 8] = [
 const ANNUAL: [&str; 4] = ["10-K", "10-K/A", "10-KT", "10-KT/A"];
 const QUARTERLY: [&str; 4] = ["10-Q", "10-Q/A", "10-QT", "10-QT/A"];
 
-/// A member, down to the text of each fact.
+/// Member of the archive, down to the text of each fact.
 #[derive(Deserialize)]
 struct Member<'a> {
     #[serde(borrow)]
@@ -40,7 +40,7 @@ struct Concept<'a> {
     units: BTreeMap<String, Vec<&'a RawValue>>,
 }
 
-/// A fact; its value is the text of the number.
+/// Fact; its value is the text of the number.
 #[derive(Deserialize)]
 struct Fact<'a> {
     start: Option<&'a str>,
@@ -53,8 +53,8 @@ struct Fact<'a> {
 }
 
 impl Fact<'_> {
-    /// Whether it is a balance, or a year in an annual or a quarter or a sum of quarters in a
-    /// quarterly report.
+    /// Returns true for a balance, for a year in an annual report, and for a quarter or a sum of
+    /// quarters in a quarterly report.
     fn is_of_its_form(&self) -> bool {
         let days = self.start.map(|start| days(start, self.end));
         let is_year = days.is_none_or(|days| (340..=385).contains(&days));
@@ -63,7 +63,7 @@ impl Fact<'_> {
     }
 }
 
-/// Concept, unit and text of every fact by its place in the member.
+/// Concept, unit and text of every fact, by its byte position in the member.
 fn facts_by_place(member: &str) -> HashMap<u64, (String, String, &str)> {
     let read: Member<'_> = serde_json::from_str(member).unwrap();
     let mut facts = HashMap::new();
@@ -83,8 +83,8 @@ fn facts_by_place(member: &str) -> HashMap<u64, (String, String, &str)> {
     facts
 }
 
-/// Every member has its row, and every registrant a figure or a reason for each metric in each
-/// series.
+/// Checks that every member has its row, and every registrant a figure or a reason for each metric
+/// in each series.
 pub fn check_members(site: &Site, members: &BTreeMap<String, Record>, rows: &[Row]) {
     assert_eq!(members.len(), site.facts.len());
     let by_cik = grouped(rows, |row| row.cik.as_str());
@@ -128,7 +128,7 @@ pub fn check_members(site: &Site, members: &BTreeMap<String, Record>, rows: &[Ro
     }
 }
 
-/// Each figure is the fact that its pointer leads to, in every part.
+/// Checks that each figure equals the fact at its pointer, in every part.
 pub fn check_values(site: &Site, rows: &[Row]) {
     let mut checked = 0;
     for (cik, rows) in grouped(rows.iter().filter(|row| row.value.is_some()), |row| {
@@ -151,7 +151,7 @@ pub fn check_values(site: &Site, rows: &[Row]) {
             );
             let (concept, unit, text) = facts
                 .get(&pointer.offset)
-                .unwrap_or_else(|| panic!("no fact stands there: {row:#?}"));
+                .unwrap_or_else(|| panic!("no fact at this position: {row:#?}"));
             assert_eq!(text.len() as u64, pointer.length, "{row:#?}");
             let fact: Fact<'_> = serde_json::from_str(text).unwrap();
             assert_eq!(
@@ -177,8 +177,8 @@ pub fn check_values(site: &Site, rows: &[Row]) {
     assert!(checked > 30_000, "{checked}");
 }
 
-/// The row has the dates of the fact. A share count is as of a day of its own; a start that a
-/// report states otherwise than most is said.
+/// Checks that the row has the dates of the fact. A share count has its own day; a start that
+/// differs from most reports is marked.
 #[track_caller]
 fn assert_period(row: &Row, fact: &Fact<'_>) {
     if row.metric == "shares_outstanding" {
@@ -228,7 +228,7 @@ fn assert_period(row: &Row, fact: &Fact<'_>) {
     }
 }
 
-/// The number without zeros at the end of a fraction.
+/// Removes trailing zeros of a fraction.
 fn plain(number: &str) -> &str {
     assert!(!number.contains(['e', 'E']), "{number}");
     if number.contains('.') {
@@ -238,13 +238,13 @@ fn plain(number: &str) -> &str {
     }
 }
 
-/// Days from one to the other, both counted.
+/// Days between the two dates, both included.
 pub fn days(start: &str, end: &str) -> i32 {
     (end.parse::<Date>().unwrap() - start.parse::<Date>().unwrap()).get_days() + 1
 }
 
-/// Only annual and quarterly reports, each in its own series, and no quarter that is longer than
-/// one.
+/// Checks that only annual and quarterly reports appear, each in its series, and no quarter is
+/// longer than a quarter.
 pub fn check_series(rows: &[Row]) {
     for row in rows.iter().filter(|row| row.value.is_some()) {
         let form = row.form.as_deref().unwrap();
@@ -271,8 +271,8 @@ pub fn check_series(rows: &[Row]) {
     }
 }
 
-/// Of each period the reports are numbered in the order of filing, and the last one that supersedes
-/// those before it is the latest.
+/// Checks that the reports of each period are numbered in filing order, and that the last
+/// superseding report is the latest.
 pub fn check_observations(rows: &[Row]) {
     let periods = grouped(rows.iter().filter(|row| row.value.is_some()), |row| {
         (
@@ -306,10 +306,10 @@ pub fn check_observations(rows: &[Row]) {
     }
 }
 
-/// Every figure that differs from the first report of its period and scope says so, unless one of
-/// the two reports states both. What differs by rounding does not: by less than the last digit that
-/// is not zero of one of the two, or, in a report in whole thousands or millions, by less than
-/// that.
+/// Checks that every figure that differs from the first report of its period and scope is marked as
+/// restated, unless one of the two reports states both. Rounding does not count: a difference below
+/// the last nonzero digit of either figure, or below one unit in a report in whole thousands or
+/// millions.
 pub fn check_restated(rows: &[Row]) {
     let figures = rows.iter().filter(|row| row.value.is_some());
     let amount = |row: &Row| decimal(row.value.as_deref().unwrap());
@@ -368,20 +368,20 @@ pub fn check_restated(rows: &[Row]) {
     );
     assert!(
         rows.iter().all(|row| row.supersedes || !row.is_restated),
-        "what supersedes nothing restates nothing"
+        "a report that supersedes nothing restates nothing"
     );
     assert!(restated > 1_000, "{restated}");
 }
 
 const CENT: i128 = 100_000_000;
 
-/// In ten billionths.
+/// Decimal in ten-billionths.
 fn decimal(text: &str) -> i128 {
     let (whole, fraction) = text.split_once('.').unwrap_or((text, ""));
     format!("{whole}{fraction:0<10}").parse().unwrap()
 }
 
-/// The unit of the last digit that is not zero; of zero itself nothing is known.
+/// Unit of the last nonzero digit; undefined for zero.
 fn unit(amount: i128) -> i128 {
     let mut unit = 1;
     while amount != 0 && amount % (unit * 10) == 0 {
@@ -390,8 +390,8 @@ fn unit(amount: i128) -> i128 {
     unit
 }
 
-/// A thousand or a million, where all figures in dollars of a report but one in twenty are whole
-/// ones of it, else one; in ten billionths.
+/// Reporting unit in ten-billionths: a thousand or a million if at least 19 in 20 dollar figures of
+/// a report are whole multiples of it, else one.
 fn largest_units(rows: &[Row]) -> HashMap<&str, i128> {
     let figures = rows
         .iter()
@@ -416,7 +416,8 @@ fn largest_units(rows: &[Row]) -> HashMap<&str, i128> {
     largest
 }
 
-/// No two fiscal years of a metric end within a week of each other, and none stands twice.
+/// Checks that no two fiscal years of a metric end within a week of each other, and that none
+/// appears twice.
 pub fn check_years(rows: &[Row]) {
     let annual = rows
         .iter()
@@ -436,8 +437,8 @@ pub fn check_years(rows: &[Row]) {
     assert!(checked > 3_000, "{checked}");
 }
 
-/// What a report says of the period it reports on is published whole: figures of concepts that
-/// their metric takes before any other.
+/// Checks that a report's figures for its own period are all published, for concepts that their
+/// metric takes first.
 pub fn check_own_periods(site: &Site, rows: &[Row], listed: &BTreeMap<(String, String), Listed>) {
     const CONCEPTS: [&str; 4] = [
         "us-gaap:Assets",
@@ -474,8 +475,8 @@ pub fn check_own_periods(site: &Site, rows: &[Row], listed: &BTreeMap<(String, S
     assert!(checked > 1_000, "{checked}");
 }
 
-/// A filing's own label is that of the period it reports on, by the filing's report date: no
-/// comparative stands under it.
+/// Checks that a filing's own label is that of its report period, by the filing's report date: no
+/// comparative has that label.
 pub fn check_labels(rows: &[Row], listed: &BTreeMap<(String, String), Listed>) {
     let figures = rows
         .iter()

@@ -1,4 +1,4 @@
-//! Figures that everybody can look up, and the changes that reports made to them.
+//! Checks well-known figures, and the changes that reports made to them.
 
 use std::collections::BTreeMap;
 
@@ -23,7 +23,7 @@ pub fn check(rows: &[Row]) {
     check_other_concept(rows);
 }
 
-/// The reports of a metric and period (`start..end`, or the end alone) in the order of filing.
+/// Reports of a metric and period (`start..end`, or the end alone) in filing order.
 #[track_caller]
 fn reports<'a>(rows: &'a [Row], cik: &str, metric: &str, period: &str) -> Vec<&'a Row> {
     let prefix = format!("sec.financial_value:{cik}:{metric}:{period}:");
@@ -86,7 +86,7 @@ fn check_annual_figures(rows: &[Row]) {
             2023,
             "158104000000",
         ),
-        // The year that ends in January has the name of the year before, as the company calls it.
+        // A year that ends in January has the number of the year before, as the company names it.
         (
             HOME_DEPOT,
             "revenue",
@@ -113,15 +113,15 @@ fn check_annual_figures(rows: &[Row]) {
             reports
                 .iter()
                 .all(|row| row.value.as_deref() == Some(value)),
-            "no later report says otherwise: {reports:#?}"
+            "no later report differs: {reports:#?}"
         );
     }
     let cover = reports(rows, APPLE, "shares_outstanding", "2010-09-25")[0];
     assert_eq!(cover.as_of_date.as_deref(), Some("2010-10-15"));
 }
 
-/// What statements show beside the metrics: expense and debt that are stated apart, retained
-/// earnings, the change in cash.
+/// Checks lines that statements show besides the metrics: separately stated expense and debt,
+/// retained earnings, the change in cash.
 pub fn check_lines(lines: &BTreeMap<String, Record>) {
     let known = [
         (
@@ -188,7 +188,7 @@ pub fn check_lines(lines: &BTreeMap<String, Record>) {
     }
 }
 
-/// A metric that a company never tags has no figure, but the reason.
+/// Checks that a metric that a company never tags has a reason instead of a figure.
 fn check_reasons(rows: &[Row]) {
     for (cik, metric, reason) in [
         (AMD, "total_liabilities", "not_tagged"),
@@ -216,8 +216,8 @@ fn check_reasons(rows: &[Row]) {
     }
 }
 
-/// Kimberly-Clark's report of 2010-05-07 gives millions as units; a week later it was filed again,
-/// amended.
+/// Kimberly-Clark's report of 2010-05-07 states millions as units; a week later an amended report
+/// was filed.
 fn check_scale_error(rows: &[Row]) {
     const QUARTER: &str = "2010-01-01..2010-03-31";
     let amended = [
@@ -250,7 +250,7 @@ fn check_scale_error(rows: &[Row]) {
             "{reports:#?}"
         );
     }
-    // Figures per share were right in both.
+    // Figures per share were correct in both.
     let per_share = reports(rows, KIMBERLY_CLARK, "eps_diluted", QUARTER);
     assert!(
         per_share
@@ -278,8 +278,8 @@ fn check_other_concept(rows: &[Row]) {
     }
 }
 
-/// Apple's shares were split seven for one in June 2014 and four for one in August 2020: reports
-/// after it restate the periods before.
+/// Apple's shares were split seven for one in June 2014 and four for one in August 2020: later
+/// reports restate the earlier periods.
 fn check_splits(rows: &[Row]) {
     let restated = [
         ("2012-09-30..2013-09-28", "39.75", "5.68", "2014-10-27"),
@@ -301,8 +301,8 @@ fn check_splits(rows: &[Row]) {
             .collect();
         assert_eq!(split, [(Some(after), Some(filed))], "{period}");
     }
-    // What is no split: under a new rule of 2009 Apple counted its sales anew, which its reports of
-    // 2010 restate.
+    // This is not a split: Apple applied a new rule of 2009 to its sales, which its reports of 2010
+    // restate.
     for row in rows
         .iter()
         .filter(|row| row.cik == APPLE && row.metric == "eps_diluted")

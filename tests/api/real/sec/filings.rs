@@ -1,4 +1,4 @@
-//! Published filings against the arrays of the submissions and the lines of the index.
+//! Compares published filings with the arrays of the submissions and the lines of the index.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::site::Site;
 
-/// What a member of the submissions says of a filing.
+/// Entry of a filing in a member of the submissions.
 pub struct Listed {
     form: String,
     filing_date: String,
@@ -51,8 +51,8 @@ pub fn listed(site: &Site) -> BTreeMap<(String, String), Listed> {
     listed
 }
 
-/// Each listed filing is published once, as listed; what is published besides stands in the index
-/// alone.
+/// Checks that each listed filing is published once, as listed; any further published filing
+/// appears only in the index.
 pub fn check(
     listed: &BTreeMap<(String, String), Listed>,
     index: &str,

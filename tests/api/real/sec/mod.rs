@@ -1,5 +1,5 @@
-//! The whole securities family on real agency files: every figure and every filing against the
-//! agency's texts.
+//! Checks the complete securities family on real agency files: every figure and every filing
+//! against the agency's texts.
 
 mod cases;
 mod face;
@@ -53,7 +53,7 @@ struct Row {
     source_pointers: Vec<SourcePointer>,
 }
 
-/// The digits of a figure.
+/// Digits of a figure.
 fn digits<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D::Error> {
     let value = Value::deserialize(deserializer)?;
     Ok((!value.is_null()).then(|| {
@@ -64,7 +64,7 @@ fn digits<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Option<St
 }
 
 #[test]
-fn the_real_archives_are_published_figure_by_figure() {
+fn real_sec_archives_are_published_figure_by_figure() {
     let Some(agency) = shared_data("sec") else {
         return;
     };

@@ -1,4 +1,4 @@
-//! The agency's files laid out as on its site, and kept as texts for the checks.
+//! Lays out the agency's files as on its site, and keeps them as texts for the checks.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -9,22 +9,21 @@ use serde_json::value::RawValue;
 
 use pubdata_testing::{files_below, packed};
 
-/// What the agency's site serves in this test: the texts that the checks read, and nothing the
-/// program made of them.
+/// Files that the agency's site serves in this test, as texts for the checks; nothing in it comes
+/// from the program.
 pub struct Site {
     /// Members of the archive of facts by name.
     pub facts: BTreeMap<String, String>,
     /// Members of the archive of submissions by name, pages of older filings among them.
     pub submissions: BTreeMap<String, String>,
-    /// The index of the first quarter of 2023, without the lines of companies that are in neither
-    /// archive: some 9,000 registrants of which there is nothing to check would take most of the
-    /// time.
+    /// Index of the first quarter of 2023, without companies that are in neither archive: some
+    /// 9,000 registrants with nothing to check would take most of the time.
     pub index: String,
-    /// The lists of tickers by name, cut in the same way.
+    /// Lists of tickers by name, reduced in the same way.
     tickers: BTreeMap<String, String>,
 }
 
-/// A member of the archive of facts, or a capture of one in another wrapping: some lack most
+/// Member of the archive of facts, or a capture of one in another wrapping: some lack most
 /// concepts.
 #[derive(Deserialize)]
 struct Capture<'a> {
@@ -74,7 +73,7 @@ impl Site {
         }
     }
 
-    /// Writes the files where the agency's site has them.
+    /// Writes the files to their paths on the agency's site.
     pub fn lay_out(&self, mirror: &Path) {
         let put = |url: &str, bytes: &[u8]| {
             let path = mirror.join(url);
@@ -100,8 +99,8 @@ impl Site {
     }
 }
 
-/// The members by name: whole ones as published, else what reduced captures hold, in the wrapping
-/// of a member and with every fact as captured.
+/// Members by name: complete ones as published, else the contents of reduced captures in the
+/// wrapping of a member, with every fact as captured.
 fn fact_members(agency: &Path) -> BTreeMap<String, String> {
     let mut members: BTreeMap<String, String> = BTreeMap::new();
     for text in texts(&agency.join("companyfacts_reduced18"))
@@ -114,8 +113,8 @@ fn fact_members(agency: &Path) -> BTreeMap<String, String> {
             .as_str()
             .map_or_else(|| capture.cik.as_u64().unwrap(), |cik| cik.parse().unwrap());
         let name = format!("CIK{cik:010}.json");
-        // The first captures have the whole history of their concepts: of two of one company,
-        // theirs is kept of a concept in both.
+        // The first captures have the complete history of their concepts. If two captures of a
+        // company share a concept, the first one is kept.
         let facts = members.get(&name).map_or_else(
             || capture.facts.get().to_owned(),
             |known| merged(capture.facts, known),
@@ -132,7 +131,7 @@ fn fact_members(agency: &Path) -> BTreeMap<String, String> {
     members
 }
 
-/// The concepts of both, of a concept in both those of the member.
+/// Merges the concepts of both; a concept in both is taken from the member.
 fn merged(facts: &RawValue, member: &str) -> String {
     let member: Capture<'_> = serde_json::from_str(member).unwrap();
     let mut merged: Concepts<'_> = serde_json::from_str(facts.get()).unwrap();
@@ -142,8 +141,8 @@ fn merged(facts: &RawValue, member: &str) -> String {
     serde_json::to_string(&merged).unwrap()
 }
 
-/// A list of tickers without the entries of other companies; it has either entries by number or
-/// rows of cells, the CIK first.
+/// Removes other companies from a list of tickers. The list has either entries by number or rows of
+/// cells, the CIK first.
 fn cut_tickers(text: &str, companies: &BTreeSet<u64>) -> String {
     let is_kept = |cik: &Value| companies.contains(&cik.as_u64().unwrap());
     let mut list: Value = serde_json::from_str(text).unwrap();
@@ -157,7 +156,7 @@ fn cut_tickers(text: &str, companies: &BTreeSet<u64>) -> String {
     list.to_string()
 }
 
-/// The files of a folder by name.
+/// Files of a folder by name.
 fn texts(folder: &Path) -> BTreeMap<String, String> {
     let name = |path: &Path| path.file_name().unwrap().to_str().unwrap().to_owned();
     files_below(folder)

@@ -1,7 +1,7 @@
-//! The catalog against the clauses of DCAT-US 3.0, as the JSON schemas that GSA publishes state
-//! them (read 2026-11; classes Catalog, Dataset, Distribution, Kind, Organization, Agent,
-//! Identifier, Document, Standard, PeriodOfTime, Checksum), in our words: which members a class
-//! has, which it must have, and their forms.
+//! Checks the catalog against the clauses of DCAT-US 3.0, restated from the JSON schemas that GSA
+//! publishes (read 2026-11; classes Catalog, Dataset, Distribution, Kind, Organization, Agent,
+//! Identifier, Document, Standard, PeriodOfTime, Checksum): the allowed members of each class, the
+//! required ones, and their forms.
 
 use axum::http::Uri;
 use regex::Regex;
@@ -11,7 +11,7 @@ use super::world;
 use crate::serve::home::publish_changed;
 use crate::serve::{Served, World};
 
-/// What a class must have, and what we write of what it may have beside `@id` and `@type`.
+/// Required members of each class, and the optional ones that we write besides `@id` and `@type`.
 const CLASSES: [(&str, &[&str], &[&str]); 11] = [
     (
         "Catalog",
@@ -80,7 +80,7 @@ const CLASSES: [(&str, &[&str], &[&str]); 11] = [
     ("Checksum", &["algorithm", "checksumValue"], &[]),
 ];
 
-/// Of which class the value of a member is.
+/// Class of the value of a member.
 const RANGES: [(&str, &str); 13] = [
     ("dataset", "Dataset"),
     ("distribution", "Distribution"),
@@ -97,7 +97,7 @@ const RANGES: [(&str, &str); 13] = [
     ("checksum", "Checksum"),
 ];
 
-/// Members that are lists wherever they are.
+/// Members that are lists wherever they occur.
 const LISTS: [&str; 11] = [
     "dataset",
     "distribution",
@@ -114,7 +114,7 @@ const LISTS: [&str; 11] = [
 
 const NULLABLE: [&str; 2] = ["modified", "accrualPeriodicity"];
 
-/// The two lists of words that the standard takes a frequency from; else it is an ISO 8601
+/// The two vocabularies of the standard for a frequency; any other frequency is an ISO 8601
 /// interval.
 const FREQUENCIES: [&str; 24] = [
     "continual",
@@ -147,11 +147,11 @@ fn matches(pattern: &str, text: &str) -> bool {
     Regex::new(pattern).unwrap().is_match(text)
 }
 
-/// Which clauses a document breaks.
+/// Collects the clauses that a document breaks.
 fn breaches(class: &str, value: &Value, at: &str, found: &mut Vec<String>) {
     let (_, required, others) = CLASSES.iter().find(|(name, ..)| *name == class).unwrap();
     let Some(members) = value.as_object() else {
-        return found.push(format!("{at} is no {class}"));
+        return found.push(format!("{at} is not a {class}"));
     };
     if members.get("@type").is_some_and(|kind| kind != class) {
         found.push(format!("{at} is of type {}", members["@type"]));
@@ -168,10 +168,10 @@ fn breaches(class: &str, value: &Value, at: &str, found: &mut Vec<String>) {
             && !others.contains(&name.as_str())
             && !name.starts_with('@')
         {
-            found.push(format!("{at} is no member of {class}"));
+            found.push(format!("{at} is not a member of {class}"));
         }
         if LISTS.contains(&name.as_str()) != member.is_array() {
-            found.push(format!("{at} is a list, or is none"));
+            found.push(format!("{at} must be a list, or must not be one"));
         }
         let items: Vec<&Value> = member
             .as_array()
@@ -190,7 +190,7 @@ fn breaches(class: &str, value: &Value, at: &str, found: &mut Vec<String>) {
     }
 }
 
-/// Whether a text is as its member wants it.
+/// Returns true if a text has the form that its member requires.
 fn has_form(name: &str, text: &str) -> bool {
     match name {
         "@id" | "accessURL" | "downloadURL" | "relation" => text
@@ -225,7 +225,7 @@ fn dataset<'a>(catalog: &'a Value, dataset_id: &str) -> &'a Value {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_catalog_of_all_fixtures_keeps_the_clauses_of_the_standard() {
+async fn catalog_of_all_fixtures_keeps_the_clauses_of_dcat_us() {
     let served = Served::new().await;
     let catalog = served.ok("/v1/catalog.json").await;
     assert_eq!(held(&catalog), Vec::<String>::new());
@@ -243,14 +243,14 @@ async fn the_catalog_of_all_fixtures_keeps_the_clauses_of_the_standard() {
         .map(|dataset| dataset["dataset_id"].as_str().unwrap())
         .collect();
     assert!(known.len() > 20 && listed == known, "{listed:?}");
-    // Fixtures are samples, and nobody should take them for the nation.
+    // Fixtures are samples; the catalog must not present them as national data.
     assert!(
         dataset(&catalog, "geo.school")["description"]
             .as_str()
             .unwrap()
             .contains("built from samples")
     );
-    // Permits are of many publishers, each of whom is named.
+    // Permits have several publishers, and each is named.
     assert!(
         dataset(&catalog, "permit.permit")["wasAttributedTo"]
             .as_array()
@@ -261,7 +261,7 @@ async fn the_catalog_of_all_fixtures_keeps_the_clauses_of_the_standard() {
 }
 
 #[tokio::test]
-async fn a_dataset_of_the_catalog_says_whose_it_is_how_often_it_comes_and_where_it_is_had() {
+async fn catalog_dataset_has_publisher_frequency_and_download() {
     let (world, [.., release]) = world().await;
     let catalog = world.ok("/v1/catalog.json").await;
     assert_eq!(held(&catalog), Vec::<String>::new());
@@ -306,7 +306,7 @@ async fn a_dataset_of_the_catalog_says_whose_it_is_how_often_it_comes_and_where_
         (&csv["downloadURL"], &csv["mediaType"]),
         (&json!(format!("{address}?format=csv")), &json!("text/csv"))
     );
-    // Of two parts neither is the dataset.
+    // A dataset with two parts is not distributed as either of them.
     let metrics = dataset(&catalog, "geo.zcta_metric");
     assert_eq!(
         (
@@ -335,7 +335,7 @@ async fn a_dataset_of_the_catalog_says_whose_it_is_how_often_it_comes_and_where_
 }
 
 #[tokio::test]
-async fn the_catalog_of_an_earlier_release_leads_to_what_is_told_of_that_release() {
+async fn catalog_of_an_earlier_release_links_to_that_release() {
     let (world, [first, .., last]) = world().await;
     let catalog = world.ok(&format!("/v1/catalog.json?release={first}")).await;
     assert_eq!(held(&catalog), Vec::<String>::new());
@@ -365,7 +365,8 @@ async fn the_catalog_of_an_earlier_release_leads_to_what_is_told_of_that_release
     );
     let described = world.ok(&told(&county["describedBy"]["downloadURL"])).await;
     assert_eq!(described["meta"]["release"]["release_id"], first.as_str());
-    // By the day of a release it is told as that release, and by nothing as whatever is present.
+    // Selected by its day, the catalog is that of the release; without a selector it is the current
+    // one.
     assert_eq!(
         world.ok("/v1/catalog.json?as_of=2026-01-10").await["@id"],
         catalog["@id"]
@@ -378,7 +379,7 @@ async fn the_catalog_of_an_earlier_release_leads_to_what_is_told_of_that_release
 }
 
 #[tokio::test]
-async fn without_a_contact_the_catalog_names_nobody() {
+async fn catalog_without_a_contact_names_no_person() {
     for contact in [None, Some("+1 555 0100".to_owned())] {
         let world = World::with(|settings| settings.contact = contact).await;
         let catalog = world.ok("/v1/catalog.json").await;
@@ -394,7 +395,7 @@ async fn without_a_contact_the_catalog_names_nobody() {
 }
 
 #[tokio::test]
-async fn what_publishers_are_called_changes_nothing_but_their_names() {
+async fn publisher_names_change_only_the_names_in_the_catalog() {
     let world = World::new().await;
     let strange = "A \"B\" & <C>\n{{ x }}";
     publish_changed(&world.home, &world.release_id, |manifest| {
@@ -414,7 +415,7 @@ async fn what_publishers_are_called_changes_nothing_but_their_names() {
     assert_eq!(
         county["rights"],
         json!(["Public record; no explicit terms"]),
-        "one licence"
+        "one license"
     );
     assert_eq!(
         (&county["publisher"]["name"], &county["accrualPeriodicity"]),
@@ -423,7 +424,7 @@ async fn what_publishers_are_called_changes_nothing_but_their_names() {
 }
 
 #[test]
-fn each_clause_can_be_broken() {
+fn check_reports_each_broken_clause() {
     let right = json!({
         "@id": "https://data.example.org/c", "@type": "Catalog", "language": ["en"], "modified": "2026-01-01",
         "dataset": [{

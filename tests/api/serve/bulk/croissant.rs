@@ -13,7 +13,7 @@ use crate::serve::home::publish_changed;
 const METRICS: &str = "/v1/datasets/geo.zcta_metric/croissant.json";
 const OWN: &str = "http://127.0.0.1:8080";
 
-/// By `@id` and kind.
+/// Entries by `@id` and kind.
 fn by_id<'a>(items: &'a Value, kind: &str) -> BTreeMap<&'a str, &'a Value> {
     let of_kind = items
         .as_array()
@@ -26,7 +26,7 @@ fn by_id<'a>(items: &'a Value, kind: &str) -> BTreeMap<&'a str, &'a Value> {
 }
 
 #[tokio::test]
-async fn a_dataset_is_described_with_each_part_and_what_is_downloaded_is_what_was_described() {
+async fn downloaded_parts_match_their_croissant_description() {
     let world = World::new().await;
     let answer = world
         .send(Request::get(METRICS).body(Body::empty()).unwrap())
@@ -87,7 +87,7 @@ async fn a_dataset_is_described_with_each_part_and_what_is_downloaded_is_what_wa
         "{}",
         document["description"]
     );
-    // The survey of 2022 began in 2018; years of a survey are five.
+    // The survey of 2022 began in 2018: a survey covers five years.
     assert_eq!(document["temporalCoverage"], "2018-01-01/2023-12-31");
     let files = by_id(&document["distribution"], "cr:FileObject");
     let parts = &manifest.datasets["geo.zcta_metric"].parts;
@@ -145,7 +145,7 @@ async fn fields_are_the_columns_of_the_contract_without_pointers() {
     assert_eq!(
         kind("records/zcta"),
         (&json!("sc:Text"), &Value::Null),
-        "a code is no number"
+        "a code is not a number"
     );
     assert_eq!(kind("records/value"), (&json!("sc:Float"), &Value::Null));
     assert_eq!(
@@ -157,7 +157,7 @@ async fn fields_are_the_columns_of_the_contract_without_pointers() {
         (&json!("sc:Boolean"), &Value::Null)
     );
     assert_eq!(kind("records/warnings"), (&json!("sc:Text"), &json!(true)));
-    // A part alone is named by itself.
+    // A single part needs no file set.
     let county = world.ok("/v1/datasets/geo.county/croissant.json").await;
     assert_eq!(by_id(&county["distribution"], "cr:FileSet").len(), 0);
     let part = county["distribution"][0]["@id"].clone();
@@ -169,7 +169,7 @@ async fn fields_are_the_columns_of_the_contract_without_pointers() {
 }
 
 #[tokio::test]
-async fn addresses_are_those_that_the_server_was_told_and_the_release_is_pinned() {
+async fn addresses_use_the_configured_url_and_pin_the_release() {
     let (world, [first, ..]) = world().await;
     let document = world.ok(&format!("{METRICS}?release={first}")).await;
     let url = document["distribution"][0]["contentUrl"].as_str().unwrap();
@@ -210,7 +210,7 @@ async fn addresses_are_those_that_the_server_was_told_and_the_release_is_pinned(
 }
 
 #[tokio::test]
-async fn whoever_asks_for_linked_data_gets_the_document_by_that_name_with_a_tag_of_its_own() {
+async fn linked_data_request_gets_the_document_type_with_its_own_tag() {
     let world = World::new().await;
     let asked = async |path: &str, accept: &str| {
         world
@@ -223,7 +223,7 @@ async fn whoever_asks_for_linked_data_gets_the_document_by_that_name_with_a_tag_
             .await
     };
     let plain = asked(METRICS, "*/*").await;
-    // The last is what rdflib sends.
+    // The last header is the one that rdflib sends.
     let rdflib = "text/turtle, application/rdf+xml, application/ld+json;q=0.9, */*;q=0.1";
     for accept in [
         "application/ld+json",
@@ -263,7 +263,7 @@ async fn whoever_asks_for_linked_data_gets_the_document_by_that_name_with_a_tag_
         "{}",
         refused.json()
     );
-    // What is no linked data is not called so.
+    // A document that is not linked data does not get that type.
     assert_eq!(
         asked("/v1/catalog.json", "application/ld+json")
             .await
@@ -273,7 +273,7 @@ async fn whoever_asks_for_linked_data_gets_the_document_by_that_name_with_a_tag_
 }
 
 #[tokio::test]
-async fn a_standard_licence_has_its_address() {
+async fn standard_license_has_its_address() {
     let world = World::new().await;
     let licence = "Creative Commons Attribution 4.0";
     publish_changed(&world.home, &world.release_id, |manifest| {
@@ -289,7 +289,7 @@ async fn a_standard_licence_has_its_address() {
 }
 
 #[tokio::test]
-async fn a_document_is_named_and_told_once_and_what_is_no_dataset_is_a_problem() {
+async fn unchanged_document_is_304_and_unknown_dataset_a_problem() {
     let world = World::new().await;
     let tag = world.get(METRICS).await.header("etag").to_owned();
     let request = Request::get(METRICS).header("if-none-match", tag);

@@ -15,7 +15,7 @@ fn entry<'a>(answer: &'a Value, dataset_id: &str) -> &'a Value {
 }
 
 #[tokio::test]
-async fn every_dataset_is_listed_with_how_much_it_holds_and_whose_it_is() {
+async fn every_dataset_is_listed_with_its_size_and_publisher() {
     let world = World::new().await;
     let answer = world
         .send(Request::get("/v1/datasets").body(Body::empty()).unwrap())
@@ -45,7 +45,7 @@ async fn every_dataset_is_listed_with_how_much_it_holds_and_whose_it_is() {
 }
 
 #[tokio::test]
-async fn a_dataset_tells_its_columns_rules_limits_and_when_the_next_edition_is_late() {
+async fn dataset_has_columns_rules_limits_and_next_due_date() {
     let (world, _) = world().await;
     let data = world.ok("/v1/datasets/geo.zcta_metric").await["data"].clone();
     let contract = &world.contracts["geo.zcta_metric"];
@@ -144,7 +144,7 @@ async fn a_dataset_tells_its_columns_rules_limits_and_when_the_next_edition_is_l
 }
 
 #[tokio::test]
-async fn rows_are_told_of_the_releases_that_are_kept_and_were_published_before() {
+async fn row_counts_cover_the_kept_earlier_releases() {
     let (world, [first, second, third, fourth]) = world().await;
     let path = "/v1/datasets/geo.zcta_metric";
     let told = async |path: &str| {
@@ -162,24 +162,20 @@ async fn rows_are_told_of_the_releases_that_are_kept_and_were_published_before()
             .collect::<Vec<_>>()
     };
     let all = [&fourth, &third, &second, &first].map(ToString::to_string);
-    assert_eq!(
-        told(path).await,
-        all,
-        "the one that was deleted is left out"
-    );
+    assert_eq!(told(path).await, all, "the deleted release is left out");
     assert_eq!(told(&format!("{path}?release={second}")).await, all[2..]);
     super::roll_back(&world, &second).await;
     assert_eq!(
         told(path).await,
         all[2..],
-        "a rollback says what it said before"
+        "a rollback gives the earlier answer again"
     );
     world.releases().delete_release(&first).await.unwrap();
     assert_eq!(told(path).await, all[2..3]);
 }
 
 #[tokio::test]
-async fn what_is_no_dataset_is_told_with_the_way_out() {
+async fn unknown_dataset_is_refused_with_a_hint() {
     let world = World::new().await;
     let problem = world.get("/v1/datasets/geo.nothing").await;
     assert_eq!(problem.problem(), (404, "not_found".to_owned()));

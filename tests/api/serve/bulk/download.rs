@@ -23,7 +23,7 @@ async fn part_of(world: &World, dataset_id: &str, index: usize) -> Part {
         .clone()
 }
 
-/// The cells of a table of text without line ends in its cells.
+/// Cells of a table of text without line breaks in its cells.
 fn cells(text: &str) -> Vec<Vec<String>> {
     let line = |line: &str| {
         let (mut cells, mut is_quoted) = (vec![String::new()], false);
@@ -48,7 +48,7 @@ fn cells(text: &str) -> Vec<Vec<String>> {
 }
 
 #[tokio::test]
-async fn parts_are_listed_with_whose_they_are_and_how_they_are_taken() {
+async fn parts_are_listed_with_publisher_and_download_path() {
     let world = World::new().await;
     let data = world.ok(METRICS).await["data"].clone();
     let (part, id) = (
@@ -90,7 +90,7 @@ async fn parts_are_listed_with_whose_they_are_and_how_they_are_taken() {
 }
 
 #[tokio::test]
-async fn a_part_is_sent_as_it_was_published_whole_or_in_ranges() {
+async fn part_is_sent_as_published_whole_or_in_ranges() {
     let world = World::new().await;
     let part = part_of(&world, "geo.zcta_metric", 1).await;
     let bytes = world
@@ -191,7 +191,7 @@ async fn a_part_is_sent_as_it_was_published_whole_or_in_ranges() {
 }
 
 #[tokio::test]
-async fn what_was_altered_beside_the_manifest_is_not_sent() {
+async fn part_that_differs_from_the_manifest_is_not_sent() {
     let world = World::new().await;
     let part = part_of(&world, "geo.zcta_metric", 1).await;
     std::fs::write(
@@ -224,12 +224,12 @@ async fn what_was_altered_beside_the_manifest_is_not_sent() {
     let pieces: Vec<_> = response.into_body().into_data_stream().collect().await;
     assert!(
         pieces.last().unwrap().is_err(),
-        "a table that breaks off does not look whole"
+        "a truncated table does not look complete"
     );
 }
 
 #[tokio::test]
-async fn all_parts_are_one_table_with_the_columns_of_the_contract() {
+async fn all_parts_form_one_table_with_the_columns_of_the_contract() {
     let world = World::new().await;
     let answer = world.get(&format!("{METRICS}?format=csv")).await;
     assert_eq!(
@@ -292,7 +292,7 @@ async fn all_parts_are_one_table_with_the_columns_of_the_contract() {
         .await;
     assert_eq!(again.status, 304);
     assert_ne!(part.header("etag"), answer.header("etag"));
-    // The header asks for the same; a browser and a program that takes anything get the list of
+    // The header requests the same; a browser, and a program that accepts any type, get the list of
     // parts.
     let accepted =
         async |accept: &'static str| world.get_with(METRICS, &[("accept", accept)]).await;
@@ -327,7 +327,7 @@ async fn all_parts_are_one_table_with_the_columns_of_the_contract() {
 }
 
 #[tokio::test]
-async fn a_wrong_question_is_told_with_the_way_out() {
+async fn invalid_download_request_is_refused_with_a_hint() {
     let world = World::new().await;
     let (part, zeros) = (
         part_of(&world, "geo.school", 0).await.sha256,
@@ -369,7 +369,7 @@ async fn a_wrong_question_is_told_with_the_way_out() {
 }
 
 #[tokio::test]
-async fn a_key_takes_datasets_of_its_families_and_of_what_was_set_aside_its_own() {
+async fn key_downloads_only_datasets_and_quarantine_of_its_families() {
     let world = World::empty(|_| {}).await;
     let set_aside = |dataset_id: &'static str, folders| Table {
         dataset_id: "pubdata.quarantine",
@@ -411,7 +411,7 @@ async fn a_key_takes_datasets_of_its_families_and_of_what_was_set_aside_its_own(
                 .await
         };
         for query in ["", "?format=csv"] {
-            // What other keys have been answered with.
+            // Tags of the answers to other keys.
             let known = tags.join(", ");
             assert_eq!(
                 ask(format!("{METRICS}{query}"), &known).await.status,
@@ -442,7 +442,7 @@ async fn a_key_takes_datasets_of_its_families_and_of_what_was_set_aside_its_own(
             }
         }
     }
-    assert_eq!(tags.len(), 4, "each answer has a tag of its own");
+    assert_eq!(tags.len(), 4, "each answer has its own tag");
     let anonymous = world
         .send(
             Request::get(format!("{METRICS}?format=csv"))
@@ -454,7 +454,7 @@ async fn a_key_takes_datasets_of_its_families_and_of_what_was_set_aside_its_own(
 }
 
 #[tokio::test]
-async fn one_client_takes_few_tables_at_once() {
+async fn one_client_downloads_few_tables_in_parallel() {
     let world = World::new().await;
     let open = async |key: &str| {
         let request = Request::get(format!("{METRICS}?format=csv"))
@@ -481,13 +481,13 @@ async fn one_client_takes_few_tables_at_once() {
             .await
             .status(),
         200,
-        "another has places of its own"
+        "another client has its own slots"
     );
     kept.pop();
     assert_eq!(open(&world.key).await.status(), 200);
 }
 
-/// A hundred thousand businesses, made up.
+/// A hundred thousand invented businesses.
 pub fn many() -> Draft {
     let business = |number: usize| {
         json!({
@@ -510,7 +510,7 @@ pub fn many() -> Draft {
     }
 }
 
-/// Bytes in flight, as the server tells them.
+/// Bytes in flight, from the server's metrics.
 async fn in_flight(world: &World) -> u64 {
     let text = String::from_utf8(world.get("/metrics").await.bytes).unwrap();
     text.lines()
@@ -521,7 +521,7 @@ async fn in_flight(world: &World) -> u64 {
 }
 
 #[tokio::test]
-async fn a_large_table_is_sent_through_little_memory() {
+async fn large_table_is_sent_with_little_memory() {
     let world = World::empty(|_| {}).await;
     world.publish(&many()).await;
     world.service.refresh().await.unwrap();
@@ -541,7 +541,7 @@ async fn a_large_table_is_sent_through_little_memory() {
     let (mut text, mut most, mut pieces) = (Vec::new(), 0, 0);
     while let Some(piece) = body.next().await {
         let piece = piece.unwrap();
-        // The part itself, and what is made and not taken: this piece.
+        // The part itself, and the piece that is produced and not yet read.
         most = most.max(in_flight(&world).await - part.size_bytes);
         text.extend_from_slice(&piece);
         pieces += 1;
@@ -554,7 +554,7 @@ async fn a_large_table_is_sent_through_little_memory() {
     );
     assert!(
         most > 0 && most < 70_000,
-        "{most} bytes wait to be taken, a piece of 64 KiB"
+        "{most} bytes are waiting, a piece of 64 KiB"
     );
     assert_eq!(in_flight(&world).await, 0);
     let table = cells(std::str::from_utf8(&text).unwrap());

@@ -10,7 +10,7 @@ use crate::serve::geo::draft;
 const POPULATION: &str = "/v1/records/geo.zcta_metric:2023:90210:population/history";
 
 #[tokio::test]
-async fn a_record_is_told_through_the_releases_where_it_changed_and_why() {
+async fn record_history_lists_its_changing_releases_with_causes() {
     let (world, [first, second, _, fourth]) = world().await;
     let data = world.ok(POPULATION).await["data"].clone();
     assert_eq!(
@@ -24,7 +24,7 @@ async fn a_record_is_told_through_the_releases_where_it_changed_and_why() {
     assert_eq!(
         entries.len(),
         2,
-        "releases in which nothing of it changed are one entry"
+        "releases without a change of the record are one entry"
     );
     let (newest, oldest) = (&entries[0], &entries[1]);
     assert_eq!(
@@ -68,7 +68,7 @@ async fn a_record_is_told_through_the_releases_where_it_changed_and_why() {
 }
 
 #[tokio::test]
-async fn a_record_that_comes_goes_and_comes_again_is_told_so() {
+async fn record_that_disappears_and_returns_is_reported_so() {
     let world = World::new().await;
     let mut without = draft(19_652.0);
     without.published_at = "2026-01-11T01:00:00Z";
@@ -94,12 +94,12 @@ async fn a_record_that_comes_goes_and_comes_again_is_told_so() {
             .unwrap()
             .iter()
             .all(|entry| entry["changes"] == json!([])),
-        "there is no record to compare with"
+        "the releases have no record to compare"
     );
 }
 
 #[tokio::test]
-async fn records_are_told_to_keys_of_their_family_and_what_is_none_is_refused() {
+async fn record_history_needs_its_family_and_refuses_unknown_ids() {
     let world = World::new().await;
     for (scope, status) in [
         (Scope::Geo, 200),
@@ -142,10 +142,10 @@ async fn records_are_told_to_keys_of_their_family_and_what_is_none_is_refused() 
     }
 }
 
-/// A part that releases share is read once: damage to what lies in the folder of another release
-/// does not show.
+/// A part that several releases share is read once: damage in the folder of another release does
+/// not show.
 #[tokio::test]
-async fn a_part_that_releases_share_is_read_once() {
+async fn part_shared_by_releases_is_read_once() {
     let (world, [_, second, third, fourth]) = world().await;
     let path = "geo.zcta_metric/2023.parquet";
     let folder = world.home.root().join("releases");

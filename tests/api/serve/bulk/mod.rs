@@ -1,4 +1,4 @@
-//! Datasets, releases, downloads and histories, asked on small releases that differ in known ways.
+//! Tests datasets, releases, downloads and histories on small releases with known differences.
 
 mod catalog;
 mod croissant;
@@ -16,10 +16,10 @@ use super::World;
 use super::geo::draft;
 use super::home::{Draft, publish_changed};
 
-/// Whom to write to.
+/// Contact address.
 const CONTACT: &str = "Data desk <desk@example.org>";
 
-/// Questions of which one at least is about each member of an answer.
+/// Requests that together cover each member of an answer.
 pub const OF_BULK: [&str; 12] = [
     "/v1/catalog.json",
     "/v1/datasets/geo.zcta_metric/croissant.json",
@@ -35,9 +35,9 @@ pub const OF_BULK: [&str; 12] = [
     "/v1/records/geo.county:06037/history",
 ];
 
-/// Four releases: a first one, one with another file behind its metrics and another figure of
-/// 90210, one in which only the code of the places is another, and the last, of which a layout and
-/// nothing of the records is another. All are late from 31 March on.
+/// Four releases. The second has another file for its metrics and another figure of 90210. In the
+/// third, only the code of the places differs. In the last, only a layout differs and no record.
+/// All are late from 31 March on.
 pub async fn world() -> (World, [ReleaseId; 4]) {
     let world = World::empty(|settings| settings.contact = Some(CONTACT.to_owned())).await;
     let late = |population, published_at| Draft {
@@ -75,7 +75,7 @@ fn task<'a>(manifest: &'a mut Manifest, task_id: &str) -> &'a mut pubdata_store:
     manifest.tasks.get_mut(task_id).unwrap()
 }
 
-/// Points the channel back at a release, as a person does.
+/// Points the channel back at a release, as an operator does.
 async fn roll_back(world: &World, release_id: &ReleaseId) {
     let releases = world.releases();
     let generation = releases

@@ -7,7 +7,7 @@ use super::{roll_back, world};
 use crate::serve::World;
 
 #[tokio::test]
-async fn releases_are_listed_newest_first_page_by_page_with_what_moved_the_channel() {
+async fn releases_are_paged_newest_first_with_their_channel_moves() {
     let (world, [first, second, third, fourth]) = world().await;
     roll_back(&world, &second).await;
     let anonymous = world
@@ -16,7 +16,7 @@ async fn releases_are_listed_newest_first_page_by_page_with_what_moved_the_chann
     assert_eq!(
         (anonymous.status.as_u16(), anonymous.header("cache-control")),
         (200, "no-store"),
-        "what is kept changes by itself"
+        "the list of kept releases changes over time"
     );
     let mut found: Vec<Value> = Vec::new();
     let mut path = "/v1/releases?limit=4".to_owned();
@@ -82,13 +82,13 @@ async fn releases_are_listed_newest_first_page_by_page_with_what_moved_the_chann
 }
 
 #[tokio::test]
-async fn a_release_tells_its_parts_and_the_files_it_was_built_from() {
+async fn release_lists_its_parts_and_source_files() {
     let (world, [first, .., fourth]) = world().await;
     let answer = world.ok(&format!("/v1/releases/{first}")).await;
     assert_eq!(
         answer["meta"]["release"]["release_id"],
         first.as_str(),
-        "the answer is from the release that was asked for"
+        "the answer is from the requested release"
     );
     let (data, manifest) = (
         &answer["data"],
@@ -152,7 +152,7 @@ async fn a_release_tells_its_parts_and_the_files_it_was_built_from() {
 }
 
 #[tokio::test]
-async fn what_is_no_release_of_the_channel_is_told_with_the_way_out() {
+async fn unknown_release_is_refused_with_a_hint() {
     let (world, [first, ..]) = world().await;
     for (id, status, code, word) in [
         (
@@ -202,7 +202,7 @@ async fn what_is_no_release_of_the_channel_is_told_with_the_way_out() {
 }
 
 #[tokio::test]
-async fn what_is_different_between_releases_is_told_with_its_cause() {
+async fn differences_between_releases_are_listed_with_causes() {
     let (world, [first, second, third, fourth]) = world().await;
     let manifests = [
         world.releases().manifest(&first).await.unwrap(),
@@ -263,8 +263,8 @@ async fn what_is_different_between_releases_is_told_with_its_cause() {
         ]
     );
 
-    // Without `since`, the last one before that is kept; the third differs from the second by the
-    // code of one task alone.
+    // Without `since`, the previous kept release is compared; the third differs from the second by
+    // the code of one task alone.
     let data = world.ok(&format!("/v1/releases/{third}/changes")).await["data"].clone();
     assert_eq!(
         (&data["from"]["release_id"], &data["datasets"]),
@@ -284,7 +284,7 @@ async fn what_is_different_between_releases_is_told_with_its_cause() {
     assert_eq!(
         data["from"]["release_id"],
         first.as_str(),
-        "what was deleted in between is passed over"
+        "releases deleted in between are skipped"
     );
     let problem = world.get(&format!("/v1/releases/{first}/changes")).await;
     assert_eq!(
@@ -294,7 +294,7 @@ async fn what_is_different_between_releases_is_told_with_its_cause() {
 }
 
 #[tokio::test]
-async fn a_dataset_and_a_build_that_come_or_go_are_told() {
+async fn added_and_removed_datasets_and_builds_are_listed() {
     let world = World::new().await;
     let without = crate::serve::home::publish_changed(&world.home, &world.release_id, |manifest| {
         manifest.datasets.remove("geo.school");

@@ -3,7 +3,7 @@ use serde_json::{Value, json};
 use crate::serve::records::world;
 
 #[tokio::test]
-async fn a_business_has_its_names_officers_and_addresses() {
+async fn business_has_its_names_officers_and_addresses() {
     let world = world().await;
     let data = &world.ok("/v1/business/fl-a05").await["data"];
     let names = json!([
@@ -39,7 +39,7 @@ async fn a_business_has_its_names_officers_and_addresses() {
 }
 
 #[tokio::test]
-async fn a_registrys_own_cells_are_shown_when_asked_for() {
+async fn raw_cells_of_a_registry_are_shown_on_request() {
     let world = world().await;
     let plain = world.ok("/v1/business/NY-123").await;
     assert_eq!(
@@ -54,7 +54,7 @@ async fn a_registrys_own_cells_are_shown_when_asked_for() {
         raw["data"]["source_fields"],
         json!({"dos_id": "123", "current_entity_name": "ACME WIDGETS LLC ", "county": "\"Kings\""})
     );
-    // The row of another part, and one in the middle of its own.
+    // A row of another part, and one in the middle of its part.
     assert_eq!(
         world.ok("/v1/business/FL-A05?include=raw").await["data"]["source_fields"],
         json!({})

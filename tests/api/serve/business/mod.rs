@@ -1,4 +1,4 @@
-//! Businesses: rows of two registries, and what is asked of them.
+//! Tests businesses: rows of two registries, and requests about them.
 
 mod entity;
 mod search;

@@ -37,13 +37,13 @@ fn hit(id: &str, matched: &str, score: f64) -> (String, String, f64) {
 }
 
 #[tokio::test]
-async fn names_are_ranked_by_how_they_fit() {
+async fn names_are_ranked_by_match_quality() {
     let world = world().await;
     let found = found(&world, "name=Acme%20Widgets,%20LLC").await;
     let expected = [
         hit("FL-A01", "exact", 1.0),
         hit("NY-123", "normalized", 0.99),
-        // The name alone fits; the legal form is another.
+        // Only the name matches; the legal form differs.
         hit("FL-A02", "normalized", 0.93),
         hit("FL-A03", "prefix", 0.87),
     ];
@@ -56,7 +56,7 @@ async fn names_are_ranked_by_how_they_fit() {
 }
 
 #[tokio::test]
-async fn spelling_of_names_does_not_keep_them_from_being_found() {
+async fn spelling_variants_of_names_are_found() {
     let world = world().await;
     let cases = [
         ("acme widgets incorporated", "FL-A02", "normalized"),
@@ -85,7 +85,7 @@ async fn spelling_of_names_does_not_keep_them_from_being_found() {
 }
 
 #[tokio::test]
-async fn misspelled_names_come_after_all_others() {
+async fn misspelled_names_rank_after_all_others() {
     let world = world().await;
     let found = found(&world, "name=acme%20widgetz").await;
     assert!(
@@ -155,7 +155,7 @@ async fn filters_narrow_a_search() {
 }
 
 #[tokio::test]
-async fn pages_follow_one_another_without_gap_or_repetition() {
+async fn pages_have_no_gap_and_no_repetition() {
     let world = world().await;
     let whole = world
         .ok("/v1/business/search?name=sunshine%20services&limit=100")
@@ -186,12 +186,12 @@ async fn pages_follow_one_another_without_gap_or_repetition() {
         }
     }
     assert_eq!(paged, expected);
-    // All fit equally well and are active: the newest first, then by number.
+    // All match equally well and are active: newest first, then by number.
     assert_eq!(expected[..3], ["FL-S27", "FL-S26", "FL-S25"]);
 }
 
 #[tokio::test]
-async fn a_cursor_that_somebody_made_leads_behind_the_list_and_no_further() {
+async fn forged_cursor_leads_only_past_the_end_of_the_list() {
     let world = world().await;
     let path = "/v1/business/search?name=sunshine%20services&limit=7";
     let first = world.ok(path).await;
@@ -228,7 +228,7 @@ async fn a_cursor_that_somebody_made_leads_behind_the_list_and_no_further() {
 }
 
 #[tokio::test]
-async fn a_state_that_is_not_covered_is_no_empty_answer() {
+async fn uncovered_state_is_not_an_empty_answer() {
     let world = world().await;
     let answer = world.get("/v1/business/search?name=acme&state=DE").await;
     assert_eq!(answer.problem(), (404, "coverage_unavailable".to_owned()));
@@ -254,7 +254,7 @@ async fn a_state_that_is_not_covered_is_no_empty_answer() {
 }
 
 #[tokio::test]
-async fn wrong_searches_say_what_is_wrong() {
+async fn invalid_searches_name_the_error() {
     let world = world().await;
     let wrong = async |query: &str| {
         world

@@ -33,7 +33,7 @@ async fn comparison_applies_the_strict_test_and_gives_reasons() {
         "difference": -9_427, "difference_moe": 2_008.04, "z": -7.7227, "significant_at_90": true, "margin_basis": "published", "reason": null
     });
     assert_eq!(compared(&answer, "population"), &population);
-    // One stamp per value, in order; where there is no estimate, that of the place.
+    // One record id for each value, in order; the area's id if a value has no estimate.
     let values = answer["data"]["comparisons"]
         .as_array()
         .unwrap()
@@ -111,9 +111,9 @@ async fn two_controlled_estimates_are_not_tested() {
 }
 
 #[tokio::test]
-async fn comparison_takes_a_vintage_and_all_metrics_when_none_is_named() {
+async fn comparison_uses_the_vintage_and_defaults_to_all_metrics() {
     let world = World::new().await;
-    // For JSON Schema 2022.0 is an integer too.
+    // In JSON Schema, 2022.0 is an integer too.
     let answer = world
         .post(
             COMPARE,

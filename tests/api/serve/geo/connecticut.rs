@@ -1,12 +1,12 @@
-//! Connecticut's counties are those that the survey's vintage has.
+//! Tests that Connecticut's counties are those of the survey's vintage.
 
 use serde_json::{Value, json};
 
 use crate::serve::served::Served;
 use pubdata_testing::{Place, copy_folder, files_below};
 
-/// A release whose survey has a vintage of before the planning regions: its files are those of 2023
-/// under the names of 2021.
+/// A release whose survey has a vintage from before the planning regions: the files of 2023 under
+/// the names of 2021.
 fn with_vintage_2021() -> Place {
     let place = Place::new();
     let surveys = place
@@ -27,7 +27,7 @@ fn with_vintage_2021() -> Place {
 }
 
 #[tokio::test]
-async fn a_zcta_has_the_primary_county_of_the_vintage_that_is_asked_for() {
+async fn zcta_has_the_primary_county_of_the_requested_vintage() {
     let served = Served::of(with_vintage_2021()).await;
     let county = async |zcta: &str, vintage: i32| -> Value {
         let answer = served
@@ -53,8 +53,8 @@ async fn a_zcta_has_the_primary_county_of_the_vintage_that_is_asked_for() {
         county("06001", 2023).await,
         json!(["09110", "Capitol Planning Region", 1, "planning_region"])
     );
-    // Split between regions, so that the part in the principal town's is not known; it lay in one
-    // county.
+    // Split between regions, so that the share of the principal region is unknown; the ZCTA lay in
+    // a single county.
     assert_eq!(
         county("06010", 2021).await,
         json!(["09003", "Hartford County", 1, "largest_land_part"])

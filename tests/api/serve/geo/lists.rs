@@ -1,4 +1,5 @@
-//! Lists of areas: the ZCTAs of a county, the counties of a state, and one metric of all.
+//! Tests lists of areas: the ZCTAs of a county, the counties of a state, and one metric of all
+//! areas.
 
 use pubdata_store::PartReport;
 use serde_json::{Value, json};
@@ -18,8 +19,7 @@ fn ids(list: &Value) -> Vec<&str> {
         .collect()
 }
 
-/// A release that has the counties of ZIP codes, too: a quarter of 10001 is said to lie in Los
-/// Angeles.
+/// A release that also has the counties of ZIP codes; it places a quarter of 10001 in Los Angeles.
 async fn with_parts() -> World {
     let world = World::empty(|_| {}).await;
     let mut draft = draft(19_652.0);
@@ -89,13 +89,13 @@ async fn zctas_of_a_county_are_those_with_land_in_it() {
         notices(&answer),
         ["ZCTA_NOT_USPS_ZIP", "PRIMARY_COUNTY_RULE"]
     );
-    // The very record that the share comes from.
+    // The exact record of the share.
     let chain = world.ok("/v1/provenance/zip.county:10001:06037").await;
     assert_eq!(
         chain["data"]["record"]["record_id"],
         "zip.county:10001:06037"
     );
-    // A county of the gazetteer's ZCTAs, and none of the county table.
+    // A county named for the gazetteer's ZCTAs and absent from the county table.
     assert_eq!(
         world
             .get("/v1/geo-demographics/counties/36061/locations")
@@ -106,7 +106,7 @@ async fn zctas_of_a_county_are_those_with_land_in_it() {
 }
 
 #[tokio::test]
-async fn where_only_the_primary_county_is_published_the_notice_says_so() {
+async fn zctas_by_primary_county_alone_carry_a_notice() {
     let world = World::new().await;
     let answer = world
         .ok("/v1/geo-demographics/counties/06037/locations")
@@ -165,7 +165,7 @@ async fn counties_of_a_state_are_those_of_the_vintage() {
         (Some("CA"), vec!["06037"])
     );
     let income = &california["data"]["counties"][0]["metrics"]["median_household_income"];
-    // Los Angeles County's, as the Bureau publishes it.
+    // Los Angeles County's figure, as the Bureau publishes it.
     assert_eq!(
         (&income["value"], &income["moe"], &income["record_id"]),
         (
@@ -174,8 +174,8 @@ async fn counties_of_a_state_are_those_of_the_vintage() {
             &json!("geo.county_metric:2023:06037:median_household_income")
         )
     );
-    // A vintage has the counties that its survey has, whatever the gazetteer has today; where it
-    // has none of the state, those of the gazetteer.
+    // A vintage has the counties of its survey, even if today's gazetteer differs. A state without
+    // counties in the survey has those of the gazetteer.
     let of_2022 = world
         .ok("/v1/geo-demographics/states/CT/counties?vintage=2022")
         .await;
@@ -224,7 +224,7 @@ fn ranks(answer: &Value) -> Vec<(Option<i64>, &str)> {
 #[tokio::test]
 async fn equal_values_share_a_rank_and_areas_without_one_come_last() {
     let world = World::new().await;
-    // 10001's record of it was set aside, the other four have 50.0.
+    // The record of 10001 is quarantined; the other four have 50.0.
     let answer = world.ok(&format!("{METRICS}/poverty_rate")).await;
     assert_eq!(
         ranks(&answer),
@@ -285,7 +285,7 @@ async fn equal_values_share_a_rank_and_areas_without_one_come_last() {
             (Some(5), "99546")
         ]
     );
-    // Households: 10,500 of 90210, 10,000 of 10001, 50 of the others, which share the third rank.
+    // Households: 10,500 in 90210, 10,000 in 10001, and 50 in the others, which share rank three.
     let tied = world.ok(&format!("{METRICS}/households")).await;
     assert_eq!(
         ranks(&tied),
@@ -313,7 +313,7 @@ async fn equal_values_share_a_rank_and_areas_without_one_come_last() {
 }
 
 #[tokio::test]
-async fn one_metric_of_all_areas_is_paged_and_narrowed_by_state_and_vintage() {
+async fn metric_list_is_paged_and_filtered_by_state_and_vintage() {
     let world = World::new().await;
     let first = world.ok(&format!("{METRICS}/population?limit=3")).await;
     let cursor = first["meta"]["page"]["next_cursor"].as_str().unwrap();
@@ -359,7 +359,7 @@ async fn one_metric_of_all_areas_is_paged_and_narrowed_by_state_and_vintage() {
     let of_counties = margins(&counties);
     assert!(
         !of_counties.contains("/locations/compare") && of_counties.contains("the two `moe`"),
-        "that path takes ZCTAs only: {of_counties}"
+        "this path accepts ZCTAs only: {of_counties}"
     );
     let unknown = world.get(&format!("{METRICS}/popluation")).await;
     assert_eq!(
@@ -367,7 +367,10 @@ async fn one_metric_of_all_areas_is_paged_and_narrowed_by_state_and_vintage() {
             unknown.problem().0,
             unknown.json()["detail"].as_str().unwrap()
         ),
-        (400, "`popluation` is no metric; did you mean `population`?")
+        (
+            400,
+            "`popluation` is not a metric; did you mean `population`?"
+        )
     );
     assert_eq!(
         world
@@ -461,7 +464,7 @@ async fn open_ended_medians_are_ranked_by_their_bound() {
 }
 
 #[tokio::test]
-async fn one_metric_of_chosen_areas_is_ranked_among_them() {
+async fn metric_of_chosen_areas_is_ranked_among_them() {
     let world = World::new().await;
     let answer = world
         .ok(&format!(

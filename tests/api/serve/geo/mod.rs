@@ -1,4 +1,4 @@
-//! Areas and schools: the release that most tests ask, and what is asked of it.
+//! Tests areas and schools; holds the release that most tests query.
 
 mod compare;
 mod connecticut;
@@ -28,7 +28,8 @@ const METRICS: [&str; 12] = [
     "unemployment_rate",
 ];
 
-/// The release most tests ask. 90210's population is given, so that releases can differ.
+/// The release that most tests query. The caller sets 90210's population, so that releases can
+/// differ.
 pub fn draft(population: f64) -> Draft {
     let table = |dataset_id, vintage_year, rows| Table {
         dataset_id,
@@ -137,7 +138,7 @@ fn zcta_metrics(year: i32, population: f64) -> Vec<Value> {
     let rows = ["00627", "00663", "10001", "90210", "99546"]
         .into_iter()
         .flat_map(|code| METRICS.map(|key| (code, key)));
-    // One record of 10001 was set aside.
+    // One record of 10001 is quarantined.
     let rows = rows.filter(|pair| *pair != ("10001", "poverty_rate"));
     let rows = rows.map(|(code, key)| {
         metric(
@@ -271,7 +272,7 @@ fn schools() -> Vec<Value> {
             Some(-118.414_712),
         )
     };
-    // Pairs stand on the same spot, so that the id decides.
+    // Pairs share a location, so that the id decides the order.
     let mut rows: Vec<Value> = (0..30)
         .map(|number| {
             school(

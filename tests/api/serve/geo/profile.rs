@@ -5,7 +5,7 @@ use crate::serve::{Answer, World, notices};
 
 const PROFILE: &str = "/v1/geo-demographics/locations/90210";
 
-/// Keys of an object in the order they are sent.
+/// Keys of an object in the order of the answer.
 fn keys(answer: &Answer, pointer: &str) -> Vec<String> {
     let value: Value = serde_json::from_slice(&answer.bytes).unwrap();
     value
@@ -174,7 +174,7 @@ async fn area_outside_the_survey_has_twelve_reasons() {
 }
 
 #[tokio::test]
-async fn area_that_only_the_survey_knows_is_served_without_place() {
+async fn area_known_only_to_the_survey_is_served_without_place() {
     let world = World::new().await;
     let answer = world.ok("/v1/geo-demographics/locations/00663").await;
     let geography = &answer["data"]["geography"];
@@ -190,7 +190,7 @@ async fn area_that_only_the_survey_knows_is_served_without_place() {
 }
 
 #[tokio::test]
-async fn record_set_aside_is_a_null_with_its_reason() {
+async fn quarantined_record_is_a_null_with_its_reason() {
     let world = World::new().await;
     let answer = world.ok("/v1/geo-demographics/locations/10001").await;
     let poverty = &answer["data"]["summary"]["poverty_rate"];
@@ -219,7 +219,7 @@ async fn record_set_aside_is_a_null_with_its_reason() {
 }
 
 #[tokio::test]
-async fn zip_without_zcta_is_not_found_and_says_why() {
+async fn zip_without_zcta_is_not_found_with_the_reason() {
     let world = World::new().await;
     let answer = world.get("/v1/geo-demographics/locations/90209").await;
     assert_eq!(answer.problem(), (404, "not_found".to_owned()));
@@ -259,7 +259,7 @@ async fn zip_without_zcta_is_not_found_and_says_why() {
 }
 
 #[tokio::test]
-async fn release_of_samples_does_not_say_that_an_area_does_not_exist() {
+async fn release_of_samples_does_not_deny_that_an_area_exists() {
     let world = World::new().await;
     let detail = async |world: &World, path: &str| {
         let answer = world.get(&format!("/v1/geo-demographics/{path}")).await;
@@ -338,7 +338,7 @@ async fn dissolved_county_is_found_in_its_vintages() {
 }
 
 #[tokio::test]
-async fn demographics_gives_chosen_metrics_and_their_past() {
+async fn demographics_returns_chosen_metrics_and_their_history() {
     let world = World::new().await;
     let path = format!("{PROFILE}/demographics");
     let all = world.get(&path).await;
@@ -396,7 +396,7 @@ async fn demographics_gives_chosen_metrics_and_their_past() {
     );
     assert_eq!(
         some["data"]["provenance"]["record_id"], "geo.zcta_metric:2023:90210:poverty_rate",
-        "that of the first metric asked for"
+        "the id of the first requested metric"
     );
     let encoded = world
         .ok(&format!("{path}?metrics=poverty_rate%2Cpopulation"))
@@ -408,7 +408,7 @@ async fn demographics_gives_chosen_metrics_and_their_past() {
 }
 
 #[tokio::test]
-async fn vintage_that_is_not_published_lists_those_that_are() {
+async fn unpublished_vintage_lists_the_published_ones() {
     let world = World::new().await;
     let answer = world.get(&format!("{PROFILE}?vintage=2019")).await;
     assert_eq!(answer.problem(), (404, "coverage_unavailable".to_owned()));
@@ -421,7 +421,7 @@ async fn vintage_that_is_not_published_lists_those_that_are() {
 }
 
 #[tokio::test]
-async fn metric_and_metrics_choose_the_same_and_are_not_given_together() {
+async fn metric_and_metrics_select_the_same_and_exclude_each_other() {
     let world = World::new().await;
     for (path, member) in [
         ("locations/90210", "/data/summary"),
@@ -468,7 +468,7 @@ async fn metric_and_metrics_choose_the_same_and_are_not_given_together() {
             .collect();
         assert!(
             !names.contains(&"metrics"),
-            "`metric` is declared once, whatever it is called by: {names:?}"
+            "`metric` is declared once under any name: {names:?}"
         );
     }
 }
@@ -496,7 +496,7 @@ async fn every_metric_of_an_area_has_its_own_provenance() {
         }
         assert_eq!(
             answer["data"]["provenance"], metrics["population"]["provenance"],
-            "that of the first"
+            "the provenance of the first metric"
         );
         let place = (
             &answer["data"]["geography_provenance"]["record_id"],

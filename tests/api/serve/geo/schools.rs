@@ -15,7 +15,7 @@ fn ids(answer: &Value) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn a_school_is_whole_and_open_ones_only_are_listed() {
+async fn school_answer_is_complete_and_lists_open_schools_only() {
     let world = World::new().await;
     let answer = world.ok(&format!("{NEAR_90210}?limit=1")).await;
     let snapshot = crate::serve::home::snapshot(None);
@@ -136,7 +136,7 @@ async fn later_pages_come_from_the_release_of_the_first() {
 }
 
 #[tokio::test]
-async fn filters_choose_and_unknown_values_do_not_count_as_yes() {
+async fn filters_select_and_unknown_values_do_not_count_as_yes() {
     let world = World::new().await;
     let chosen =
         async |filter: &str| ids(&world.ok(&format!("{NEAR_90210}?limit=100&{filter}")).await);

@@ -1,6 +1,5 @@
-//! Answers and the document that describes them, held against each other in both directions. That
-//! each answer is what the document says is also asked of every answer that any test of these rooms
-//! gets.
+//! Compares answers with the OpenAPI document in both directions. Every answer that any test of
+//! these modules receives is also checked against the document.
 
 use std::sync::Arc;
 
@@ -84,7 +83,7 @@ pub const OF_TAXES: [&str; 10] = [
     "/v1/zip/10001/nearby",
 ];
 
-/// Of every endpoint about registrants, one question at least.
+/// At least one request for every endpoint about registrants.
 pub const OF_REGISTRANTS: [&str; 16] = [
     "/v1/sec/companies/search?q=apple",
     "/v1/sec/companies/320193",
@@ -133,7 +132,7 @@ async fn ask(survey: &mut Survey<'_>, world: &World, paths: &[&str]) {
 }
 
 #[tokio::test]
-async fn answers_are_what_the_document_says_and_the_document_says_no_more() {
+async fn answers_and_the_document_agree_in_both_directions() {
     let areas = World::with(|settings| settings.tracer = Some(Arc::new(Fixed))).await;
     let (records, taxes, registrants) = (
         records::world().await,
@@ -143,7 +142,7 @@ async fn answers_are_what_the_document_says_and_the_document_says_no_more() {
     let mut survey = Survey::new(document(&areas.contracts));
     for path in files_below(&project("docs/examples")) {
         let name = path.file_stem().unwrap().to_string_lossy().into_owned();
-        // What was asked for each, by operation.
+        // The requests of each operation.
         if name == "requests" {
             continue;
         }
@@ -164,9 +163,9 @@ async fn answers_are_what_the_document_says_and_the_document_says_no_more() {
     )
     .await;
     ask(&mut survey, &bulk::world().await.0, &bulk::OF_BULK).await;
-    // Of parts by subject, and of a record that is not there.
+    // Receipts of parts by subject, and of an absent record.
     let receipt = "/v1/receipts/sec.filing:9999999999:none";
-    // And of standard licences.
+    // Releases with standard licenses.
     let (served, licensed) = (
         Served::of(SealedPlace::new().place).await,
         "/v1/datasets/business.entity/croissant.json",
@@ -234,15 +233,15 @@ async fn answers_are_what_the_document_says_and_the_document_says_no_more() {
         survey
             .unrequired()
             .iter()
-            .map(|at| format!("{at}: in every answer, and not required")),
+            .map(|at| format!("{at}: in every answer but not required")),
     );
     assert!(
         disagreements.is_empty(),
-        "the document says what answers do not: {disagreements:#?}"
+        "the document describes more than the answers contain: {disagreements:#?}"
     );
 }
 
-/// A document of one endpoint, so that each kind of disagreement can be made.
+/// A document with one endpoint, for each kind of disagreement.
 fn small() -> Value {
     json!({
         "paths": {"/v1/thing/{id}": {"get": {"operationId": "getThing", "responses": {"200": {"content": {"application/json": {"schema": {"$ref": "#/components/schemas/Thing"}}}}}}}},
@@ -268,7 +267,7 @@ fn breaches(value: &Value) -> Vec<String> {
 }
 
 #[test]
-fn every_answer_that_the_document_does_not_describe_is_found() {
+fn every_undescribed_answer_is_reported() {
     assert_eq!(
         breaches(
             &json!({"name": "a", "size": 1, "part": {"id": "01234"}, "parts": [], "day": "2026-01-15"})
@@ -299,7 +298,7 @@ fn every_answer_that_the_document_does_not_describe_is_found() {
         ),
         (
             json!({"name": "a", "size": 1, "day": "2026-02-30"}),
-            "/v1/thing/1?a=b/day: \"2026-02-30\" is no date",
+            "/v1/thing/1?a=b/day: \"2026-02-30\" is not a date",
         ),
         (
             json!({"name": "a", "size": 1, "part": {"id": "1"}}),
@@ -321,13 +320,13 @@ fn every_answer_that_the_document_does_not_describe_is_found() {
         survey.breaches,
         [
             "POST /v1/thing/1 is not in the document",
-            "getThings is the example of no operation"
+            "getThings is an example without an operation"
         ]
     );
 }
 
 #[test]
-fn whatever_the_document_says_beyond_the_answers_is_found() {
+fn every_description_beyond_the_answers_is_reported() {
     let mut document = small();
     let mut survey = Survey::new(&document);
     survey.answer(
@@ -365,15 +364,15 @@ fn whatever_the_document_says_beyond_the_answers_is_found() {
         "Part: may have any member",
         "Part/note: has no type",
         "Thing: `weight` is required and not declared",
-        "Thing/name: `maxLength` is not held",
+        "Thing/name: `maxLength` is not checked",
         "Thing/parts: may have any items",
-        "Old: no endpoint names it",
+        "Old: no endpoint uses it",
     ];
     assert_eq!(Survey::new(&document).loose(), expected);
 }
 
 #[tokio::test]
-async fn a_release_without_these_families_says_so() {
+async fn release_without_these_families_names_what_is_missing() {
     let world = World::new().await;
     for path in [
         "business/search?name=acme",

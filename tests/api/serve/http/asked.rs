@@ -1,5 +1,6 @@
-//! What the document says of parameters is what the server takes: a text that breaks it is refused,
-//! and one that does not is refused only where the parameter's description says so.
+//! Checks that the server accepts exactly the parameters that the document describes. A text that
+//! breaks the schema is refused; a valid one is refused only if the parameter's description allows
+//! it.
 
 use std::collections::BTreeSet;
 
@@ -15,7 +16,7 @@ use crate::serve::bulk::OF_BULK;
 use crate::serve::schema::document;
 use crate::serve::{Served, World, bulk, notices, records, sec, zip_code};
 
-/// Texts that are right for some parameters and odd for all others.
+/// Texts that are valid for some parameters and unusual for all others.
 const TEXTS: [&str; 32] = [
     "",
     " ",
@@ -51,7 +52,7 @@ const TEXTS: [&str; 32] = [
     "ü\u{2028}",
 ];
 
-/// Whether a schema takes a text of a query; as far as the words go that parameters' schemas have.
+/// Returns true if a schema accepts a query text; supports the keywords that parameter schemas use.
 fn takes(schema: &Value, text: &str) -> bool {
     let length = text.chars().count() as u64;
     let fits = |word: &str| {
@@ -107,7 +108,7 @@ fn takes(schema: &Value, text: &str) -> bool {
     }
 }
 
-/// A schema, and that of a list's items, in place of their names.
+/// Replaces the references of a schema, and of a list's items, by their targets.
 fn resolved(document: &Value, schema: &Value) -> Value {
     let named = |schema: &Value| {
         schema["$ref"]
@@ -122,7 +123,7 @@ fn resolved(document: &Value, schema: &Value) -> Value {
 }
 
 #[tokio::test]
-async fn texts_are_refused_exactly_where_the_document_says_so() {
+async fn texts_are_refused_exactly_where_the_document_says() {
     let worlds = [
         World::new().await,
         records::world().await,
@@ -133,7 +134,7 @@ async fn texts_are_refused_exactly_where_the_document_says_so() {
     let mut asked = 0;
     let mut wrong = Vec::new();
     for (path, methods) in document["paths"].as_object().unwrap() {
-        // What is only posted has no query.
+        // Endpoints with POST only have no query.
         let Some(parameters) = methods["get"]["parameters"].as_array().cloned() else {
             continue;
         };
@@ -168,7 +169,7 @@ async fn texts_are_refused_exactly_where_the_document_says_so() {
             let schema = resolved(document, &parameter["schema"]);
             for text in TEXTS {
                 let is_taken = takes(&schema, text);
-                // What the document refuses is refused before there is a release to look into.
+                // A text that the document refuses is refused before any release is read.
                 for world in &worlds[..if is_taken { 4 } else { 1 }] {
                     let uri = format!(
                         "{filled}?{name}={}",
@@ -214,7 +215,7 @@ async fn texts_are_refused_exactly_where_the_document_says_so() {
     assert!(wrong.is_empty(), "{} of {asked}: {wrong:#?}", wrong.len());
 }
 
-/// The parameters of the endpoint that a path is of.
+/// Parameters of the endpoint that a path belongs to.
 fn parameters_of<'a>(document: &'a Value, path: &str) -> Vec<&'a Value> {
     let endpoints = endpoints(document);
     let found = meant(&endpoints, path.split('?').next().unwrap())
@@ -248,7 +249,7 @@ async fn every_declared_default_can_be_sent_and_changes_nothing() {
         &OF_REGISTRANTS,
         &OF_BULK,
     ]) {
-        // Each answer counts in the use of the key.
+        // Every answer counts in the usage of the key.
         for path in paths
             .iter()
             .filter(|path| !path.contains("/admin/") && **path != "/v1/me")
@@ -280,7 +281,7 @@ async fn every_declared_default_can_be_sent_and_changes_nothing() {
         sent.iter().map(String::as_str).collect::<Vec<_>>(),
         ["format", "geography_type", "limit", "radius_mi", "sort"]
     );
-    // A radius says nothing without its point, so that no default of it is declared.
+    // A radius without its point means nothing, so no default is declared.
     let answer = worlds[1]
         .get("/v1/permits/search?jurisdiction=us-tx-austin&radius_mi=1")
         .await;
@@ -288,7 +289,7 @@ async fn every_declared_default_can_be_sent_and_changes_nothing() {
 }
 
 #[tokio::test]
-async fn lists_are_taken_in_one_parameter_or_in_several() {
+async fn lists_are_accepted_in_one_parameter_or_in_several() {
     let (areas, registrants) = (World::new().await, sec::world().await);
     let demographics = "/v1/geo-demographics/locations/90210/demographics";
     let compare = "/v1/sec/financials/compare?metric=revenue";
@@ -326,7 +327,7 @@ async fn lists_are_taken_in_one_parameter_or_in_several() {
             (one.status.as_u16(), &one.json()["data"]),
             (200, &several.json()["data"])
         );
-        // The one of three parameters has another one besides.
+        // The answer for one of three parameters still depends on another parameter.
         let is_same = !one.json()["data"]["demographics"]["households"].is_object();
         assert_eq!(one.header("etag") == several.header("etag"), is_same);
     }
@@ -388,7 +389,7 @@ async fn lists_are_taken_in_one_parameter_or_in_several() {
 }
 
 #[tokio::test]
-async fn a_release_and_a_day_are_refused_together_as_the_document_says() {
+async fn release_and_day_together_are_refused_as_documented() {
     let world = World::new().await;
     let answer = world
         .get(&format!(
@@ -420,7 +421,7 @@ async fn a_release_and_a_day_are_refused_together_as_the_document_says() {
 }
 
 #[tokio::test]
-async fn names_and_values_that_callers_guess_are_answered_with_what_they_mean() {
+async fn guessed_names_and_values_are_answered_with_the_right_ones() {
     let served = Served::new().await;
     for (path, status, hint) in [
         (
@@ -541,7 +542,7 @@ async fn names_and_values_that_callers_guess_are_answered_with_what_they_mean() 
             "{path}: {answer}"
         );
     }
-    // A state's name is as good as its code.
+    // A state's name works like its code.
     for path in [
         "/v1/business/search?entity_number=A23000000520&state=Florida",
         "/v1/license/verify?number=21907&state=Texas",

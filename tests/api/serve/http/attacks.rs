@@ -1,4 +1,4 @@
-//! Clients that want nothing but to keep others from being answered, on real sockets.
+//! Simulates clients that only try to block others, on real sockets.
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -13,12 +13,12 @@ use crate::serve::{World, bulk};
 
 const PROFILE: &str = "/v1/geo-demographics/locations/90210";
 const COMPARE: &str = "/v1/geo-demographics/locations/compare";
-/// A bound that is met within a moment, and that nobody meets who asks at once.
+/// Time limit that expires within a moment, and that no prompt client exceeds.
 const SOON: Duration = Duration::from_millis(400);
-/// Longer than anything takes; a test that waits so long has failed.
+/// Longer than any operation takes; a test that waits this long has failed.
 pub const PATIENCE: Duration = Duration::from_secs(20);
 
-/// A server with these limits, asked by a thread of its own.
+/// Runs a server with these limits and a client on its own thread.
 async fn attacked<T: Send + 'static>(
     limits: Limits,
     tls: Option<TlsFiles>,
@@ -27,7 +27,7 @@ async fn attacked<T: Send + 'static>(
     attacked_world(&World::new().await, limits, tls, attack).await
 }
 
-/// The same of a home that is there.
+/// Does the same with an existing home.
 pub async fn attacked_world<T: Send + 'static>(
     world: &World,
     limits: Limits,
@@ -49,7 +49,7 @@ pub async fn attacked_world<T: Send + 'static>(
     outcome
 }
 
-/// A connection on which something is sent, and then nothing more.
+/// A connection that sends some bytes and then stays silent.
 pub fn silent(address: SocketAddr, beginning: &[u8]) -> TcpStream {
     let mut stream = connect(address);
     stream.set_read_timeout(Some(PATIENCE)).unwrap();
@@ -57,7 +57,7 @@ pub fn silent(address: SocketAddr, beginning: &[u8]) -> TcpStream {
     stream
 }
 
-/// What comes on a connection until the server ends it; none when it does not.
+/// Bytes received until the server closes the connection; none if it does not.
 fn until_ended(mut stream: TcpStream) -> Option<Vec<u8>> {
     let mut bytes = Vec::new();
     match stream.read_to_end(&mut bytes) {
@@ -81,7 +81,7 @@ fn is_open(stream: &TcpStream) -> bool {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn who_sends_no_request_is_cut_off_in_time() {
+async fn client_without_a_request_is_disconnected_in_time() {
     let limits = Limits {
         head_time: SOON,
         ..Limits::default()
@@ -109,7 +109,7 @@ async fn who_sends_no_request_is_cut_off_in_time() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn who_is_silent_before_or_after_the_handshake_is_cut_off_in_time() {
+async fn client_silent_around_the_handshake_is_disconnected_in_time() {
     let files = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/api/serve/tls");
     let tls = TlsFiles {
         certificate: files.join("localhost.pem"),
@@ -141,8 +141,8 @@ async fn who_is_silent_before_or_after_the_handshake_is_cut_off_in_time() {
     .await;
 }
 
-/// A head that no handler sees is refused with a problem as well, also after another request on the
-/// connection.
+/// A request head that no handler sees is also refused with a problem, even after another request
+/// on the connection.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn malformed_request_is_refused_with_a_problem() {
     attacked(Limits::default(), None, |address, key| {
@@ -191,9 +191,9 @@ async fn malformed_request_is_refused_with_a_problem() {
     .await;
 }
 
-/// Streams of HTTP/2 that a client does not let flow kept megabytes each.
+/// HTTP/2 streams that a client does not let flow used to hold megabytes each.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn http_2_is_not_spoken() {
+async fn http_2_is_not_supported() {
     attacked(Limits::default(), None, |address, _| {
         let mut stream = silent(
             address,
@@ -211,7 +211,7 @@ async fn http_2_is_not_spoken() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn who_takes_nothing_of_what_it_is_sent_is_cut_off_in_time() {
+async fn client_that_reads_nothing_is_disconnected_in_time() {
     let limits = Limits {
         write_time: SOON,
         ..Limits::default()
@@ -220,7 +220,7 @@ async fn who_takes_nothing_of_what_it_is_sent_is_cut_off_in_time() {
         let mut stream = silent(address, b"");
         let request =
             format!("GET /v1/openapi.json HTTP/1.1\r\nHost: localhost\r\nX-API-Key: {key}\r\n\r\n");
-        // More than systems hold for one connection, asked for at once.
+        // More than systems buffer for one connection, requested at once.
         let asked = (64 << 20) / exchange(connect(address), &get("/v1/openapi.json", &key)).len();
         let _ = stream.write_all(request.repeat(asked).as_bytes());
         let metric = || {
@@ -229,7 +229,7 @@ async fn who_takes_nothing_of_what_it_is_sent_is_cut_off_in_time() {
         };
         metric();
         let began = Instant::now();
-        // The server's end shows in an error when more is written, without anything being read.
+        // The server's close shows as an error on further writes, without any read.
         while stream.write_all(b"G").is_ok() {
             assert!(began.elapsed() < PATIENCE, "the connection stays open");
             std::thread::yield_now();
@@ -238,10 +238,9 @@ async fn who_takes_nothing_of_what_it_is_sent_is_cut_off_in_time() {
     .await;
 }
 
-/// A table of more bytes than systems hold for one connection.
+/// A table with more bytes than systems buffer for one connection.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_table_that_nobody_reads_is_cut_off_and_one_that_is_read_is_whole_however_long_it_takes()
-{
+async fn unread_table_is_cut_off_and_a_slowly_read_one_is_complete() {
     let world = World::empty(|_| {}).await;
     world.publish(&bulk::many()).await;
     let limits = Limits {
@@ -271,16 +270,13 @@ async fn a_table_that_nobody_reads_is_cut_off_and_one_that_is_read_is_whole_howe
         while !exchange(connect(address), &get("/metrics", &key))
             .contains("\npubdata_http_bytes_in_flight 0\n")
         {
-            assert!(
-                began.elapsed() < PATIENCE,
-                "what nobody reads stays in memory"
-            );
+            assert!(began.elapsed() < PATIENCE, "unread bytes stay in memory");
             std::thread::yield_now();
         }
         let left = until_ended(unread).expect("the connection is ended");
         assert!(
             left.len() < whole.len() && !left.ends_with(b"\r\n0\r\n\r\n"),
-            "{} bytes do not look whole",
+            "{} bytes do not look complete",
             left.len()
         );
     })
@@ -288,7 +284,7 @@ async fn a_table_that_nobody_reads_is_cut_off_and_one_that_is_read_is_whole_howe
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn silent_connections_give_way_to_who_asks() {
+async fn silent_connections_give_way_to_active_clients() {
     let limits = Limits {
         connections: 4,
         ..Limits::default()
@@ -308,9 +304,9 @@ async fn silent_connections_give_way_to_who_asks() {
     .await;
 }
 
-/// Requests whose bodies never come took the places of all others, health among them.
+/// Requests whose bodies never arrive used to take the slots of all others, health included.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn unfinished_bodies_keep_nobody_from_being_answered() {
+async fn unfinished_bodies_do_not_block_other_clients() {
     let limits = Limits {
         simultaneous_requests: 2,
         requests_of_client: 5,
@@ -332,7 +328,7 @@ async fn unfinished_bodies_keep_nobody_from_being_answered() {
             assert!(answer.starts_with("HTTP/1.1 200 OK\r\n"), "{answer}");
         }
         let refused = exchange(connect(address), &format!("POST {COMPARE} HTTP/1.1\r\n{head}\r\n\r\n"));
-        assert!(refused.starts_with("HTTP/1.1 429 ") && refused.contains("too many bodies of this client's requests"), "{refused}");
+        assert!(refused.starts_with("HTTP/1.1 429 ") && refused.contains("its limit of concurrent request bodies"), "{refused}");
         drop(unfinished);
     })
     .await;
@@ -340,7 +336,7 @@ async fn unfinished_bodies_keep_nobody_from_being_answered() {
 
 #[cfg(unix)]
 #[tokio::test]
-async fn with_few_descriptors_it_has_few_connections_and_still_answers() {
+async fn few_descriptors_mean_few_connections_that_are_still_answered() {
     let world = World::new().await;
     let (address, key, home) = (
         free_address(),

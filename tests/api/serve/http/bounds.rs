@@ -1,5 +1,5 @@
-//! What clients may take of the server together and each: requests, bytes that wait, pages without
-//! a key, and what is believed of proxies.
+//! Tests the limits on clients, in total and for each: requests, waiting bytes, pages without a
+//! key, and headers from proxies.
 
 use axum::body::{Body, HttpBody, to_bytes};
 use axum::http::{HeaderValue, Method, Request};
@@ -20,7 +20,7 @@ async fn ask(world: &World, path: &str, headers: &[(&str, &str)]) -> crate::serv
 }
 
 #[tokio::test]
-async fn requests_beyond_the_bound_are_told_to_come_back_and_health_is_not() {
+async fn excess_requests_are_told_to_retry_except_health() {
     let world = World::with(|settings| settings.limits.simultaneous_requests = 0).await;
     let refused = world.get(PROFILE).await;
     assert_eq!(
@@ -33,13 +33,13 @@ async fn requests_beyond_the_bound_are_told_to_come_back_and_health_is_not() {
 }
 
 #[tokio::test]
-async fn one_key_never_has_all_requests() {
+async fn single_key_never_takes_all_request_slots() {
     let world = World::empty(|settings| settings.limits.requests_of_client = 1).await;
     world.publish(&crate::serve::geo::draft(1.0)).await;
     let other = world.create_key(&Scope::ALL, "unlimited").key;
     let headers = [("x-api-key", other.as_str())];
     let others = ask(&world, PROFILE, &headers);
-    // Until the release is there, requests are under way.
+    // Requests wait until the release is loaded.
     let (first, second, others, loaded) = tokio::join!(
         world.get(PROFILE),
         world.get(PROFILE),
@@ -55,7 +55,7 @@ async fn one_key_never_has_all_requests() {
         second.json()["detail"]
             .as_str()
             .unwrap()
-            .starts_with("as many requests of this client"),
+            .starts_with("the client has reached its limit of concurrent requests"),
         "{}",
         second.json()
     );
@@ -63,7 +63,7 @@ async fn one_key_never_has_all_requests() {
 }
 
 #[tokio::test]
-async fn the_document_is_compressed_named_and_asked_again_by_its_name() {
+async fn document_is_compressed_tagged_and_revalidated_by_its_tag() {
     let world = World::empty(|_| {}).await;
     let plain = world.get(OPENAPI).await;
     assert_eq!(
@@ -145,7 +145,7 @@ async fn the_document_is_compressed_named_and_asked_again_by_its_name() {
 }
 
 #[tokio::test]
-async fn pages_without_a_key_are_metered_by_address_and_health_is_not() {
+async fn pages_without_a_key_are_limited_by_address_except_health() {
     let world = World::with(|settings| settings.is_behind_proxy = true).await;
     let paths = [OPENAPI, "/nowhere", "/"];
     for number in 0..60 {
@@ -195,7 +195,7 @@ async fn pages_without_a_key_are_metered_by_address_and_health_is_not() {
 }
 
 #[tokio::test]
-async fn who_writes_the_first_line_of_addresses_is_not_believed() {
+async fn forged_first_line_of_forwarded_addresses_is_ignored() {
     let world = World::with(|settings| settings.is_behind_proxy = true).await;
     for number in 0..60 {
         let forged = format!("203.0.113.{number}");
@@ -221,7 +221,7 @@ async fn who_writes_the_first_line_of_addresses_is_not_believed() {
         .status,
         429
     );
-    // Nor does what is no text, or an empty entry, lead to the bucket of the proxy.
+    // A value that is not text, or an empty entry, does not lead to the proxy's bucket either.
     for line in [
         b"\xe9, 198.51.100.1".as_slice(),
         b"198.51.100.1,",
@@ -275,7 +275,7 @@ async fn who_writes_the_first_line_of_addresses_is_not_believed() {
 }
 
 #[tokio::test]
-async fn bytes_that_nobody_takes_are_bounded_for_each_and_for_all() {
+async fn unread_bytes_are_limited_for_each_client_and_in_total() {
     let world = World::with(|settings| {
         settings.limits.bytes_in_flight = 20_000;
         settings.limits.bytes_in_flight_of_client = 10_000;
@@ -295,13 +295,13 @@ async fn bytes_that_nobody_takes_are_bounded_for_each_and_for_all() {
     let length = usize::try_from(first.body().size_hint().exact().unwrap()).unwrap();
     assert!(
         (6_667..10_000).contains(&length),
-        "{length}: the bounds are made for two of these"
+        "{length}: the limits fit two of these"
     );
     let refused = large(&world.key).await;
     assert_eq!(
         (refused.status().as_u16(), &refused.headers()["retry-after"]),
         (429, &HeaderValue::from_static("1")),
-        "its share is taken"
+        "its quota is used up"
     );
     assert_eq!(
         open("/healthz", &world.key).await.status(),
@@ -310,20 +310,24 @@ async fn bytes_that_nobody_takes_are_bounded_for_each_and_for_all() {
     );
     let others: [String; 2] = [(); 2].map(|()| world.create_key(&Scope::ALL, "unlimited").key);
     let second = large(&others[0]).await;
-    assert_eq!(second.status(), 200, "another has a share of its own");
-    assert_eq!(large(&others[1]).await.status(), 429, "all is taken");
+    assert_eq!(second.status(), 200, "another client has its own quota");
+    assert_eq!(
+        large(&others[1]).await.status(),
+        429,
+        "the total is used up"
+    );
     let taken = to_bytes(first.into_body(), usize::MAX).await.unwrap();
     assert_eq!(
         (taken.len(), large(&world.key).await.status().as_u16()),
         (length, 429),
-        "the system has not taken it yet"
+        "the system has not accepted the bytes yet"
     );
     drop(taken);
     assert_eq!(large(&world.key).await.status(), 200);
 }
 
 #[tokio::test]
-async fn numbers_are_for_this_machine_only() {
+async fn metrics_are_for_this_machine_only() {
     let world = World::empty(|_| {}).await;
     assert_eq!(ask(&world, "/metrics", &[]).await.status, 200);
     for header in ["x-forwarded-for", "forwarded", "via", "x-real-ip"] {
@@ -343,7 +347,7 @@ async fn numbers_are_for_this_machine_only() {
 }
 
 #[tokio::test]
-async fn trace_is_a_method_of_nothing_and_is_told_so() {
+async fn trace_method_is_refused_everywhere() {
     let world = World::empty(|_| {}).await;
     for (path, expected) in [
         (PROFILE, (405, "method_not_allowed")),

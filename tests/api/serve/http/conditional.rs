@@ -1,4 +1,4 @@
-//! `If-None-Match`: which answers a client has already, whatever its key may see.
+//! Tests `If-None-Match`: whether a client already has an answer depends on the scopes of its key.
 
 use std::collections::BTreeSet;
 
@@ -12,7 +12,7 @@ use crate::serve::examples::two_releases;
 use crate::serve::{Answer, Served, World, read};
 use pubdata_testing::project;
 
-/// Keys by their scopes; none is a request without one.
+/// Keys by their scopes; an empty list is a request without a key.
 const KEYS: [&[Scope]; 7] = [
     &[],
     &[Scope::General],
@@ -23,7 +23,7 @@ const KEYS: [&[Scope]; 7] = [
     &Scope::ALL,
 ];
 
-/// Questions whose answers depend on scopes, beside the examples of all operations.
+/// Requests whose answers depend on scopes, in addition to the examples of all operations.
 const OF_SCOPES: [&str; 12] = [
     "/v1/search?q=apple",
     "/v1/search?q=radar%20associates",
@@ -60,7 +60,7 @@ async fn ask(served: &Served, path: &str, key: &str, if_none_match: Option<&str>
     .await
 }
 
-/// What an answer says, without what names the request.
+/// Content of an answer without the parts that identify the request.
 fn said(answer: &Answer) -> Vec<u8> {
     match serde_json::from_slice::<Value>(&answer.bytes) {
         Ok(mut value) => {
@@ -74,7 +74,7 @@ fn said(answer: &Answer) -> Vec<u8> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_one_key_was_answered_is_never_what_another_has_already_unless_it_is_the_same() {
+async fn tag_from_another_key_matches_only_an_identical_answer() {
     let plan =
         |name: &str| format!("[{name}]\nrequests_per_minute = 1_000_000\nburst = 1_000_000\n");
     let plans = Plans::parse(&["anonymous", "unlimited"].map(plan).concat()).unwrap();
@@ -96,7 +96,7 @@ async fn what_one_key_was_answered_is_never_what_another_has_already_unless_it_i
         .unwrap()
         .iter()
         .filter(|(operation, _)| !bodies.contains(&operation.as_str()));
-    // What is made again is the same however often, and takes long.
+    // A replay gives the same answer each time, and takes long.
     let examples =
         examples.map(|(_, path)| path.as_str().unwrap().replace("?include=bytes,replay", ""));
     let keys: Vec<String> = KEYS
@@ -154,7 +154,7 @@ async fn what_one_key_was_answered_is_never_what_another_has_already_unless_it_i
             assert_eq!(
                 (any.status.as_u16(), any.header("etag")),
                 (expected, plain.header("etag")),
-                "{path} {scopes:?}: any answer that is there"
+                "{path} {scopes:?}: any existing answer"
             );
         }
         let said: BTreeSet<Vec<u8>> = answers
@@ -169,9 +169,9 @@ async fn what_one_key_was_answered_is_never_what_another_has_already_unless_it_i
     assert!(differing.contains("/v1/search?q=apple"), "{differing:?}");
 }
 
-/// A key that may not see an answer is refused, whatever tag it sends.
+/// A key without access to an answer is refused, whatever tag it sends.
 #[tokio::test]
-async fn scopes_are_looked_at_before_any_tag() {
+async fn scopes_are_checked_before_any_tag() {
     let world = World::new().await;
     let (geo, sec) = (
         world.create_key(&[Scope::Geo], "unlimited").key,

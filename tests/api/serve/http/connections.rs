@@ -1,4 +1,4 @@
-//! The server on real sockets.
+//! Tests the server on real sockets.
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -31,7 +31,7 @@ pub fn settings(world: &World) -> ServeSettings {
     }
 }
 
-/// Connects as soon as someone listens.
+/// Connects as soon as the address accepts connections.
 pub fn connect(address: SocketAddr) -> TcpStream {
     loop {
         match TcpStream::connect(address) {
@@ -44,7 +44,7 @@ pub fn connect(address: SocketAddr) -> TcpStream {
 pub fn exchange(mut stream: impl Read + Write, text: &str) -> String {
     stream.write_all(text.as_bytes()).unwrap();
     let mut answer = Vec::new();
-    // A peer that ends TLS without saying so has still sent its answer.
+    // A peer that closes without ending TLS has still sent its answer.
     let _ = stream.read_to_end(&mut answer);
     String::from_utf8(answer).unwrap()
 }
@@ -55,7 +55,7 @@ pub fn get(path: &str, key: &str) -> String {
     )
 }
 
-/// A session with a server that has the tests' certificate.
+/// TLS session with a server that has the tests' certificate.
 pub fn tls_session() -> rustls::ClientConnection {
     let mut roots = rustls::RootCertStore::empty();
     let authority = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/api/serve/tls/authority.pem");
@@ -158,7 +158,7 @@ async fn open_network_needs_tls_or_a_proxy() {
 }
 
 #[tokio::test]
-async fn certificate_that_cannot_be_read_is_named() {
+async fn unreadable_certificate_is_named() {
     let world = World::empty(|_| {}).await;
     let tls = TlsFiles {
         certificate: "/nowhere/cert.pem".into(),
@@ -194,7 +194,7 @@ async fn address_in_use_is_named() {
     assert!(error.to_string().contains(&address.to_string()), "{error}");
 }
 
-/// The program itself, ended with the test.
+/// The program's process, ended with the test.
 pub struct Program(pub Child);
 
 impl Drop for Program {
@@ -224,7 +224,7 @@ impl Program {
 
 #[cfg(unix)]
 #[tokio::test]
-async fn told_to_stop_it_finishes_what_it_has_begun() {
+async fn stopping_server_finishes_the_requests_it_began() {
     let world = World::new().await;
     let (address, key, home) = (
         free_address(),
@@ -245,7 +245,7 @@ async fn told_to_stop_it_finishes_what_it_has_begun() {
                     .as_bytes(),
             )
             .unwrap();
-        // The server asks for the body once it is at work on the request.
+        // The server requests the body once it works on the request.
         let mut word = [0; 25];
         stream.read_exact(&mut word).unwrap();
         assert_eq!(&word, b"HTTP/1.1 100 Continue\r\n\r\n");

@@ -7,7 +7,7 @@ use crate::serve::geo::draft;
 const PROFILE: &str = "/v1/geo-demographics/locations/90210";
 
 #[tokio::test]
-async fn answer_carries_the_headers_that_every_answer_has() {
+async fn every_answer_carries_the_common_headers() {
     let world = World::new().await;
     let answer = world.get(PROFILE).await;
     assert_eq!(answer.header("content-type"), "application/json");
@@ -105,9 +105,9 @@ async fn etag_changes_when_freshness_does() {
     assert_eq!(later.json()["meta"]["datasets"][0]["freshness"], "expired");
 }
 
-/// docs/API.md promises five minutes, and none beyond the day that an answer speaks of.
+/// docs/API.md promises five minutes at most, and nothing beyond the day of the answer.
 #[tokio::test]
-async fn no_answer_is_kept_for_more_than_five_minutes_nor_beyond_midnight() {
+async fn no_answer_is_cached_beyond_five_minutes_or_midnight() {
     let world = crate::serve::zip_code::world().await;
     for (now, seconds) in [
         ("2026-01-15T12:00:00Z", 300),
@@ -142,7 +142,7 @@ async fn no_answer_is_kept_for_more_than_five_minutes_nor_beyond_midnight() {
 }
 
 #[tokio::test]
-async fn etag_changes_with_the_contracts_that_the_program_was_started_with() {
+async fn etag_changes_with_the_contracts_loaded_at_start() {
     let world = World::new().await;
     let tag = world.get(PROFILE).await.header("etag").to_owned();
     let serving = |contracts: pubdata_core::contract::Contracts| {
@@ -175,7 +175,7 @@ async fn etag_changes_with_the_contracts_that_the_program_was_started_with() {
 }
 
 #[tokio::test]
-async fn answers_are_compressed_on_request_and_keep_a_tag_of_their_own() {
+async fn answers_are_compressed_on_request_with_their_own_tag() {
     let world = World::new().await;
     let plain = world.get(PROFILE).await;
     for coding in ["gzip", "br", "zstd"] {
@@ -257,7 +257,7 @@ async fn head_is_get_without_the_body() {
 }
 
 #[tokio::test]
-async fn answers_that_never_have_a_body_tell_no_length() {
+async fn answers_without_a_body_carry_no_length() {
     let world = World::new().await;
     for path in [PROFILE, "/v1/openapi.json", "/docs"] {
         let tag = world.get(path).await.header("etag").to_owned();
@@ -304,7 +304,7 @@ async fn answers_that_never_have_a_body_tell_no_length() {
 }
 
 #[tokio::test]
-async fn options_needs_no_key_and_tells_methods_and_origins() {
+async fn options_needs_no_key_and_lists_methods_and_origins() {
     let world =
         World::with(|settings| settings.cors_origins = vec!["https://app.example.org".to_owned()])
             .await;
@@ -354,7 +354,7 @@ async fn options_needs_no_key_and_tells_methods_and_origins() {
 }
 
 #[tokio::test]
-async fn plans_limit_and_tell_when_to_come_back() {
+async fn plan_limits_requests_and_gives_the_time_to_retry() {
     let world = World::new().await;
     let key = world.create_key(&[pubdata_store::Scope::Geo], "free").key;
     let ask = async || {
@@ -435,7 +435,7 @@ async fn requests_without_a_key_share_the_bucket_of_their_address() {
 }
 
 #[tokio::test]
-async fn key_header_that_is_no_text_is_an_invalid_key() {
+async fn key_header_that_is_not_text_is_an_invalid_key() {
     let world = World::new().await;
     let request = Request::get(PROFILE)
         .header("x-api-key", HeaderValue::from_bytes(b"\xff\xfe").unwrap())

@@ -1,5 +1,5 @@
-//! Under which names a server on this machine's own address answers browsers: a page of another
-//! site may let its own name lead here.
+//! Tests the host names that a server on a loopback address accepts from browsers: a page of
+//! another site may resolve its own name to this machine.
 
 use axum::body::Body;
 use axum::http::Request;
@@ -25,7 +25,7 @@ async fn ask(world: &World, path: &str, host: &str) -> Answer {
 }
 
 #[tokio::test]
-async fn pages_and_numbers_on_loopback_are_answered_under_names_of_this_machine_only() {
+async fn loopback_pages_and_metrics_accept_names_of_this_machine_only() {
     let world = World::new().await;
     for path in PAGES {
         for host in [
@@ -67,7 +67,7 @@ async fn pages_and_numbers_on_loopback_are_answered_under_names_of_this_machine_
             .problem(),
         (400, "invalid_parameter".to_owned())
     );
-    // They are open to nobody without a key, or to everyone anyway.
+    // Without a key they are either closed to every client or open to all anyway.
     for path in [
         "/v1/geo-demographics/locations/90210",
         "/v1/coverage",
@@ -83,8 +83,7 @@ async fn pages_and_numbers_on_loopback_are_answered_under_names_of_this_machine_
 }
 
 #[tokio::test]
-async fn other_names_are_answered_where_the_server_was_told_of_them_or_something_else_checks_them()
-{
+async fn configured_host_names_are_accepted() {
     let files = || TlsFiles {
         certificate: "certificate".into(),
         key: "key".into(),
@@ -103,7 +102,7 @@ async fn other_names_are_answered_where_the_server_was_told_of_them_or_something
     }
     for (number, world) in worlds.iter().enumerate() {
         for path in PAGES {
-            // Behind a proxy numbers have an address of their own.
+            // Behind a proxy, metrics have their own address.
             let expected = if path == "/metrics" && number > 1 {
                 404
             } else {

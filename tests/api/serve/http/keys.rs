@@ -13,7 +13,7 @@ fn plans() -> Plans {
 }
 
 #[tokio::test]
-async fn both_header_forms_are_accepted_and_two_different_keys_are_not() {
+async fn both_key_headers_are_accepted_but_not_two_different_keys() {
     let world = World::new().await;
     let other = world.create_key(&[Scope::Geo], "unlimited").key;
     let ask = async |headers: &[(&str, &str)]| {
@@ -105,7 +105,7 @@ async fn scope_decides_and_open_endpoints_need_no_key() {
 }
 
 #[tokio::test]
-async fn new_and_revoked_keys_count_without_restart() {
+async fn new_and_revoked_keys_take_effect_without_restart() {
     let world = World::new().await;
     let created = world.create_key(&[Scope::Geo], "unlimited");
     let ask = async || {
@@ -126,9 +126,9 @@ async fn new_and_revoked_keys_count_without_restart() {
     assert_eq!(
         ask().await.status,
         200,
-        "for less than a quarter of a second a valid key is believed to be so"
+        "a valid key stays accepted for less than a quarter of a second"
     );
-    // A clock that is set back believes nothing.
+    // A clock that is set back accepts no cached key.
     for later in ["2026-01-15T12:00:00.25Z", "2026-01-15T11:00:00Z"] {
         world.set_clock(later);
         let answer = ask().await;
@@ -149,10 +149,7 @@ async fn new_and_revoked_keys_count_without_restart() {
                 .unwrap(),
         )
         .await;
-    assert_eq!(
-        answer.status, 200,
-        "a key that is new is looked for at once"
-    );
+    assert_eq!(answer.status, 200, "a new key is looked up at once");
 }
 
 #[tokio::test]
@@ -219,7 +216,7 @@ async fn keys_file_holds_digests_only_and_belongs_to_its_owner() {
 }
 
 #[test]
-fn wrong_wishes_list_what_is_possible() {
+fn invalid_key_options_list_the_possible_values() {
     let folder = tempfile::tempdir().unwrap();
     let keys = Keys::open(&pubdata_store::Home::open(folder.path()).unwrap());
     let wish = |scopes: Vec<Scope>, plan: &str, name: &str| NewKey {
@@ -277,7 +274,7 @@ fn wrong_wishes_list_what_is_possible() {
         (error.kind(), error.to_string().as_str()),
         (
             ErrorKind::Config,
-            "the name of a key has no control characters: `ada\\u{9b}2J`"
+            "the name of a key must not have control characters: `ada\\u{9b}2J`"
         )
     );
     assert_eq!(

@@ -1,4 +1,4 @@
-//! What goes to the log: little, whatever a client sends, and once, whatever state the keys are in.
+//! Tests the log: short entries for any request, and one entry for each problem of the keys file.
 
 use std::io;
 use std::sync::{Arc, Mutex};
@@ -13,7 +13,7 @@ use crate::serve::World;
 
 const PROFILE: &str = "/v1/geo-demographics/locations/90210";
 
-/// What is logged on this thread.
+/// Captures the log of this thread.
 #[derive(Clone, Default)]
 pub struct Log(Arc<Mutex<Vec<u8>>>);
 
@@ -85,7 +85,7 @@ async fn long_paths_and_methods_are_cut_in_log_and_answer() {
 }
 
 #[tokio::test]
-async fn keys_that_are_gone_or_damaged_are_told_of_once() {
+async fn missing_or_damaged_keys_are_logged_once() {
     let world = World::new().await;
     let path = world.home.keys_file();
     let text = std::fs::read(&path).unwrap();
@@ -100,14 +100,14 @@ async fn keys_that_are_gone_or_damaged_are_told_of_once() {
             .collect::<Vec<_>>()
     };
 
-    // A quarter of a second later each time, when the file is looked at again.
+    // A quarter of a second later each time, when the file is checked again.
     world.set_clock("2026-01-15T12:00:00.25Z");
     std::fs::write(&path, "no keys").unwrap();
     for _ in 0..3 {
         assert_eq!(
             world.get(PROFILE).await.status,
             200,
-            "the known keys stay valid"
+            "known keys stay valid"
         );
     }
     let said = errors(&log);
@@ -126,7 +126,7 @@ async fn keys_that_are_gone_or_damaged_are_told_of_once() {
     }
     let said = errors(&log);
     assert!(
-        said.len() == 1 && said[0].contains("keys.json is gone: every API key is refused"),
+        said.len() == 1 && said[0].contains("keys.json is missing: every API key is refused"),
         "{said:?}"
     );
 

@@ -1,5 +1,5 @@
-//! What all requests share: connections, keys, headers, problems, and the document that describes
-//! every answer.
+//! Tests behaviour that all requests share: connections, keys, headers, problems, and the document
+//! that describes every answer.
 
 pub mod answers;
 mod asked;

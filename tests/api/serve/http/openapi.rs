@@ -8,7 +8,7 @@ use pubdata_serve::openapi_document;
 use pubdata_testing::{files_below, project};
 
 #[tokio::test]
-async fn document_takes_words_and_bounds_from_the_contracts() {
+async fn document_takes_enums_and_bounds_from_the_contracts() {
     let world = World::new().await;
     let api = world.ok("/v1/openapi.json").await;
     assert_eq!(api["openapi"], "3.1.0");
@@ -63,8 +63,7 @@ async fn every_reference_of_the_document_exists() {
     }
 }
 
-/// Where an object, or a list of words, stands that has no name; with what is called as nobody
-/// would call it.
+/// Finds objects and enums without a name, and names that no user would choose.
 fn unnamed(at: &str, value: &Value, found: &mut Vec<String>) {
     let is_words = value["enum"].is_array() && value["type"] == "string";
     let is_component = at
@@ -89,7 +88,7 @@ fn unnamed(at: &str, value: &Value, found: &mut Vec<String>) {
 }
 
 #[test]
-fn every_object_and_list_of_words_has_a_name() {
+fn every_object_and_enum_has_a_name() {
     let contracts = Declarations::load(DeclarationFiles::built_in())
         .unwrap()
         .contracts;
@@ -112,7 +111,7 @@ fn every_object_and_list_of_words_has_a_name() {
 }
 
 #[test]
-fn every_operation_is_explained_and_stands_under_a_heading() {
+fn every_operation_is_explained_under_a_heading() {
     let contracts = Declarations::load(DeclarationFiles::built_in())
         .unwrap()
         .contracts;
@@ -134,7 +133,7 @@ fn every_operation_is_explained_and_stands_under_a_heading() {
         assert!(tags.contains(&&operation["tags"][0]), "{name}");
         assert!(
             operation["description"].as_str().unwrap().contains("\n\n"),
-            "docs/operations/{name}.md says what it is for"
+            "docs/operations/{name}.md explains its purpose"
         );
         let shared = operation["responses"]
             .as_object()
@@ -151,7 +150,7 @@ fn every_operation_is_explained_and_stands_under_a_heading() {
             operations
                 .iter()
                 .any(|operation| operation["operationId"] == name),
-            "{name} is no operation"
+            "{name} is not an operation"
         );
     }
 }
@@ -233,7 +232,7 @@ fn api_document_names_every_endpoint_parameter_code_and_field() {
     assert!(missing.is_empty(), "docs/API.md does not name {missing:?}");
 }
 
-/// Properties of the document that nothing describes.
+/// Properties of the document without a description.
 fn undescribed(at: &str, value: &Value, found: &mut Vec<String>) {
     for (name, property) in value["properties"].as_object().into_iter().flatten() {
         if property["description"]
@@ -272,7 +271,7 @@ fn every_property_of_the_document_has_a_description() {
     assert_eq!(found, ["/a/0/properties/b", "/a/0/properties/d"]);
 }
 
-/// Numbers whose name says that they are a part of a whole, without the scale they are on.
+/// Numbers named as a share or rate whose description lacks a scale.
 fn unscaled(at: &str, value: &Value, found: &mut Vec<String>) {
     let is_number = |property: &Value| {
         property["$ref"].is_string()
@@ -361,7 +360,7 @@ async fn required_parameters_are_refused_when_absent() {
             assert_eq!(
                 others.len() + 1,
                 query.split('&').count(),
-                "{path} is shown with {name}"
+                "the example of {path} contains {name}"
             );
             let refused = served.get(&format!("{path}?{}", others.join("&"))).await;
             assert_eq!(
@@ -375,7 +374,7 @@ async fn required_parameters_are_refused_when_absent() {
     assert_eq!(checked, 6);
 }
 
-/// The members of an example that its declaration requires.
+/// Members of an example that its declaration requires.
 fn required_of(example: &Value, required: &Value) -> Value {
     let is_required = |name: &str| {
         required
@@ -391,7 +390,7 @@ fn required_of(example: &Value, required: &Value) -> Value {
 }
 
 #[tokio::test]
-async fn what_a_request_cannot_do_without_is_required_or_one_of_several() {
+async fn necessary_parameters_are_required_or_one_of_several() {
     let served = Served::new().await;
     let api = served.get("/v1/openapi.json").await.json();
     let read = |path: &str| {
@@ -405,7 +404,7 @@ async fn what_a_request_cannot_do_without_is_required_or_one_of_several() {
     for (template, methods) in api["paths"].as_object().unwrap() {
         for operation in methods.as_object().unwrap().values() {
             let id = operation["operationId"].as_str().unwrap();
-            // They would end the key of the test.
+            // These would revoke the key of the test.
             if id.ends_with("MyKey") {
                 continue;
             }
@@ -484,7 +483,7 @@ async fn what_a_request_cannot_do_without_is_required_or_one_of_several() {
     assert_eq!(alternatives, expected);
 }
 
-/// Descriptions of types that are used for unlike columns.
+/// Descriptions of types that are used for unrelated columns.
 const OF_ANYTHING: [&str; 7] = [
     "Free text as published, trimmed.",
     "A publisher's code, kept as text.",
@@ -495,8 +494,8 @@ const OF_ANYTHING: [&str; 7] = [
     "A year; the column's name says which.",
 ];
 
-/// Properties whose description does not say what they are: that of a type of anything, or less
-/// than four words.
+/// Properties without a meaningful description: the generic one of a type, or fewer than four
+/// words.
 fn meaningless(at: &str, value: &Value, found: &mut Vec<String>) {
     for (name, property) in value["properties"].as_object().into_iter().flatten() {
         let description = property["description"].as_str().unwrap_or_default();
@@ -520,7 +519,7 @@ fn meaningless(at: &str, value: &Value, found: &mut Vec<String>) {
 }
 
 #[test]
-fn every_property_says_what_it_is() {
+fn every_property_has_a_meaningful_description() {
     let contracts = Declarations::load(DeclarationFiles::built_in())
         .unwrap()
         .contracts;
@@ -551,8 +550,8 @@ fn every_property_says_what_it_is() {
     );
 }
 
-/// What is wrong with the wording of a text: a name that is not closed, marks of two sentences, a
-/// pattern where words belong.
+/// Error in the wording of a text: an unclosed quotation, two punctuation marks in a row, a pattern
+/// in place of words.
 fn miswritten(text: &str) -> Option<&'static str> {
     let has = |part: &str| text.contains(part);
     match () {
@@ -588,7 +587,7 @@ fn texts(value: &Value, found: &mut Vec<String>) {
 }
 
 #[test]
-fn texts_of_the_document_are_written_out() {
+fn document_texts_have_no_unclosed_quotes_or_stray_marks() {
     let contracts = Declarations::load(DeclarationFiles::built_in())
         .unwrap()
         .contracts;

@@ -164,7 +164,7 @@ async fn every_wrong_body_is_refused_with_its_code() {
 }
 
 #[tokio::test]
-async fn bodies_that_http_would_call_413_and_415_are_400() {
+async fn bodies_that_are_too_large_or_of_another_type_are_400() {
     let world = World::new().await;
     let post = |content_type: &str, body: String| {
         let request = Request::post(COMPARE)
@@ -195,14 +195,14 @@ async fn bodies_that_http_would_call_413_and_415_are_400() {
         twice.json()["detail"]
             .as_str()
             .unwrap()
-            .contains("the field `locations` is there twice"),
+            .contains("the field `locations` occurs twice"),
         "{}",
         twice.json()
     );
     let large = post("application/json", " ".repeat(70_000)).await;
     assert_eq!(
         large.json()["detail"],
-        "the body is larger than 65536 bytes, the most that is taken: send less at once"
+        "the body is larger than the limit of 65536 bytes: split the request"
     );
     assert_eq!(
         post(
@@ -216,7 +216,7 @@ async fn bodies_that_http_would_call_413_and_415_are_400() {
 }
 
 #[tokio::test]
-async fn unknown_routes_are_404_and_methods_that_a_path_lacks_405() {
+async fn unknown_routes_are_404_and_missing_methods_405() {
     let world = World::new().await;
     assert_eq!(
         world.get("/v1/geo-demographics/rankings").await.problem(),
@@ -269,7 +269,7 @@ async fn unknown_routes_are_404_and_methods_that_a_path_lacks_405() {
 }
 
 #[tokio::test]
-async fn heads_that_are_too_large_are_400() {
+async fn request_heads_that_are_too_large_are_400() {
     let world = World::new().await;
     assert_eq!(
         world
@@ -318,7 +318,7 @@ async fn request_that_accepts_no_json_is_400() {
 }
 
 #[tokio::test]
-async fn before_the_first_release_data_is_unavailable_and_health_says_so() {
+async fn data_is_unavailable_before_the_first_release_and_health_reports() {
     let world = World::empty(|_| {}).await;
     assert_eq!(world.service.refresh().await.unwrap(), None);
     assert_eq!(
@@ -344,7 +344,7 @@ async fn before_the_first_release_data_is_unavailable_and_health_says_so() {
 }
 
 #[tokio::test]
-async fn a_release_that_cannot_be_read_is_not_told_as_none() {
+async fn unreadable_release_is_not_reported_as_missing() {
     let world = World::empty(|_| {}).await;
     assert_eq!(
         world.get("/readyz").await.json()["status"],
@@ -380,7 +380,7 @@ async fn requests_wait_for_the_first_release_to_be_loaded() {
 }
 
 #[tokio::test]
-async fn release_without_a_dataset_says_what_is_missing() {
+async fn release_without_a_dataset_names_what_is_missing() {
     let world = World::empty(|_| {}).await;
     let mut draft = draft(1.0);
     draft.tables.retain(|table| {
@@ -402,9 +402,10 @@ async fn release_without_a_dataset_says_what_is_missing() {
     assert_eq!(world.get(PROFILE).await.status, 200);
 }
 
-/// However much a request says, a problem is short: 4 kB of wrong names were answered with 700 kB.
+/// A problem is short, however long the request: 4 kB of wrong names used to be answered with 700
+/// kB.
 #[tokio::test]
-async fn no_problem_is_much_longer_than_what_it_says() {
+async fn problem_is_not_much_longer_than_its_message() {
     let world = World::new().await;
     let api = world.ok("/v1/openapi.json").await;
     let mut paths: Vec<String> = api["paths"]

@@ -1,4 +1,4 @@
-//! What is told without a key: nothing of where the server keeps its files.
+//! Tests answers without a key: none reveals where the server keeps its files.
 
 use axum::body::Body;
 use axum::http::Request;
@@ -8,8 +8,8 @@ use pubdata_serve::openapi_document;
 use crate::serve::World;
 use crate::serve::home::publish_changed;
 
-/// Words of the names of folders that these answers are about; the home's own folder has the first
-/// two.
+/// Words in the names of folders that could leak into these answers; the home's own folder has the
+/// first two.
 const FOLDERS: [&str; 6] = [
     "ünd",
     "(old) home",
@@ -39,7 +39,7 @@ async fn ask(world: &World, method: &str, path: &str) -> String {
 }
 
 #[tokio::test]
-async fn no_answer_without_a_key_names_a_folder_of_the_server() {
+async fn no_answer_without_a_key_names_a_server_folder() {
     let world = World::new().await;
     let home = world.home.root().display().to_string();
     assert!(
@@ -66,7 +66,7 @@ async fn no_answer_without_a_key_names_a_folder_of_the_server() {
         "cannot open c.csv: no room",
         "see (d.csv)",
     ] {
-        assert!(coverage.contains(told), "`{told}` is told");
+        assert!(coverage.contains(told), "`{told}` appears");
     }
     let api = openapi_document(&world.contracts, None);
     let mut asked: Vec<(String, String)> = [
@@ -107,13 +107,13 @@ async fn no_answer_without_a_key_names_a_folder_of_the_server() {
             .collect();
         assert!(
             told.is_empty() && !answer.contains(&home),
-            "{method} {path} tells {told:?}: {answer:.2000}"
+            "{method} {path} reveals {told:?}: {answer:.2000}"
         );
     }
 }
 
 #[tokio::test]
-async fn what_fails_on_the_server_is_told_without_its_folders() {
+async fn server_failures_are_reported_without_folder_names() {
     let world = World::new().await;
     std::fs::write(world.home.keys_file(), "not a keys file").unwrap();
     std::fs::remove_dir_all(world.home.root().join("releases")).unwrap();

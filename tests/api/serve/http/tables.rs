@@ -1,4 +1,4 @@
-//! Answers as tables: what is in them, whole lists, and what becomes of a list that has no end.
+//! Tests answers as tables: their content, whole lists, and endless lists.
 
 use axum::body::Body;
 use axum::http::Request;
@@ -14,7 +14,7 @@ use crate::serve::{Answer, World, all, bulk, records, sec, with, zip_code};
 
 const SCHOOLS: &str = "/v1/geo-demographics/locations/90210/schools";
 
-/// Header and rows of a table, each as long as the others.
+/// Header and rows of a table; all rows have the same length.
 fn read_table(answer: &Answer) -> (Vec<String>, Vec<Vec<String>>) {
     assert_eq!(
         (answer.status.as_u16(), answer.header("content-type")),
@@ -43,11 +43,11 @@ fn column(table: &(Vec<String>, Vec<Vec<String>>), name: &str) -> Vec<String> {
         .0
         .iter()
         .position(|column| column == name)
-        .unwrap_or_else(|| panic!("{name} is no column of {:?}", table.0));
+        .unwrap_or_else(|| panic!("{name} is not a column of {:?}", table.0));
     table.1.iter().map(|row| row[place].clone()).collect()
 }
 
-/// A world with so many schools at one place.
+/// A world with many schools at one location.
 async fn with_schools(
     count: usize,
     change: impl FnOnce(&mut pubdata_serve::ServeSettings),
@@ -79,7 +79,7 @@ async fn with_schools(
 }
 
 #[tokio::test]
-async fn every_list_can_be_had_as_a_table_with_the_columns_of_its_schema() {
+async fn every_list_is_available_as_a_table_with_its_schema_columns() {
     let worlds = [
         World::new().await,
         records::world().await,
@@ -142,7 +142,7 @@ async fn every_list_can_be_had_as_a_table_with_the_columns_of_its_schema() {
 }
 
 #[tokio::test]
-async fn a_table_without_a_limit_has_all_pages() {
+async fn table_without_a_limit_has_all_pages() {
     let world = with_schools(2_350, |_| {}).await;
     let table = read_table(&world.get(&format!("{SCHOOLS}?format=csv")).await);
     let expected: Vec<String> = (0..2_350)
@@ -196,7 +196,7 @@ async fn a_table_without_a_limit_has_all_pages() {
 }
 
 #[tokio::test]
-async fn a_table_with_a_limit_is_one_page_and_names_the_next() {
+async fn table_with_a_limit_is_one_page_and_names_the_next() {
     let world = World::new().await;
     let (mut path, mut ids) = (
         format!("{SCHOOLS}?limit=13&format=csv&radius_mi=1.5"),
@@ -226,7 +226,7 @@ async fn a_table_with_a_limit_is_one_page_and_names_the_next() {
             expected["data"]["schools"].as_array().unwrap().len() - 26
         ]
     );
-    // A page of JSON goes on where a page of the table ended, and the other way round.
+    // A JSON page continues where a table page ended, and vice versa.
     let cursor =
         world.ok(&format!("{SCHOOLS}?limit=13&radius_mi=1.5")).await["meta"]["page"]["next_cursor"]
             .as_str()
@@ -241,7 +241,7 @@ async fn a_table_with_a_limit_is_one_page_and_names_the_next() {
 }
 
 #[tokio::test]
-async fn a_table_is_asked_for_by_parameter_or_by_header_and_has_one_tag() {
+async fn table_is_requested_by_parameter_or_header_with_one_tag() {
     let world = World::new().await;
     let asked = world.get(&format!("{SCHOOLS}?format=csv")).await;
     let accepted = world
@@ -277,7 +277,7 @@ async fn a_table_is_asked_for_by_parameter_or_by_header_and_has_one_tag() {
     assert_eq!(
         (json.header("content-type"), json.header("etag")),
         ("application/json", plain.header("etag")),
-        "the address says it more closely"
+        "the address is more specific"
     );
     for accept in [
         "*/*",
@@ -313,7 +313,7 @@ async fn a_table_is_asked_for_by_parameter_or_by_header_and_has_one_tag() {
     assert_eq!(
         profile.problem(),
         (400, "invalid_parameter".to_owned()),
-        "a profile is no list"
+        "a profile is not a list"
     );
     let wrong = world.get(&format!("{SCHOOLS}?format=xml")).await;
     assert_eq!(
@@ -350,12 +350,11 @@ async fn figures_of_a_company_are_rows_with_their_series() {
     assert_eq!(
         column(&table, "null_reason"),
         ["", "", &reason],
-        "a metric without values says why"
+        "a metric without values gives the reason"
     );
 }
 
-/// What becomes of a request whose body may break off: status, and whether the body came to its
-/// end.
+/// Outcome of a request whose body may break off: status, and true if the body was complete.
 async fn outcome(world: &World, path: &str) -> (u16, bool) {
     let request = Request::get(path)
         .header("x-api-key", &world.key)
@@ -372,7 +371,7 @@ async fn outcome(world: &World, path: &str) -> (u16, bool) {
 }
 
 #[tokio::test]
-async fn a_list_that_is_too_long_does_not_look_whole() {
+async fn table_that_exceeds_the_limit_does_not_look_complete() {
     let world = with_schools(2_350, |settings| settings.limits.rows_of_list = 2_349).await;
     let (status, is_whole) = outcome(&world, &format!("{SCHOOLS}?format=csv")).await;
     assert!(status == 500 || !is_whole, "{status}");
@@ -384,7 +383,7 @@ async fn a_list_that_is_too_long_does_not_look_whole() {
 }
 
 #[tokio::test]
-async fn a_search_without_an_end_is_no_table() {
+async fn endless_search_is_not_available_as_a_table() {
     let world = World::empty(|_| {}).await;
     let mut draft = sec::draft();
     let orchards = (1..=1_050).map(|number| {
@@ -413,7 +412,7 @@ async fn a_search_without_an_end_is_no_table() {
 }
 
 #[tokio::test]
-async fn only_so_many_whole_lists_are_sent_to_a_client_at_once() {
+async fn parallel_whole_lists_of_one_client_are_limited() {
     let world = with_schools(150, |_| {}).await;
     let path = format!("{SCHOOLS}?format=csv");
     let mut open = Vec::new();
@@ -433,7 +432,7 @@ async fn only_so_many_whole_lists_are_sent_to_a_client_at_once() {
             .1
             .len(),
         100,
-        "a page is none"
+        "a page is not a whole list"
     );
     drop(open);
     assert_eq!(read_table(&world.get(&path).await).1.len(), 150);

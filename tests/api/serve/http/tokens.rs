@@ -1,5 +1,5 @@
-//! What a request costs: a token of its client's bucket, whatever its method, path and head are;
-//! and what of those that cost none is logged.
+//! Tests the cost of requests: one token of the client's bucket, for any method, path and head; and
+//! the log of free requests.
 
 use axum::body::Body;
 use axum::http::{Method, Request};
@@ -11,7 +11,7 @@ use crate::serve::{Answer, World, read};
 /// Method, path and a header.
 type Asked<'a> = (Method, &'a str, Option<(&'a str, &'a str)>);
 
-/// Requests that one without a key may send at once.
+/// Requests that a client without a key may send at once.
 const BURST: usize = 60;
 
 async fn proxied() -> World {
@@ -44,7 +44,7 @@ async fn ask(
 }
 
 #[tokio::test]
-async fn every_request_costs_a_token_whatever_its_method_path_and_head_are() {
+async fn every_method_path_and_head_costs_a_token() {
     let world = proxied().await;
     let (long, large) = (format!("/v1/zip/{}", "9".repeat(5_000)), "x".repeat(20_000));
     let requests: [Asked<'_>; 25] = [
@@ -89,9 +89,9 @@ async fn every_request_costs_a_token_whatever_its_method_path_and_head_are() {
     }
 }
 
-/// They are named with their reason in `docs/SECURITY.md`.
+/// `docs/SECURITY.md` lists them with the reason.
 #[tokio::test]
-async fn health_numbers_and_what_all_pages_need_cost_nothing() {
+async fn health_metrics_and_shared_page_files_cost_no_token() {
     let world = World::new().await;
     for path in [
         "/healthz",
@@ -112,9 +112,9 @@ async fn health_numbers_and_what_all_pages_need_cost_nothing() {
     }
 }
 
-/// What the documentation takes is bounded as the rest is, and is not taken from the rest.
+/// Documentation requests have a separate limit and do not use up the others.
 #[tokio::test]
-async fn documentation_has_a_bucket_of_its_own() {
+async fn documentation_has_its_own_bucket() {
     let world = proxied().await;
     let (reader, get) = ("198.51.100.1", Method::GET);
     for path in ["/docs", "/docs/getZip", "/problems/busy"]
@@ -151,12 +151,12 @@ async fn documentation_has_a_bucket_of_its_own() {
             .await
             .status,
         429,
-        "only reading is apart"
+        "only reading is separate"
     );
 }
 
 #[tokio::test]
-async fn requests_that_cost_no_token_are_counted_and_few_of_them_have_a_line_in_the_log() {
+async fn free_requests_are_counted_and_rarely_logged() {
     let world = proxied().await;
     let log = Log::default();
     let _listening = log.listen();
@@ -191,13 +191,13 @@ async fn requests_that_cost_no_token_are_counted_and_few_of_them_have_a_line_in_
         ("198.51.100.1", 480),
         ("198.51.100.2", 420),
     ] {
-        assert!(told.contains(&format!("{count} requests of address {address} that took no token within a minute have no line here")), "{told}");
+        assert!(told.contains(&format!("omitted the log lines of {count} requests of address {address} that took no token within a minute")), "{told}");
     }
 }
 
-/// What is metered under an address is told to programs as what is metered under a key.
+/// A refusal by address gives programs the same information as one by key.
 #[tokio::test]
-async fn a_refused_request_of_the_api_says_when_to_come_again_whatever_its_method_is() {
+async fn refused_api_request_gives_the_retry_time_for_any_method() {
     let world = proxied().await;
     for (number, method) in [Method::GET, Method::PUT, Method::OPTIONS]
         .into_iter()

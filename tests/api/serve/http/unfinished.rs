@@ -1,5 +1,5 @@
-//! Requests whose bodies never come, and answers that nobody takes: whoever sends them and whatever
-//! reads them, they keep nobody from being answered.
+//! Tests requests whose bodies never arrive, and answers that the client never reads: neither
+//! blocks other clients.
 
 use std::io::Read;
 use std::net::{SocketAddr, TcpStream};
@@ -16,13 +16,13 @@ use super::connections::{connect, exchange, get, settings};
 use crate::serve::{World, bulk};
 
 const PROFILE: &str = "/v1/geo-demographics/locations/90210";
-/// The fewest that may be set.
+/// Smallest number that the settings allow.
 const CONNECTIONS: usize = 16;
-/// Requests that are begun, from each of some clients.
+/// Unfinished requests from each of several clients.
 const OF_CLIENT: usize = 2;
 const CLIENTS: usize = 12;
 
-/// A request of which all is there but the body, when the server has asked for it.
+/// A request that is complete except for the body, which the server has already requested.
 fn begun(address: SocketAddr, head: &str) -> TcpStream {
     let mut stream = silent(
         address,
@@ -53,7 +53,8 @@ fn assert_answered(address: SocketAddr, key: &str, paths: &[&str]) {
     }
 }
 
-/// Begins more requests than there are places, and asks for health and with a key meanwhile.
+/// Begins more requests than the server has slots; meanwhile requests health, and an answer with a
+/// key.
 async fn keeps_nobody_out(heads: Vec<String>) {
     assert!(heads.len() > CONNECTIONS);
     let world = World::new().await;
@@ -89,7 +90,7 @@ async fn keeps_nobody_out(heads: Vec<String>) {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn forms_without_an_end_keep_nobody_from_being_answered() {
+async fn unfinished_forms_do_not_block_other_clients() {
     let cookie = format!("pubdata_form={}", "0".repeat(32));
     let head = |number: usize| {
         format!(
@@ -101,7 +102,7 @@ async fn forms_without_an_end_keep_nobody_from_being_answered() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn bodies_without_an_end_that_are_sent_with_keys_keep_nobody_from_being_answered() {
+async fn unfinished_bodies_with_keys_do_not_block_other_clients() {
     let world = World::new().await;
     let limits = Limits {
         connections: CONNECTIONS,
@@ -145,9 +146,9 @@ async fn bodies_without_an_end_that_are_sent_with_keys_keep_nobody_from_being_an
     .await;
 }
 
-/// Tables of more bytes than systems hold for a connection.
+/// Tables with more bytes than systems buffer for a connection.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn tables_that_nobody_takes_keep_nobody_from_being_answered() {
+async fn unread_tables_do_not_block_other_clients() {
     let world = World::empty(|_| {}).await;
     world.publish(&bulk::many()).await;
     let keys: Vec<String> = (0..CONNECTIONS)
@@ -162,7 +163,7 @@ async fn tables_that_nobody_takes_keep_nobody_from_being_answered() {
         let path = "/v1/releases/current/datasets/business.entity?format=csv";
         let unread = |key: &String| {
             let stream = silent(address, get(path, key).as_bytes());
-            assert_eq!(stream.peek(&mut [0]).unwrap(), 1, "the table is on its way");
+            assert_eq!(stream.peek(&mut [0]).unwrap(), 1, "the table is being sent");
             stream
         };
         let kept: Vec<TcpStream> = keys.iter().map(unread).collect();
@@ -172,9 +173,9 @@ async fn tables_that_nobody_takes_keep_nobody_from_being_answered() {
     .await;
 }
 
-/// What is no form is answered before its body is there, whatever the path.
+/// A request that is not a form is answered before its body arrives, for every path.
 #[tokio::test]
-async fn only_forms_and_bodies_of_the_api_are_waited_for() {
+async fn server_waits_only_for_bodies_of_forms_and_of_the_api() {
     let world = World::new().await;
     let endless =
         || Body::from_stream(futures_util::stream::pending::<Result<Bytes, std::io::Error>>());
@@ -219,7 +220,7 @@ async fn only_forms_and_bodies_of_the_api_are_waited_for() {
             );
         }
     }
-    // Nor is a form whose sender was shown none of our pages.
+    // The same applies to a form whose sender never received one of our pages.
     let stranger = Request::post("/keys")
         .header("content-length", "100")
         .body(endless())

@@ -1,4 +1,4 @@
-//! Licenses: rows of two boards' lists, and what is asked of them.
+//! Tests licenses: rows of two boards' lists, and requests about them.
 
 mod search;
 mod verify;
@@ -139,7 +139,8 @@ pub fn washington() -> Vec<Value> {
     ]
 }
 
-/// A landscape architect's number as the state writes it, with the letters of the kind before it.
+/// A landscape architect's number as the state writes it, with the letters of the license kind in
+/// front.
 pub fn connecticut() -> Vec<Value> {
     let cells = json!({"number": "LIS0002249", "number_raw": "LIS.0002249", "number_normalized": "2249", "profession": "other"});
     vec![license(

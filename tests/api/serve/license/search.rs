@@ -15,11 +15,11 @@ async fn found(world: &World, query: &str) -> Vec<(String, String)> {
 }
 
 #[tokio::test]
-async fn persons_are_found_in_either_order_and_only_with_their_last_name() {
+async fn persons_are_found_in_either_order_by_their_last_name_only() {
     let world = world().await;
     let hit = |id: &str, matched: &str| (format!("TX-tdlr-{id}"), matched.to_owned());
-    // First and last names are swapped between two persons: both fit, the one written so comes
-    // first.
+    // Two persons have first and last names swapped: both match, the one with the queried order
+    // comes first.
     assert_eq!(
         found(&world, "name=John%20Smith").await,
         [hit("ba-2001", "normalized"), hit("ba-1094", "prefix")]
@@ -67,7 +67,7 @@ async fn businesses_are_found_by_all_their_names_and_filters() {
         found(&world, "name=CC%20and%20R").await,
         [hit("WA-lni-CCR**R*931JF", "normalized")]
     );
-    // A person's license under the name of the business is found by both.
+    // A person's license under the name of the business is found by both names.
     assert_eq!(
         found(&world, "name=tight%20pipes%20plumbing").await,
         [hit("WA-lni-ROEPL*1", "exact")]

@@ -11,7 +11,7 @@ async fn verified(world: &World, query: &str) -> Value {
 }
 
 #[tokio::test]
-async fn a_number_is_verified_once_or_said_to_be_several() {
+async fn number_is_verified_once_or_reported_as_ambiguous() {
     let world = world().await;
     let answer = verified(&world, "number=3001&state=TX").await;
     let data = &answer["data"];
@@ -28,7 +28,7 @@ async fn a_number_is_verified_once_or_said_to_be_several() {
         data["checked_sources"],
         json!([{"source_id": "tdlr", "source_date": "2025-09-01", "newest_license_date": null, "records_set_aside": 0, "scope": "8 licenses: barber, electrician"}])
     );
-    // The same number in two trades is two licenses.
+    // The same number in two trades means two licenses.
     let answer = verified(&world, "number=1094&state=TX").await;
     assert_eq!(
         (&answer["data"]["result"], &answer["data"]["verified"]),
@@ -49,7 +49,8 @@ async fn a_number_is_verified_once_or_said_to_be_several() {
         (&expired["data"]["result"], &expired["data"]["verified"]),
         (&json!("match"), &json!(false))
     );
-    // The board says active, the date has passed: it is shown so, and nothing is vouched for.
+    // The board says active, but the date has passed: the answer shows both and vouches for
+    // neither.
     let conflict = verified(&world, "number=1094&state=TX&profession=electrician").await;
     assert_eq!(
         (&conflict["data"]["verified"], notices(&conflict)),
@@ -59,7 +60,7 @@ async fn a_number_is_verified_once_or_said_to_be_several() {
 }
 
 #[tokio::test]
-async fn a_number_is_found_however_it_is_written() {
+async fn number_is_found_in_every_notation() {
     let world = world().await;
     for number in [
         "3001",
@@ -83,7 +84,7 @@ async fn a_number_is_found_however_it_is_written() {
     }
     let star = verified(&world, "number=servpg*892pl&state=WA").await;
     assert_eq!(star["data"]["result"], "match");
-    // As it is written on the license, with the board's letters before it.
+    // As on the license, with the board's letters in front.
     for number in ["MA.0004000", "ma0004000", "4000"] {
         assert_eq!(
             all(
@@ -102,7 +103,7 @@ async fn a_number_is_found_however_it_is_written() {
 }
 
 #[tokio::test]
-async fn what_a_board_says_of_a_number_comes_before_what_a_holder_states() {
+async fn board_record_of_a_number_precedes_a_holders_statement() {
     let world = world().await;
     // As people write it: without the letters, which is how a provider wrote another number.
     for number in ["2249", "0002249", "LIS.0002249"] {
@@ -132,7 +133,7 @@ async fn what_a_board_says_of_a_number_comes_before_what_a_holder_states() {
 }
 
 #[tokio::test]
-async fn a_number_that_a_provider_states_for_several_taxonomies_is_one_match() {
+async fn number_stated_for_several_taxonomies_is_one_match() {
     let world = world().await;
     let answer = verified(&world, "number=7100&state=CT").await;
     let data = &answer["data"];
@@ -155,7 +156,7 @@ async fn a_number_that_a_provider_states_for_several_taxonomies_is_one_match() {
 }
 
 #[tokio::test]
-async fn an_unknown_number_is_an_answer_and_an_uncovered_board_is_none() {
+async fn unknown_number_is_an_answer_but_an_uncovered_board_is_not() {
     let world = world().await;
     let answer = verified(&world, "number=99999&state=TX&name=John%20Smith").await;
     let data = &answer["data"];
@@ -212,7 +213,7 @@ async fn an_unknown_number_is_an_answer_and_an_uncovered_board_is_none() {
     }
 }
 
-/// The release with two records of Texas set aside, and one of Washington that no id tells.
+/// The release with two quarantined records of Texas, and one of Washington without an id.
 async fn world_with_quarantine() -> World {
     let world = World::empty(|_| {}).await;
     let mut draft = draft();
@@ -266,7 +267,7 @@ async fn world_with_quarantine() -> World {
 }
 
 #[tokio::test]
-async fn records_that_were_set_aside_are_told_of() {
+async fn quarantined_records_are_reported() {
     let world = world_with_quarantine().await;
     for number in ["4000", "04000", "TDLR%204000"] {
         let answer = verified(&world, &format!("number={number}&state=TX")).await;
@@ -280,7 +281,7 @@ async fn records_that_were_set_aside_are_told_of() {
         );
         assert_eq!(answer["data"]["checked_sources"][0]["records_set_aside"], 2);
     }
-    // Of another number it is not known.
+    // For other numbers, the answer reports only that the list has quarantined records.
     for number in ["400", "el", "9999"] {
         assert_eq!(
             notices(&verified(&world, &format!("number={number}&state=TX")).await)[1],
@@ -307,7 +308,7 @@ async fn records_that_were_set_aside_are_told_of() {
 }
 
 #[tokio::test]
-async fn a_list_that_is_older_than_its_date_is_told_of() {
+async fn list_with_records_much_older_than_its_date_is_reported() {
     let world = world_with_quarantine().await;
     let old = verified(&world, "number=3001&state=TX").await;
     assert_eq!(
@@ -333,7 +334,7 @@ async fn a_list_that_is_older_than_its_date_is_told_of() {
 }
 
 #[tokio::test]
-async fn a_given_name_is_compared_with_the_holders() {
+async fn given_name_is_compared_with_the_holders() {
     let world = world().await;
     let compared = async |query: &str| verified(&world, query).await["data"]["name_match"].clone();
     assert_eq!(
@@ -353,7 +354,7 @@ async fn a_given_name_is_compared_with_the_holders() {
 }
 
 #[tokio::test]
-async fn a_license_shows_actions_bonds_and_classes() {
+async fn license_shows_actions_bonds_and_classes() {
     let world = world().await;
     let data = &verified(&world, "number=SERVPG*892PL&state=WA").await["data"]["licenses"][0];
     assert_eq!(

@@ -3,13 +3,13 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use super::{attributes, browse, text};
 use crate::serve::{Served, World};
 
-/// The most of a page with charts, not compressed.
+/// Maximum size of a page with charts, uncompressed.
 const MAX_PAGE: usize = 50 << 10;
 
-/// Pages of one kind that are followed; there is a record for each figure.
+/// Number of pages of one kind that the crawl follows; every figure has a record page.
 const OF_A_KIND: usize = 25;
 
-/// The kind of a page: its path with placeholders in place of what tells one from another.
+/// Kind of a page: its path with placeholders for the variable parts.
 fn kind(path: &str) -> String {
     let path = path.split('?').next().unwrap();
     let mut parts = path.split('/').skip(1);
@@ -23,13 +23,14 @@ fn kind(path: &str) -> String {
     )
 }
 
-/// Pages whose texts are for people: those of records, datasets and the documentation name columns.
+/// Pages whose text must not contain codes. Pages of records, datasets and the documentation name
+/// columns and are not among them.
 const WITHOUT_CODES: [&str; 12] = [
     "business", "company", "compare", "county", "license", "permit", "permits", "property",
     "search", "state", "tax", "zip",
 ];
 
-/// The text of a page outside of code, drawings and notices.
+/// Text of a page outside code, drawings and notices.
 fn prose(page: &str) -> String {
     let mut text = page.replace("<wbr>", "");
     for (begin, end) in [
@@ -50,7 +51,7 @@ fn prose(page: &str) -> String {
     text
 }
 
-/// Names such as `not_reported` in the prose of a page.
+/// Codes such as `not_reported` in the text of a page.
 fn codes(prose: &str) -> Vec<&str> {
     let is_code = |word: &&str| {
         word.contains('_')
@@ -66,7 +67,7 @@ fn codes(prose: &str) -> Vec<&str> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn every_link_of_every_page_leads_somewhere() {
+async fn every_link_of_every_page_has_a_target() {
     let served = Served::new().await;
     let cookies = format!("pubdata_key={}", served.key);
     let seeds = [
@@ -113,7 +114,7 @@ async fn every_link_of_every_page_leads_somewhere() {
             waiting.push_back((answer.header("location").to_owned(), path));
             continue;
         }
-        // The samples lack most places, and a page says so.
+        // The samples lack most places, and a page reports that.
         if answer.status == 404
             && (path.starts_with("/zip/") || path.starts_with("/county/"))
             && text.contains("class=\"lead\"")
@@ -149,7 +150,7 @@ async fn every_link_of_every_page_leads_somewhere() {
         if WITHOUT_CODES.contains(&path[1..].split(['/', '?']).next().unwrap()) {
             assert_eq!(codes(&prose(&text)), [""; 0], "{path}");
         }
-        // Names are set as code, not between the marks that descriptions have around them.
+        // Names are set as code, without the backticks of the descriptions.
         assert!(!prose(&text).contains('`'), "{path}: {}", prose(&text));
         for source in attributes(&text, "src")
             .into_iter()
@@ -157,10 +158,10 @@ async fn every_link_of_every_page_leads_somewhere() {
         {
             assert!(
                 source.starts_with('/'),
-                "{path} asks another host: {source}"
+                "{path} loads from another host: {source}"
             );
         }
-        // Relative ones too.
+        // Includes relative links.
         let folder = &path[..path.rfind('/').unwrap_or_default()];
         let links = attributes(&text, "href").into_iter().map(|link| {
             if link.contains(['/', ':', '#']) {
@@ -179,7 +180,7 @@ async fn every_link_of_every_page_leads_somewhere() {
         seen.len(),
         wrong.join("\n")
     );
-    // A page for every dataset, and a record of each that has any.
+    // Each dataset has a page, and each dataset with records has a record page.
     for kind in [
         "datasets/*",
         "records/geo.zcta_metric",
@@ -189,7 +190,7 @@ async fn every_link_of_every_page_leads_somewhere() {
         "docs/*",
         "releases/*",
     ] {
-        assert!(kinds.contains_key(kind), "{kind} is nowhere: {kinds:?}");
+        assert!(kinds.contains_key(kind), "{kind} is missing: {kinds:?}");
     }
 }
 
@@ -235,7 +236,7 @@ async fn pages_are_small_and_are_not_sent_twice() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_browser_at_an_address_without_a_page_is_told_so_and_a_program_gets_a_problem() {
+async fn missing_page_is_html_for_browsers_and_a_problem_for_programs() {
     let world = World::new().await;
     let page = browse(&world.router, "/nothing", "").await;
     assert_eq!(
@@ -272,7 +273,7 @@ async fn a_browser_at_an_address_without_a_page_is_told_so_and_a_program_gets_a_
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_record_is_shown_with_the_digits_and_words_of_its_publisher() {
+async fn record_is_shown_with_the_digits_and_words_of_its_publisher() {
     let served = Served::new().await;
     let page = text(
         &browse(
@@ -294,8 +295,8 @@ async fn a_record_is_shown_with_the_digits_and_words_of_its_publisher() {
         page.contains("<dd>1335</dd>") && !page.contains("1335.0"),
         "{page}"
     );
-    // The samples have no figures of the area of 55401, which is no reason to say that there is no
-    // such area.
+    // The samples have no figures of the area of 55401; the page must not claim that the area does
+    // not exist.
     let page = text(&browse(&served.router, "/zip/55401", "").await);
     assert!(
         page.contains("This release has no estimates for ZCTA 55401."),
@@ -304,7 +305,7 @@ async fn a_record_is_shown_with_the_digits_and_words_of_its_publisher() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_browser_that_opens_the_api_without_a_key_is_told_what_it_is() {
+async fn browser_without_a_key_at_an_api_path_gets_an_explanation() {
     let world = World::new().await;
     let page = browse(&world.router, "/v1/zip/90210", "").await;
     assert_eq!(
@@ -312,7 +313,7 @@ async fn a_browser_that_opens_the_api_without_a_key_is_told_what_it_is() {
         (401, "text/html; charset=utf-8")
     );
     assert!(text(&page).contains("curl -H") && text(&page).contains("/zip/90210"));
-    // Programs get what they always got.
+    // Answers for programs are unchanged.
     for accept in ["*/*", "text/html, */*", "application/json, text/html;q=0.9"] {
         let request = axum::http::Request::get("/v1/zip/90210")
             .header("accept", accept)

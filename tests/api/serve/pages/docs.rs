@@ -1,4 +1,4 @@
-//! The documentation's pages of endpoints: what a request's body and an answer have.
+//! Tests the documentation's pages of endpoints: members of the request body and of the answer.
 
 use super::{browse, text};
 use crate::serve::{Served, World};
@@ -64,7 +64,7 @@ async fn page_of_an_endpoint_lists_members_of_members() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn example_of_an_answer_has_its_members_in_the_order_of_the_server() {
+async fn example_answer_has_its_members_in_the_order_of_the_server() {
     let served = Served::new().await;
     let members = |text: &str, quote: &str| {
         let parts: Vec<String> = text.split(quote).map(str::to_owned).collect();
@@ -133,7 +133,7 @@ async fn text_between_backticks_is_code_on_pages() {
 }
 
 #[tokio::test]
-async fn page_of_an_endpoint_names_every_type_that_a_member_can_have() {
+async fn page_of_an_endpoint_names_every_type_of_a_member() {
     let world = World::new().await;
     for (operation, member, kind) in [
         ("calculateTax", "to", "object or string"),
@@ -156,7 +156,7 @@ async fn page_of_an_endpoint_names_every_type_that_a_member_can_have() {
 }
 
 #[tokio::test]
-async fn index_leads_to_the_guide_of_the_stream() {
+async fn index_links_to_the_guide_of_the_stream() {
     let world = World::new().await;
     for index in ["/docs", "/docs?find=websocket", "/docs?find=/v1/stream"] {
         let page = text(&browse(&world.router, index, "").await)
@@ -178,7 +178,7 @@ async fn index_leads_to_the_guide_of_the_stream() {
 }
 
 #[tokio::test]
-async fn find_looks_into_members_values_and_guides() {
+async fn search_of_the_docs_covers_members_values_and_guides() {
     let world = World::new().await;
     for (wanted, found) in [
         ("moe_status", "/docs/getDemographics"),

@@ -1,4 +1,4 @@
-//! How pages show figures: what there is of them, in which words, and where their bytes are.
+//! Tests how pages show figures: values and gaps, wording, and links to their bytes.
 
 use std::collections::BTreeSet;
 
@@ -10,7 +10,7 @@ async fn page(served: &Served, path: &str) -> String {
     text(&browse(&served.router, path, &format!("pubdata_key={}", served.key)).await)
 }
 
-/// The card of a metric.
+/// Card of a metric.
 fn card(page: &str, key: &str) -> String {
     let section = page
         .split("<section class=\"card\" id=\"")
@@ -20,9 +20,9 @@ fn card(page: &str, key: &str) -> String {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn open_ended_medians_are_bounds_and_missing_estimates_are_said() {
+async fn open_ended_medians_are_bounds_and_missing_estimates_are_named() {
     let served = Served::new().await;
-    // The Bureau's jam value of the income of 95120 in 2023 is 250001.
+    // The Bureau's jam value for the income of 95120 in 2023 is 250001.
     let open = card(
         &page(&served, "/zip/95120").await,
         "median_household_income",
@@ -45,7 +45,7 @@ async fn open_ended_medians_are_bounds_and_missing_estimates_are_said() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn schools_and_search_results_have_words_for_codes() {
+async fn schools_and_search_results_show_words_for_codes() {
     let served = Served::new().await;
     let zip = page(&served, "/zip/90210").await;
     for word in [
@@ -68,7 +68,7 @@ async fn schools_and_search_results_have_words_for_codes() {
     ] {
         assert!(!zip.contains(code), "{code}: {zip}");
     }
-    // A source of several records is named once.
+    // A source with several records is named once.
     let sources = zip
         .split("<dt>Sources</dt>")
         .nth(1)
@@ -94,7 +94,7 @@ async fn comparison_shows_the_difference_and_why_one_is_not_tested() {
     let compared = page(&served, "/compare?areas=90210,95120").await;
     // 19,652 ± 1,335 and 38,103 ± 1,908, as the Bureau publishes them.
     assert!(compared.contains("ZCTA 90210 minus ZCTA 95120: <strong>-18,451 persons</strong> <span class=\"soft\">± 2,328.67</span>"), "{compared}");
-    // 126,696 against the Bureau's jam value 250,001, which stands for 250,000 or more.
+    // 126,696 against the Bureau's jam value 250,001, which means 250,000 or more.
     let bound = "ZCTA 90210 minus ZCTA 95120: <strong>at most -$123,304</strong> <span class=\"soft\">(95120 is at least $123,304 higher)</span>; ";
     let untested =
         "<span class=\"soft\">significance not computed: a bound is not an estimate.</span>";
@@ -129,7 +129,7 @@ async fn large_figures_are_short_and_gaps_are_marked() {
         "{revenue}"
     );
     let eps = card(&company, "eps_diluted");
-    // First reported before a split in seven: 44.15.
+    // First reported before a seven-for-one split: 44.15.
     let chart = eps
         .split("<svg")
         .nth(1)
@@ -141,7 +141,8 @@ async fn large_figures_are_short_and_gaps_are_marked() {
         eps.contains("$44.15 per share</a>, before a stock split") && !chart.contains("44.15"),
         "{eps}"
     );
-    // The cover page of the report of 2024 counts the shares three weeks after the period's end.
+    // The cover page of the report of 2024 counts the shares three weeks after the end of the
+    // period.
     let shares = card(&company, "shares_outstanding");
     assert!(
         shares.contains("<th>As of<th>")
@@ -227,8 +228,8 @@ async fn quarterly_figures_name_quarters_published_only_as_year_to_date() {
 #[tokio::test(flavor = "multi_thread")]
 async fn ambiguous_sales_tax_lists_areas_with_their_rates() {
     let served = Served::new().await;
-    // California's list has Los Angeles and the land outside of its cities, both at 9.5 percent,
-    // and no Beverly Hills.
+    // California's list has Los Angeles and the land outside its cities, both at 9.5 percent, and
+    // no Beverly Hills.
     let tax = page(&served, "/tax?zip=90210&date=2026-08-01").await;
     let others = tax
         .split("<h2>Other rates within this place</h2>")
@@ -254,7 +255,7 @@ async fn ambiguous_sales_tax_lists_areas_with_their_rates() {
             .await
             .contains("Other rates within this place")
     );
-    // The sale goes where the rate is looked up: to the whole code.
+    // The sale goes to the area of the rate lookup: the whole code.
     let sale = page(&served, "/tax?zip=55103-1234&date=2019-01-01&amount=10").await;
     assert!(
         sale.contains("&quot;zip&quot;:&quot;55103-1234&quot;"),
@@ -263,7 +264,7 @@ async fn ambiguous_sales_tax_lists_areas_with_their_rates() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn record_page_explains_the_fiscal_year_and_has_a_receipt_when_the_release_is_sealed() {
+async fn record_page_explains_the_fiscal_year_and_offers_a_receipt() {
     const REVENUE: &str = "/records/sec.financial_value:0000320193:revenue:2008-09-28..2009-09-26:0001193125-10-238044";
     let served = Served::new().await;
     let record = page(&served, REVENUE).await;
@@ -271,7 +272,7 @@ async fn record_page_explains_the_fiscal_year_and_has_a_receipt_when_the_release
         record.contains("<h1>Revenue of Apple Inc., FY 2009: $42,905,000,000</h1>"),
         "{record}"
     );
-    // Apple's report of 2010 states 2009 as well.
+    // Apple's report of 2010 also states 2009.
     assert!(
         record.contains("<code>&quot;fy&quot;:2010</code> → <code>fiscal_year 2009</code>"),
         "{record}"
@@ -281,7 +282,7 @@ async fn record_page_explains_the_fiscal_year_and_has_a_receipt_when_the_release
             && record.contains("<mark>{&quot;start&quot;:&quot;2008-09-28&quot;"),
         "{record}"
     );
-    // A channel with one release has no earlier one.
+    // A channel with a single release has no earlier one.
     assert!(
         !record.contains("id=\"receipt\"") && !record.contains("id=\"history\""),
         "{record}"
@@ -297,7 +298,7 @@ async fn record_page_explains_the_fiscal_year_and_has_a_receipt_when_the_release
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn table_of_the_program_is_no_file_of_a_publisher() {
+async fn program_table_page_is_not_a_publishers_file() {
     let served = Served::new().await;
     let record = page(&served, "/records/tax.taxability:NH:general:state:undated").await;
     assert!(

@@ -5,7 +5,7 @@ use super::{browse, cookies, send, text, token};
 use crate::serve::World;
 
 #[tokio::test]
-async fn a_key_is_made_used_and_revoked() {
+async fn key_is_created_used_and_revoked_by_forms() {
     let world = World::new().await;
     let page = browse(&world.router, "/keys", "").await;
     let (form_cookie, form_token) = (cookies(&page), token(&page));
@@ -78,12 +78,12 @@ async fn a_key_is_made_used_and_revoked() {
         asked(key).await.problem(),
         (401, "invalid_api_key".to_owned())
     );
-    // The new secret is on no page but the one that made it.
+    // Only the page that created the new secret shows it.
     assert!(!text(&browse(&world.router, "/keys", &all_cookies).await).contains("pd_"));
 }
 
 #[tokio::test]
-async fn a_form_without_its_token_changes_nothing() {
+async fn form_without_its_token_changes_nothing() {
     let world = World::new().await;
     let page = browse(
         &world.router,
@@ -123,7 +123,7 @@ async fn a_form_without_its_token_changes_nothing() {
 }
 
 #[tokio::test]
-async fn a_key_without_admin_sees_and_makes_no_keys() {
+async fn key_without_admin_neither_lists_nor_creates_keys() {
     let world = World::new().await;
     let key = world.create_key(&[Scope::Geo], "standard").key;
     let keyed = format!("pubdata_key={key}");
@@ -147,7 +147,7 @@ async fn a_key_without_admin_sees_and_makes_no_keys() {
 }
 
 #[tokio::test]
-async fn who_may_see_pages_is_a_setting() {
+async fn access_to_pages_is_a_setting() {
     let keyed = World::with(|settings| settings.pages = Pages::Keyed).await;
     let page = browse(&keyed.router, "/zip/90210", "").await;
     assert_eq!(page.status, 401);
@@ -186,7 +186,7 @@ async fn who_may_see_pages_is_a_setting() {
     for path in ["/", "/keys", "/assets/pages.css", "/docs"] {
         assert_eq!(off.get(path).await.status, 404, "{path}");
     }
-    // A key that is no longer valid is forgotten, so that public pages can be read again.
+    // The browser forgets a key that is no longer valid, so that public pages can be read again.
     let public = World::new().await;
     let stale = browse(&public.router, "/zip/90210", "pubdata_key=pd_gone").await;
     assert_eq!(stale.status, 401);
@@ -199,7 +199,7 @@ async fn who_may_see_pages_is_a_setting() {
 }
 
 #[tokio::test]
-async fn a_holder_sees_their_key_replaces_its_secret_and_revokes_it() {
+async fn holder_sees_replaces_and_revokes_their_key() {
     let world = World::new().await;
     let created = world.create_key(&[Scope::Geo], "free");
     let keyed = format!("pubdata_key={}", created.key);
@@ -303,7 +303,7 @@ async fn a_holder_sees_their_key_replaces_its_secret_and_revokes_it() {
 }
 
 #[tokio::test]
-async fn keys_are_offered_the_plans_that_keys_can_have_and_the_limits_page_shows_all() {
+async fn key_form_offers_plans_for_keys_and_the_limits_page_all() {
     let world = World::new().await;
     let page = text(
         &browse(
@@ -320,7 +320,7 @@ async fn keys_are_offered_the_plans_that_keys_can_have_and_the_limits_page_shows
         "{page}"
     );
     let limits = text(&browse(&world.router, "/docs/limits", "").await);
-    // As schemas/_plans.toml has them.
+    // The values of schemas/_plans.toml.
     for (plan, rate, burst, sockets) in [
         ("anonymous", "120", "60", "10"),
         ("free", "60", "20", "2"),
@@ -359,7 +359,8 @@ async fn documentation_shows_how_a_browser_calls_the_api() {
     );
 }
 
-/// A link sends no header with a key. Scripts, other sites and forms act for nobody.
+/// A link cannot send a header with a key. The cookie does not authenticate scripts, other sites or
+/// forms.
 #[tokio::test(flavor = "multi_thread")]
 async fn signed_in_browser_downloads_by_a_link() {
     let world = World::new().await;

@@ -51,7 +51,7 @@ fn encoded(text: &str) -> String {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_is_typed_into_a_page_stays_text() {
+async fn text_typed_into_a_page_stays_text() {
     let served = Served::new().await;
     let cookies = format!("pubdata_key={}", served.key);
     for (place, attack) in PATHS
@@ -85,7 +85,7 @@ async fn what_is_typed_into_a_page_stays_text() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_form_leads_nowhere_else() {
+async fn form_redirects_only_to_this_site() {
     let served = Served::new().await;
     let page = browse(&served.router, "/keys", "").await;
     let (token, form_cookie) = (token(&page), super::cookies(&page));
@@ -120,7 +120,7 @@ async fn a_form_leads_nowhere_else() {
             "{then:?}"
         );
     }
-    // What was typed leaves as an address does.
+    // Typed text is sent back encoded as an address.
     for (then, location) in [
         ("/zip/90210?q=a b", "/zip/90210?q=a%20b"),
         ("/search?q=é\"<>", "/search?q=%C3%A9%22%3C%3E"),
@@ -142,7 +142,7 @@ async fn a_form_leads_nowhere_else() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_search_engines_read_is_data_whatever_a_publisher_is_called() {
+async fn structured_data_stays_data_with_any_publisher_name() {
     let world = World::new().await;
     let hostile = "</script><script>alert(1)</script><!--<script> & co";
     publish_changed(&world.home, &world.release_id, |manifest| {
@@ -165,7 +165,7 @@ async fn what_search_engines_read_is_data_whatever_a_publisher_is_called() {
     assert_eq!(
         text.matches("<script").count(),
         2,
-        "the program of all pages, and the data"
+        "the script of all pages, and the data"
     );
     let (_, rest) = text
         .split_once("<script type=\"application/ld+json\">")
@@ -177,7 +177,7 @@ async fn what_search_engines_read_is_data_whatever_a_publisher_is_called() {
         (&"https://schema.org/".into(), &"Dataset".into())
     );
     assert_eq!(dataset["creator"][0]["name"], hostile);
-    // The same words as in the document that it is made of.
+    // The same words as in the document behind it.
     let croissant = world
         .ok("/v1/datasets/geo.zcta_metric/croissant.json")
         .await;

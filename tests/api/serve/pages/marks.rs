@@ -1,5 +1,5 @@
-//! Marks that say that a record is not what it seems: replaced, expired, completed, or a bound; and
-//! one wording for the state of a dataset.
+//! Tests marks on records (replaced, expired, completed, bound), and the uniform wording for the
+//! state of a dataset.
 
 use super::{attributes, browse, text};
 use crate::serve::{Served, World, records};
@@ -12,7 +12,7 @@ async fn of_records(world: &World, path: &str) -> String {
     text(&browse(&world.router, path, &format!("pubdata_key={}", world.key)).await)
 }
 
-/// The tag of the state in a part of a page.
+/// Tag of the state in a part of a page.
 fn state(part: &str) -> &str {
     part.split("<span class=\"tag")
         .nth(1)
@@ -95,7 +95,7 @@ async fn examples_of_the_start_page_have_answers() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn tax_page_says_where_no_rate_is_published_and_what_is_known() {
+async fn tax_page_names_the_gaps_in_rates_and_the_known_parts() {
     let served = Served::new().await;
     let tax = page(
         &served,
@@ -117,7 +117,7 @@ async fn tax_page_says_where_no_rate_is_published_and_what_is_known() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn charts_of_shares_mark_stock_splits() {
+async fn charts_of_per_share_figures_mark_stock_splits() {
     let served = Served::new().await;
     let company = page(&served, "/company/320193").await;
     let chart = |metric: &str| {
@@ -131,7 +131,7 @@ async fn charts_of_shares_mark_stock_splits() {
             .to_owned()
     };
     // Seven for one in June 2014, first in the annual report that restates 2012; four for one in
-    // August 2020, in the one that restates 2018.
+    // August 2020, first in the one that restates 2018.
     assert!(
         chart("eps_diluted").contains(
             "<title>Share basis changes between 2010 and 2012, between 2014 and 2018</title>"
@@ -164,9 +164,9 @@ async fn record_of_a_replaced_figure_is_marked() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn license_past_its_expiration_and_permits_past_theirs_or_completed_are_marked() {
+async fn expired_license_and_expired_or_completed_permits_are_marked() {
     let world = records::world().await;
-    // The lists are of 2025-09-01.
+    // The lists are dated 2025-09-01.
     let license = of_records(&world, "/license/TX-tdlr-el-1094").await;
     assert!(
         license.contains("<span class=\"tag warn\">Active in the list, expired 2020-01-01</span>"),
@@ -205,7 +205,7 @@ async fn license_past_its_expiration_and_permits_past_theirs_or_completed_are_ma
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn long_lists_of_a_dataset_have_pages_of_their_own() {
+async fn long_lists_of_a_dataset_have_their_own_pages() {
     let served = Served::new().await;
     let dataset = page(&served, "/datasets/permit.permit").await;
     let coverage = served.ok("/v1/coverage").await;
@@ -261,7 +261,7 @@ async fn long_lists_of_a_dataset_have_pages_of_their_own() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn one_release_has_no_line_and_no_changes() {
+async fn single_release_has_no_timeline_and_no_changes() {
     let world = World::new().await;
     let dataset = of_records(&world, "/datasets/geo.zcta_metric").await;
     assert!(

@@ -1,5 +1,4 @@
-//! What a person sees: every page of the fixtures' release, whatever is typed into it, and who may
-//! see it.
+//! Tests the pages: every page of the fixtures' release, hostile input, and who may see them.
 
 mod crawl;
 mod docs;
@@ -20,7 +19,7 @@ use tower::ServiceExt;
 
 use super::{Answer, read};
 
-/// Asks as a browser does, with cookies.
+/// Requests a page as a browser does, with cookies.
 pub async fn browse(api: &Api, path: &str, cookies: &str) -> Answer {
     let request = Request::get(path)
         .header(header::ACCEPT, "text/html,application/xhtml+xml,*/*;q=0.8")
@@ -57,7 +56,7 @@ pub fn text(answer: &Answer) -> String {
     String::from_utf8(answer.bytes.clone()).unwrap()
 }
 
-/// Values of an attribute, with the characters that HTML escapes.
+/// Values of an attribute, with HTML escapes decoded.
 fn attributes(text: &str, name: &str) -> Vec<String> {
     let begin = format!("{name}=\"");
     let values = text
@@ -82,7 +81,7 @@ fn attributes(text: &str, name: &str) -> Vec<String> {
     values.map(plain).collect()
 }
 
-/// The name and value of the cookies that an answer sets, as they are sent back.
+/// Name and value of the cookies that an answer sets, in the form sent back.
 pub fn cookies(answer: &Answer) -> String {
     let set = answer
         .headers
@@ -100,7 +99,7 @@ pub fn cookies(answer: &Answer) -> String {
     set.collect::<Vec<_>>().join("; ")
 }
 
-/// The token of the forms of a page.
+/// Form token of a page.
 pub fn token(answer: &Answer) -> String {
     let text = text(answer);
     let (_, rest) = text.split_once("name=\"token\" value=\"").unwrap();

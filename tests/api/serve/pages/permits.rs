@@ -1,9 +1,9 @@
-//! The permits of a place, as a person looks for them.
+//! Tests how a user finds the permits of a place.
 
 use super::{attributes, browse, text};
 use crate::serve::Served;
 
-/// The page, and the numbers of the permits that it shows.
+/// The page, and the numbers of the permits on it.
 async fn permits(served: &Served, query: &str) -> (String, Vec<String>) {
     let answer = browse(
         &served.router,
@@ -38,8 +38,7 @@ async fn permits(served: &Served, query: &str) -> (String, Vec<String>) {
 #[tokio::test(flavor = "multi_thread")]
 async fn permits_of_a_city_are_listed_and_filtered() {
     let served = Served::new().await;
-    // Of the city's rows, newest date of issue first; those of one day in the order of their
-    // numbers.
+    // The city's rows, newest date of issue first; rows of one day by number.
     let (page, numbers) = permits(&served, "?jurisdiction=us-tx-austin").await;
     let ordered = [
         "2007-115377 MP",
@@ -99,14 +98,14 @@ async fn permits_of_a_city_are_listed_and_filtered() {
             "{query}"
         );
     }
-    // Nashville's list has days of application only.
+    // Nashville's list has application dates only.
     assert!(
         permits(&served, "?jurisdiction=us-tn-nashville")
             .await
             .0
             .contains("<td class=\"nowrap\" data-label=\"Date\"><span class=\"soft\">applied ")
     );
-    // The dates of the filter are those of the table.
+    // The filter uses the dates of the table.
     let (page, _) = permits(&served, "?jurisdiction=us-tx-austin&date_field=applied").await;
     let applied = &served
         .ok("/v1/permits/search?jurisdiction=us-tx-austin&date_field=applied")
@@ -121,7 +120,7 @@ async fn permits_of_a_city_are_listed_and_filtered() {
             && page.contains("<th scope=\"col\">Applied</th>"),
         "{page}"
     );
-    // The form keeps what was asked for.
+    // The form keeps the entered values.
     let (page, _) = permits(
         &served,
         "?jurisdiction=us-tx-austin&type=electrical&date_from=2007-06-01",
@@ -155,7 +154,7 @@ async fn city_is_found_by_its_name() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn pages_of_permits_follow_one_another_with_their_filters() {
+async fn pages_of_permits_continue_with_their_filters() {
     let served = Served::new().await;
     let (mut query, mut counts, mut seen) = (
         "?jurisdiction=us-tn-nashville&date_field=applied&date_from=1990-01-01".to_owned(),
@@ -180,7 +179,7 @@ async fn pages_of_permits_follow_one_another_with_their_filters() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_permits_cannot_be_found_by_is_told_beside_the_form() {
+async fn unsupported_permit_filters_are_explained_beside_the_form() {
     let served = Served::new().await;
     let (page, numbers) = permits(&served, "?jurisdiction=us-tx-austen").await;
     assert!(page.contains("role=\"alert\">Permits of <code>us-tx-austen</code> are not covered; did you mean <code>us-tx-austin</code>?"), "{page}");
@@ -216,7 +215,7 @@ async fn what_permits_cannot_be_found_by_is_told_beside_the_form() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn permits_of_a_city_are_linked_where_its_name_stands() {
+async fn permits_of_a_city_are_linked_at_its_name() {
     let served = Served::new().await;
     let links = async |path: &str| {
         attributes(

@@ -1,9 +1,9 @@
-//! What a page says of the requests behind it, and of places without estimates.
+//! Tests the requests that a page lists as its sources, and pages of places without estimates.
 
 use super::{attributes, browse, text};
 use crate::serve::Served;
 
-/// The commands of "This page as data", without the key.
+/// Commands of "This page as data", without the key.
 fn commands(page: &str) -> Vec<String> {
     let parts = page
         .split("<pre data-copy><code>")
@@ -49,7 +49,7 @@ async fn every_page_lists_the_requests_that_fill_it() {
     assert_eq!(
         commands(&one),
         Vec::<String>::new(),
-        "one area is not compared"
+        "a single area is not compared"
     );
     assert!(
         one.contains("Enter the area to compare with 90210.")
@@ -69,7 +69,7 @@ async fn every_page_lists_the_requests_that_fill_it() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_zip_code_without_a_zcta_leads_to_the_estimates_of_the_one_that_it_lies_in() {
+async fn zip_code_without_a_zcta_links_to_the_surrounding_estimates() {
     let served = Served::new().await;
     let cookies = format!("pubdata_key={}", served.key);
     let figure = &served.ok("/v1/zip/90209").await["data"]["demographics"]["population"]["value"];

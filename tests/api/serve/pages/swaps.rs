@@ -6,7 +6,7 @@ use crate::serve::World;
 use crate::serve::geo::draft;
 use crate::serve::home::{Draft, point};
 
-/// A release in which area and schools say its number.
+/// A release whose area and schools contain its number.
 fn numbered(number: u32) -> Draft {
     let mut draft = draft(f64::from(number) * 1_000.0);
     let schools = draft
@@ -20,10 +20,10 @@ fn numbered(number: u32) -> Draft {
     draft
 }
 
-/// A page is made of several answers: all of them, and the release that it names, belong together
-/// whenever the channel moves.
+/// A page combines several answers: all of them belong to the release that it names, even if the
+/// channel moves meanwhile.
 #[tokio::test(flavor = "multi_thread", worker_threads = 3)]
-async fn a_page_is_of_one_release() {
+async fn page_is_built_from_one_release() {
     let world = Arc::new(World::empty(|_| {}).await);
     let mut ids = Vec::new();
     for number in 1..4 {

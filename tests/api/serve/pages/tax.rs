@@ -1,4 +1,4 @@
-//! The form of sales tax: what can be chosen, and what the page shows of a sale.
+//! Tests the sales tax form: its choices, and the page of a sale.
 
 use super::{attributes, browse, text};
 use crate::serve::Served;
@@ -53,7 +53,7 @@ async fn tax_form_offers_the_categories_that_a_calculation_accepts() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn state_finds_the_rates_of_an_unknown_zip_code() {
+async fn rates_of_an_unknown_zip_code_are_found_by_state() {
     let served = Served::new().await;
     assert!(page(&served, "?zip=03101").await.contains("role=\"alert\""));
     let sale = page(&served, "?zip=03101&state=NH&amount=10").await;
@@ -63,7 +63,7 @@ async fn state_finds_the_rates_of_an_unknown_zip_code() {
         ),
         "{sale}"
     );
-    // New Hampshire has no rule on places and no jurisdiction that taxes.
+    // New Hampshire has no sourcing rule and no jurisdiction that taxes.
     assert!(
         sale.contains("<p>No jurisdiction charges a tax on this sale.</p>")
             && !sale.contains(">Category</th>"),

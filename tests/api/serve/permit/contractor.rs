@@ -4,12 +4,12 @@ use crate::serve::records::world;
 use crate::serve::{all, notices};
 
 #[tokio::test]
-async fn a_contractor_has_the_permits_that_name_the_license() {
+async fn contractor_has_the_permits_that_name_the_license() {
     let world = world().await;
     let answer = world.ok("/v1/contractors/tx-tdlr-EL-1094").await;
     let data = &answer["data"];
     assert_eq!(data["license_id"], "TX-tdlr-el-1094");
-    // By number first, newest first; the permit of Chicago is another state's.
+    // Matches by number first, newest first; the permit of Chicago is in another state.
     assert_eq!(
         all(&data["permits"], "permit_number"),
         ["2024-003 PP", "2024-001 BP"]
@@ -42,7 +42,7 @@ async fn a_contractor_has_the_permits_that_name_the_license() {
 }
 
 #[tokio::test]
-async fn a_bare_number_needs_a_state_and_may_be_ambiguous() {
+async fn bare_number_needs_a_state_and_may_be_ambiguous() {
     let world = world().await;
     assert_eq!(
         world.ok("/v1/contractors/3000?state=TX").await["data"]["license_id"],
@@ -79,7 +79,7 @@ async fn a_bare_number_needs_a_state_and_may_be_ambiguous() {
         world.get("/v1/contractors/TX-tdlr-el-9").await.problem(),
         (404, "not_found".to_owned())
     );
-    // A number may have hyphens; it is no id for that.
+    // A number with hyphens is not an id.
     for number in ["12-34567", "C-10", "TX-99"] {
         assert_eq!(
             world
@@ -101,7 +101,7 @@ async fn a_bare_number_needs_a_state_and_may_be_ambiguous() {
 }
 
 #[tokio::test]
-async fn a_license_without_permits_is_shown_with_a_reason() {
+async fn license_without_permits_is_shown_with_a_reason() {
     let world = world().await;
     let answer = world.ok("/v1/contractors/TX-tdlr-el-3001").await;
     assert_eq!(

@@ -1,4 +1,4 @@
-//! What is said of lists that do not state what is asked for.
+//! Tests the answers about lists that lack the requested information.
 
 use pubdata_store::PartReport;
 use serde_json::{Value, json};
@@ -12,7 +12,7 @@ use crate::serve::{World, notices, with};
 const NYC: Folders = &[("jurisdiction", "us-ny-nyc"), ("bucket", "0")];
 const AUSTIN_TOO: Folders = &[("jurisdiction", "us-tx-austin"), ("bucket", "1")];
 
-/// ZIP codes of GeoNames' file of 2024, and the counties that the Census Bureau's codes name.
+/// ZIP codes of GeoNames' file of 2024, and the counties for the Census Bureau's codes.
 const ZIPS: [(&str, &str); 7] = [
     (
         "10001|New York|NY|36061|40.7484|-73.9967|standard|10001|same_code",
@@ -44,8 +44,8 @@ const ZIPS: [(&str, &str); 7] = [
     ),
 ];
 
-/// The release with ZIP codes, permits of New York City, which states none, and one of Austin that
-/// has none.
+/// The release with ZIP codes, permits of New York City, which states none, and one permit of
+/// Austin without a ZIP code.
 async fn world_with_zips() -> World {
     let world = World::empty(|_| {}).await;
     let mut draft = draft();
@@ -88,10 +88,9 @@ async fn world_with_zips() -> World {
 }
 
 #[tokio::test]
-async fn a_type_that_a_list_does_not_have_is_a_stated_gap() {
+async fn type_that_a_list_lacks_is_a_stated_gap() {
     let world = world().await;
-    // Chicago's four permits are of buildings and of an electrician's work, issued from 2019 to
-    // 2021.
+    // Chicago's four permits are for buildings and for electrical work, issued from 2019 to 2021.
     let none = world
         .ok("/v1/permits/search?jurisdiction=us-il-chicago&type=plumbing")
         .await;
@@ -103,7 +102,7 @@ async fn a_type_that_a_list_does_not_have_is_a_stated_gap() {
         none["meta"]["notices"][0]["message"]
             .as_str()
             .unwrap()
-            .starts_with("No permit of us-il-chicago is of the type `plumbing`")
+            .starts_with("No published permit of us-il-chicago is of the type `plumbing`")
     );
     assert_eq!(
         notices(
@@ -156,13 +155,13 @@ async fn a_type_that_a_list_does_not_have_is_a_stated_gap() {
         (&nppes["kinds"], &nppes["gaps"]),
         (
             &json!(["physician"]),
-            &json!(["only what holders state of themselves", "no dates of issue"])
+            &json!(["self-reported by holders only", "no dates of issue"])
         )
     );
 }
 
 #[tokio::test]
-async fn a_place_in_the_stead_of_a_jurisdiction_gets_the_ids_that_are_near() {
+async fn place_instead_of_a_jurisdiction_suggests_similar_ids() {
     let world = world_with_zips().await;
     for (text, near) in [
         ("chicago", "; did you mean `us-il-chicago`?"),
@@ -194,7 +193,7 @@ async fn a_place_in_the_stead_of_a_jurisdiction_gets_the_ids_that_are_near() {
 }
 
 #[tokio::test]
-async fn a_zip_code_that_a_list_does_not_state_is_told_with_the_ways_out() {
+async fn zip_code_that_a_list_lacks_is_answered_with_hints() {
     let world = world_with_zips().await;
     let problem = async |query: &str| {
         let answer = world.get(&format!("/v1/permits/search?{query}")).await;
@@ -250,27 +249,24 @@ async fn a_zip_code_that_a_list_does_not_state_is_told_with_the_ways_out() {
             "{query}"
         );
         assert!(
-            detail.contains("does not mean that there are none")
-                && says.iter().all(|part| detail.contains(part)),
+            detail.contains("permits may exist") && says.iter().all(|part| detail.contains(part)),
             "{detail}"
         );
     }
     let (status, _, detail) = problem("lat=40.7128&lon=-74.006").await;
     assert!(
-        status == 404
-            && detail.contains("us-ny-nyc (3 permits)")
-            && detail.contains("is not known"),
+        status == 404 && detail.contains("us-ny-nyc (3 permits)") && detail.contains("may be near"),
         "{detail}"
     );
-    // New York City's permits have no coordinates here: no circle finds them.
+    // New York City's permits have no coordinates here: no radius finds them.
     assert!(!problem("zip=11355").await.2.contains("radius_mi"));
-    // What the city's list does not say it covers is not said to be covered, nor not to be.
+    // The city's list does not state its coverage, so the answer neither affirms nor denies it.
     let (status, code, detail) = problem("zip=60201").await;
     assert_eq!((status, code.as_str()), (404, "coverage_unavailable"));
     assert!(
         detail
             .contains("60201 (Evanston, IL); 1 of 3 lists lack ZIP codes (`gaps` of /v1/coverage)")
-            && detail.contains("is not known"),
+            && detail.contains("may be there"),
         "{detail}"
     );
     let (status, code, _) = problem("zip=99999").await;
@@ -295,11 +291,11 @@ async fn a_zip_code_that_a_list_does_not_state_is_told_with_the_ways_out() {
 }
 
 #[tokio::test]
-async fn a_city_that_a_list_names_otherwise_is_found_by_address_and_told_otherwise() {
+async fn city_with_another_name_in_a_list_is_found_by_address() {
     let world = world_with_zips().await;
     let answer = world.get("/v1/permits/search?city=Flushing&state=ny").await;
     assert_eq!(answer.problem(), (400, "invalid_parameter".to_owned()));
-    let expected = "permits cannot be found by the city `Flushing`: us-ny-nyc covers `Flushing` and has for the city there `QUEENS`. Ask for that `city`, or for an `address`";
+    let expected = "permits cannot be found by the city `Flushing`: us-ny-nyc covers `Flushing` but names the city `QUEENS`. Search by that `city`, or by `address`";
     assert_eq!(answer.json()["detail"], expected);
     assert_eq!(ids(&world, "city=New%20York&state=NY").await, ["M"]);
     for query in [
@@ -344,7 +340,7 @@ async fn a_city_that_a_list_names_otherwise_is_found_by_address_and_told_otherwi
 }
 
 #[tokio::test]
-async fn a_kind_of_date_that_a_list_never_has_is_told() {
+async fn date_field_that_a_list_lacks_is_reported() {
     let world = world().await;
     let chicago = async |query: &str| {
         world
@@ -368,7 +364,7 @@ async fn a_kind_of_date_that_a_list_never_has_is_told() {
     assert_eq!(
         notices(&chicago("date_field=completed").await),
         Vec::<&str>::new(),
-        "the order alone leaves nothing out"
+        "sorting alone leaves out no permit"
     );
     assert_eq!(
         notices(&chicago("date_field=applied&date_from=2030-01-01").await),

@@ -1,5 +1,5 @@
-//! Permits: rows of two cities' lists with their contacts, and what is asked of them, of properties
-//! and of contractors.
+//! Tests permits: rows of two cities' lists with their contacts, and requests about permits,
+//! properties and contractors.
 
 mod contractor;
 mod cover;
@@ -188,7 +188,7 @@ pub fn austin_links() -> Vec<Value> {
         ),
         link("2024-002 EP", 1, "TX-tdlr-el-3000", &by_number("3000")),
         link("2024-003 PP", 1, "TX-tdlr-el-1094", &by_number("1094")),
-        // Of an earlier night, when another party stood there.
+        // A link of an earlier run, when another party was in that position.
         link("2024-001 BP", 2, "TX-tdlr-el-3000", &by_number("3000")),
     ]
 }

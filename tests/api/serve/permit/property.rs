@@ -4,7 +4,7 @@ use crate::serve::records::world;
 use crate::serve::{all, notices};
 
 #[tokio::test]
-async fn a_property_has_all_its_permits() {
+async fn property_has_all_its_permits() {
     let world = world().await;
     let answer = world
         .ok("/v1/properties/100%20N.%20Elm%20Street,%20Chicago,%20IL")
@@ -30,7 +30,7 @@ async fn a_property_has_all_its_permits() {
             &json!(41.88)
         )
     );
-    // Five thousand million dollars are a slip.
+    // Five billion dollars is a typing error.
     let summary = &data["permit_summary"];
     assert_eq!(
         (
@@ -52,7 +52,7 @@ async fn a_property_has_all_its_permits() {
 }
 
 #[tokio::test]
-async fn an_address_that_fits_several_properties_is_ambiguous() {
+async fn address_of_several_properties_is_ambiguous() {
     let world = world().await;
     let answer = world
         .get("/v1/properties/100%20Elm%20St,%20Chicago,%20IL")
@@ -75,7 +75,7 @@ async fn an_address_that_fits_several_properties_is_ambiguous() {
 }
 
 #[tokio::test]
-async fn a_unit_leaves_its_own_permits_or_none() {
+async fn unit_selects_its_own_permits_or_is_ignored_with_a_notice() {
     let world = world().await;
     let unit = world
         .ok("/v1/properties?address=100%20N%20Elm%20St%20Apt%203,%20Chicago,%20IL")
@@ -101,7 +101,7 @@ async fn a_unit_leaves_its_own_permits_or_none() {
 }
 
 #[tokio::test]
-async fn what_is_not_there_and_what_is_not_covered_differ() {
+async fn unknown_property_and_uncovered_place_differ() {
     let world = world().await;
     let problem = async |address: &str| {
         world
@@ -136,7 +136,7 @@ async fn what_is_not_there_and_what_is_not_covered_differ() {
     let wrong_city = world
         .get("/v1/properties/618%20W%20Elmira%20St,%20Dallas,%20TX%2078701")
         .await;
-    assert_eq!(wrong_city.status, 200, "the ZIP code tells the place");
+    assert_eq!(wrong_city.status, 200, "the ZIP code determines the place");
     assert_eq!(
         wrong_city.json()["data"]["address"]["city"],
         Value::from("AUSTIN")

@@ -38,7 +38,7 @@ async fn permits_are_found_by_place() {
 }
 
 #[tokio::test]
-async fn filters_and_orders_hold() {
+async fn permit_filters_and_orders_apply() {
     let world = world().await;
     let cases = [
         ("type=electrical,plumbing", vec!["1"]),
@@ -77,7 +77,7 @@ async fn filters_and_orders_hold() {
 }
 
 #[tokio::test]
-async fn pages_of_permits_follow_one_another() {
+async fn pages_of_permits_have_no_gap_or_repetition() {
     let world = world().await;
     for query in [
         "jurisdiction=us-il-chicago",
@@ -105,7 +105,7 @@ async fn pages_of_permits_follow_one_another() {
     }
 }
 
-/// However small a page is, all permits with the words are counted.
+/// The count covers all permits with the words, even with small pages.
 #[tokio::test]
 async fn permits_with_words_are_counted_over_all_pages() {
     let world = world().await;
@@ -134,7 +134,7 @@ async fn permits_with_words_are_counted_over_all_pages() {
 }
 
 #[tokio::test]
-async fn a_permit_that_was_set_aside_is_told_of() {
+async fn quarantined_permit_is_reported() {
     let world = World::empty(|_| {}).await;
     let mut draft = draft();
     let record = "pubdata.quarantine:permit.permit:bucket=0/jurisdiction=us-il-chicago:permit.permit:us-il-chicago:T2022-77-NB:duplicate_key";
@@ -165,13 +165,13 @@ async fn a_permit_that_was_set_aside_is_told_of() {
     assert_eq!(
         notices("T2022").await,
         ["RECORD_SET_ASIDE"],
-        "the first part is the number where others make it unique"
+        "the first part is the number; the other parts make it unique"
     );
     assert_eq!(notices("T2022-7").await, Vec::<String>::new());
 }
 
 #[tokio::test]
-async fn permits_outside_of_what_is_covered_are_no_empty_answer() {
+async fn uncovered_permits_are_not_an_empty_answer() {
     let world = world().await;
     let problem = async |query: &str| {
         world
@@ -247,7 +247,7 @@ async fn permits_outside_of_what_is_covered_are_no_empty_answer() {
 }
 
 #[tokio::test]
-async fn parties_are_linked_to_licenses_by_number_or_by_the_only_name() {
+async fn parties_are_linked_to_licenses_by_number_or_unique_name() {
     let world = world().await;
     let parties = async |query: &str| {
         world.ok(&format!("/v1/permits/search?{query}")).await["data"][0]["contractors"].clone()
@@ -269,7 +269,7 @@ async fn parties_are_linked_to_licenses_by_number_or_by_the_only_name() {
             .map(link)
             .collect::<Vec<_>>()
     };
-    // The name is that of one contractor's license in Texas; two licenses have the other name.
+    // One contractor's license in Texas has the name; two licenses have the other name.
     let named = parties("permit_number=2024-001%20BP").await;
     assert_eq!(
         links(&named),
@@ -288,7 +288,7 @@ async fn parties_are_linked_to_licenses_by_number_or_by_the_only_name() {
         links(&parties("permit_number=2024-003%20PP").await),
         [(json!("TX-tdlr-el-1094"), json!("exact_number"))]
     );
-    // No list of Illinois is covered.
+    // Illinois has no covered list.
     assert_eq!(
         links(&parties("permit_number=1").await),
         [(Value::Null, Value::Null)]
@@ -301,7 +301,7 @@ async fn parties_are_linked_to_licenses_by_number_or_by_the_only_name() {
 }
 
 #[tokio::test]
-async fn a_permit_says_what_is_published_of_it() {
+async fn permit_states_what_is_published_of_it() {
     let world = world().await;
     let answer = world.ok("/v1/permits/search?permit_number=1").await;
     let data = &answer["data"][0];

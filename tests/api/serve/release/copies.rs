@@ -1,5 +1,5 @@
-//! Answers from mapped copies of parts are those from decoded ones; a copy that is damaged, missing
-//! or cannot be written changes nothing but the time.
+//! Compares answers from mapped copies of parts with those from decoded parts. A copy that is
+//! damaged, missing or unwritable changes only the time.
 
 use std::fs;
 use std::path::PathBuf;
@@ -51,7 +51,7 @@ fn copies(world: &World) -> Vec<PathBuf> {
 }
 
 #[tokio::test]
-async fn answers_from_copies_are_those_from_parts() {
+async fn answers_from_copies_equal_those_from_parts() {
     let (decoding, copying) = (world().await, copying().await);
     let expected = answers(&decoding).await;
     assert!(
@@ -63,11 +63,11 @@ async fn answers_from_copies_are_those_from_parts() {
         (copies(&decoding).len(), copies(&copying).is_empty()),
         (0, false)
     );
-    assert_eq!(answers(&copying).await, expected, "a second time");
+    assert_eq!(answers(&copying).await, expected, "on the second request");
 }
 
 #[tokio::test]
-async fn a_damaged_copy_is_made_again() {
+async fn damaged_copy_is_written_again() {
     let (first, second) = (copying().await, copying().await);
     let expected = answers(&first).await;
     fs::create_dir_all(second.home.tables_dir("nightly")).unwrap();
@@ -91,28 +91,24 @@ async fn a_damaged_copy_is_made_again() {
     for path in copies(&first) {
         assert!(
             fs::read(&path).unwrap() == fs::read(in_second(&path)).unwrap(),
-            "{} is as it was",
+            "{} is unchanged",
             path.display()
         );
     }
 }
 
-/// Without a look at the file before each answer, the first of these ends the process (SIGBUS).
+/// Without a check of the file before each answer, the first request ends the process (SIGBUS).
 #[tokio::test]
-async fn a_copy_that_is_changed_while_it_is_served_is_made_again() {
+async fn copy_changed_while_served_is_written_again() {
     let world = copying().await;
     let expected = answers(&world).await;
     for change in ["shorter", "empty", "rewritten"] {
         for path in copies(&world) {
             let mut permissions = fs::metadata(&path).unwrap().permissions();
-            assert!(
-                permissions.readonly(),
-                "{} is for reading only",
-                path.display()
-            );
+            assert!(permissions.readonly(), "{} is read-only", path.display());
             #[expect(
                 clippy::permissions_set_readonly_false,
-                reason = "the test does what nobody should"
+                reason = "the test writes to a read-only file"
             )]
             permissions.set_readonly(false);
             fs::set_permissions(&path, permissions).unwrap();
@@ -133,9 +129,9 @@ async fn a_copy_that_is_changed_while_it_is_served_is_made_again() {
     }
 }
 
-/// With parts out of reach, all that a server can answer from is what the one before it left.
+/// With parts out of reach, a server can answer only from the files of its predecessor.
 #[tokio::test]
-async fn a_server_that_starts_again_reads_no_part_whose_rows_are_copied_and_indexed() {
+async fn restarted_server_reads_no_part_with_a_copy_and_an_index() {
     let mut world = copying().await;
     let (expected, known) = (answers(&world).await, copies(&world));
     let is_part = |path: &PathBuf| {
@@ -158,7 +154,7 @@ async fn a_server_that_starts_again_reads_no_part_whose_rows_are_copied_and_inde
         (expected.clone(), known.clone())
     );
 
-    // Of another build of the program, or of other parts, there is no index: the parts are needed.
+    // An index of another program build, or of other parts, does not count: the parts are needed.
     known.iter().for_each(|path| fs::remove_file(path).unwrap());
     world.restart(|settings| settings.limits.least_copied_bytes = 0);
     world.service.refresh().await.unwrap_err();
@@ -169,9 +165,9 @@ async fn a_server_that_starts_again_reads_no_part_whose_rows_are_copied_and_inde
     assert_eq!(answers(&world).await, expected);
 }
 
-/// Estimates are read into memory from what a server before has left of their parts.
+/// Estimates are loaded from the files that an earlier server wrote for their parts.
 #[tokio::test]
-async fn a_server_that_starts_again_answers_about_areas_without_their_parts() {
+async fn restarted_server_answers_about_areas_without_their_parts() {
     let paths = [
         "/v1/geo-demographics/locations/90210",
         "/v1/geo-demographics/locations/10001",
@@ -228,7 +224,7 @@ async fn a_server_that_starts_again_answers_about_areas_without_their_parts() {
 }
 
 #[tokio::test]
-async fn where_no_copy_can_be_written_parts_are_decoded() {
+async fn parts_are_decoded_if_no_copy_can_be_written() {
     let expected = answers(&world().await).await;
     let world = World::empty(|settings| settings.limits.least_copied_bytes = 0).await;
     fs::create_dir_all(world.home.tables_dir("")).unwrap();
@@ -285,7 +281,7 @@ async fn copies_that_no_release_needs_are_removed() {
     );
     assert!(
         known.iter().all(|path| path.exists()),
-        "the release before may still be asked for"
+        "the previous release may still be requested"
     );
     assert!(under_way.exists() && other.exists());
     world.publish(&geo::draft(2.0)).await;

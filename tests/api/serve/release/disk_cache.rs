@@ -1,4 +1,4 @@
-//! The parts of a bucket that a server keeps on its disk.
+//! Tests the disk cache for the parts of a bucket.
 
 use std::process::{Child, Stdio};
 
@@ -9,7 +9,7 @@ use pubdata_testing::{Place, answer, files_below};
 
 const STORE: &str = "s3://bucket/night";
 
-/// All of a release is there before it is served, and the next server on the same disk fetches
+/// All parts of a release are present before it is served. The next server on the same disk fetches
 /// nothing again.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn parts_of_a_bucket_are_fetched_once() {

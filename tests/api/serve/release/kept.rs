@@ -85,10 +85,10 @@ async fn rollback_serves_the_earlier_release_again() {
     );
 }
 
-/// The release that was served before is still in memory: of its parts none is read again, not even
-/// a damaged one. Without room for it they are.
+/// The previously served release is still in memory: no part is read again, not even a damaged one.
+/// Without room in memory, parts are read.
 #[tokio::test]
-async fn rollback_to_the_release_that_was_served_before_waits_for_no_part() {
+async fn rollback_to_the_previous_release_waits_for_no_part() {
     for (retained_bytes, is_kept) in [(Limits::default().retained_bytes, true), (0, false)] {
         let world = World::with(|settings| {
             settings.limits = Limits {
@@ -116,7 +116,7 @@ async fn rollback_to_the_release_that_was_served_before_waits_for_no_part() {
 }
 
 #[tokio::test]
-async fn release_of_which_the_manifest_is_gone_is_not_served_again() {
+async fn release_without_its_manifest_is_not_served_again() {
     let world = World::new().await;
     world.publish(&draft(20_000.0)).await;
     world.service.refresh().await.unwrap();
@@ -148,7 +148,7 @@ async fn damage_schools(world: &World, id: &ReleaseId) {
 }
 
 #[tokio::test]
-async fn release_that_was_deleted_is_no_longer_kept() {
+async fn deleted_release_is_no_longer_kept() {
     let world = World::new().await;
     world.publish(&draft(20_000.0)).await;
     world.service.refresh().await.unwrap();
@@ -170,7 +170,7 @@ async fn release_that_was_deleted_is_no_longer_kept() {
 }
 
 #[tokio::test]
-async fn damaged_release_is_not_served_and_the_present_one_stays() {
+async fn damaged_release_is_not_served_and_the_current_one_stays() {
     let world = World::new().await;
     let broken = world.publish(&draft(20_000.0)).await;
     damage_schools(&world, &broken).await;
@@ -186,7 +186,7 @@ async fn damaged_release_is_not_served_and_the_present_one_stays() {
 }
 
 #[tokio::test]
-async fn sample_release_says_so_in_every_answer() {
+async fn sample_release_is_marked_in_every_answer() {
     let world = World::empty(|_| {}).await;
     let mut draft = draft(1.0);
     draft.is_sample = true;
@@ -233,7 +233,7 @@ async fn many_earlier_releases_are_answered_with_little_memory() {
 }
 
 #[tokio::test]
-async fn earlier_releases_are_loaded_one_at_a_time_and_once_for_all_who_ask() {
+async fn earlier_releases_load_one_at_a_time_and_once_for_all_clients() {
     let world = World::with(|settings| {
         settings.limits = Limits {
             retained_bytes: 0,
@@ -261,10 +261,10 @@ async fn earlier_releases_are_loaded_one_at_a_time_and_once_for_all_who_ask() {
     assert_eq!(
         world.ok(&other).await["data"]["summary"]["population"]["value"],
         1,
-        "there is room for it a moment later"
+        "room becomes free a moment later"
     );
-    // Nobody waits for the end of this one: it is loaded all the same, and the next who asks finds
-    // it.
+    // The client stops waiting for this one: loading continues, and the next client finds it
+    // loaded.
     drop(tokio::time::timeout(std::time::Duration::from_millis(1), world.get(&one)).await);
     let mut answer = world.get(&one).await;
     while answer.status == 503 {
@@ -273,10 +273,10 @@ async fn earlier_releases_are_loaded_one_at_a_time_and_once_for_all_who_ask() {
     assert_eq!(answer.status, 200);
 }
 
-/// Answers must be whole: the release in `meta` and the figures of the two areas belong together,
-/// whenever the swap happens.
+/// Answers must be consistent: the release in `meta` and the figures of the two areas belong
+/// together, whenever the swap happens.
 #[tokio::test(flavor = "multi_thread", worker_threads = 3)]
-async fn swaps_under_load_fail_and_mix_nothing() {
+async fn swaps_under_load_neither_fail_nor_mix_releases() {
     let world = Arc::new(World::new().await);
     let mut figures = vec![(world.release_id.to_string(), 19_652)];
     let mut ids = vec![world.release_id.clone()];

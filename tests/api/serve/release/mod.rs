@@ -1,4 +1,4 @@
-//! What a server reads of releases, and which it keeps.
+//! Tests which files of releases a server reads, and which releases it keeps.
 
 mod copies;
 mod disk_cache;

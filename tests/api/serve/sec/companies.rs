@@ -66,7 +66,7 @@ async fn companies_are_found_by_name_ticker_and_cik() {
 }
 
 #[tokio::test]
-async fn what_is_unknown_is_an_empty_answer_that_says_so() {
+async fn unknown_company_is_an_explained_empty_answer() {
     let world = world().await;
     let answer = world.ok("/v1/sec/companies/search?ticker=ZZZZ").await;
     assert_eq!(
@@ -104,7 +104,7 @@ async fn what_is_unknown_is_an_empty_answer_that_says_so() {
 }
 
 #[tokio::test]
-async fn pages_of_a_search_follow_one_another() {
+async fn pages_of_a_company_search_have_no_gap_or_repetition() {
     let world = world().await;
     let first = world
         .ok("/v1/sec/companies/search?name=apple&limit=1")
@@ -135,7 +135,7 @@ async fn pages_of_a_search_follow_one_another() {
 }
 
 #[tokio::test]
-async fn a_profile_says_what_a_company_is_and_has() {
+async fn profile_has_a_companys_identity_and_datasets() {
     let world = world().await;
     let answer = world.ok("/v1/sec/companies/320193").await;
     let data = &answer["data"];
@@ -207,7 +207,7 @@ async fn a_profile_says_what_a_company_is_and_has() {
 }
 
 #[tokio::test]
-async fn a_successor_names_the_filings_that_say_so() {
+async fn successor_names_the_filings_that_state_it() {
     let world = super::world_of_a_successor().await;
     let profile = world.ok("/v1/sec/companies/1045810").await;
     let url = "https://www.sec.gov/Archives/edgar/data/1045810/000104581023000007/report.htm";

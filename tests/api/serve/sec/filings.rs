@@ -15,7 +15,7 @@ fn numbers(answer: &Value) -> Vec<&str> {
 }
 
 #[tokio::test]
-async fn a_companys_reports_are_listed_newest_first() {
+async fn company_reports_are_listed_newest_first() {
     let world = world().await;
     let path = "/v1/sec/companies/0000320193/filings";
     let all = world.ok(path).await;
@@ -103,7 +103,7 @@ async fn filings_of_all_registrants_are_searched_by_date_and_form() {
     assert_eq!(
         ciks,
         ["0000320193", "0000055785"],
-        "one filing of two registrants is one item"
+        "a filing of two registrants is one item"
     );
     assert_eq!(
         numbers(&search("form=10-K&limit=1").await),
@@ -213,7 +213,7 @@ async fn filings_are_searched_by_registrant() {
     assert_eq!(
         (numbers(&absent).len(), notices(&absent)),
         (0, vec![]),
-        "a form that companies file is no mistake"
+        "a form that companies file is valid"
     );
     assert_eq!(
         numbers(&search("cik=55785").await),

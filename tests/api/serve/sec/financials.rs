@@ -11,7 +11,7 @@ fn values(answer: &Value) -> &Vec<Value> {
 }
 
 #[tokio::test]
-async fn a_restated_figure_carries_what_was_first_reported() {
+async fn restated_figure_carries_the_first_reported_value() {
     let world = world().await;
     let answer = world.ok(&format!("{KIMBERLY}?metric=revenue")).await;
     let [of_2023, of_2024] = values(&answer).as_slice() else {
@@ -46,7 +46,7 @@ async fn a_restated_figure_carries_what_was_first_reported() {
             Value::Null,
             json!(["us-gaap:SalesRevenueNet=1"])
         ],
-        "rounded is not restated"
+        "a rounded figure is not restated"
     );
     let head = [
         "cik",
@@ -70,7 +70,7 @@ async fn a_restated_figure_carries_what_was_first_reported() {
 }
 
 #[tokio::test]
-async fn a_figure_restated_under_another_concept_says_so() {
+async fn figure_restated_under_another_concept_names_it() {
     let world = World::empty(|_| {}).await;
     let mut draft = draft();
     draft.tables.extend(restated_and_stated_twice());
@@ -124,7 +124,7 @@ async fn a_figure_restated_under_another_concept_says_so() {
 }
 
 #[tokio::test]
-async fn a_period_whose_end_reports_state_differently_says_which_days_each_states() {
+async fn period_with_conflicting_end_dates_lists_each_report() {
     let world = World::empty(|_| {}).await;
     let mut draft = draft();
     draft.tables.extend(restated_and_stated_twice());
@@ -165,7 +165,7 @@ async fn a_period_whose_end_reports_state_differently_says_which_days_each_state
 }
 
 #[tokio::test]
-async fn known_at_answers_as_it_was_known_on_that_day() {
+async fn known_at_answers_with_the_knowledge_of_that_day() {
     let world = world().await;
     let at = async |day: &str| {
         let answer = world
@@ -234,7 +234,7 @@ async fn history_lists_every_report() {
 }
 
 #[tokio::test]
-async fn what_has_no_value_says_why() {
+async fn missing_value_has_a_reason() {
     let world = world().await;
     let reason =
         async |path: &str| world.ok(path).await["data"]["series"][0]["null_reason"].clone();
@@ -268,7 +268,7 @@ async fn what_has_no_value_says_why() {
 }
 
 #[tokio::test]
-async fn a_wrong_question_is_told_what_is_right() {
+async fn invalid_question_names_the_valid_values() {
     let world = world().await;
     let detail = async |query: &str| {
         let answer = world.get(&format!("{KIMBERLY}?{query}")).await;
@@ -299,7 +299,7 @@ async fn a_wrong_question_is_told_what_is_right() {
 }
 
 #[tokio::test]
-async fn quarters_and_years_to_date_are_told_apart() {
+async fn quarters_and_years_to_date_are_distinguished() {
     let world = world().await;
     let answer = world.ok("/v1/sec/companies/320193/financials?metric=operating_cash_flow,eps_diluted&period=quarterly").await;
     let quarters: Vec<(&str, bool)> = values(&answer)
@@ -411,7 +411,7 @@ async fn span_selects_quarters_or_years_to_date() {
 }
 
 #[tokio::test]
-async fn a_series_without_figures_of_the_span_says_so() {
+async fn series_without_figures_of_the_span_is_explained() {
     let world = World::empty(|_| {}).await;
     let mut draft = draft();
     let first_quarter = |row: &Value| row["series"] == "quarterly" && row["fiscal_period"] == "Q1";
@@ -429,7 +429,7 @@ async fn a_series_without_figures_of_the_span_says_so() {
 }
 
 #[tokio::test]
-async fn metric_has_a_plural_and_a_fiscal_year_is_both_its_ends() {
+async fn metrics_is_an_alias_and_a_single_fiscal_year_a_range() {
     let world = world().await;
     for (one, other) in [
         (format!("{KIMBERLY}?metric=revenue"), format!("{KIMBERLY}?metrics=revenue")),
@@ -466,7 +466,7 @@ async fn metric_has_a_plural_and_a_fiscal_year_is_both_its_ends() {
 }
 
 #[tokio::test]
-async fn a_balance_has_no_first_day_and_the_answer_says_why() {
+async fn balance_has_no_first_day_and_the_answer_explains_it() {
     let world = World::empty(|_| {}).await;
     let mut draft = draft();
     draft.tables.extend(restated_and_stated_twice());
@@ -499,7 +499,7 @@ async fn a_balance_has_no_first_day_and_the_answer_says_why() {
 }
 
 #[tokio::test]
-async fn a_record_says_how_its_fiscal_year_is_derived() {
+async fn record_explains_how_its_fiscal_year_is_derived() {
     let world = world().await;
     let record =
         "sec.financial_value:0000320193:revenue:2023-10-01..2024-09-28:0000320193-24-000001";
@@ -531,7 +531,7 @@ async fn a_record_says_how_its_fiscal_year_is_derived() {
 }
 
 #[tokio::test]
-async fn companies_are_lined_up_by_fiscal_period() {
+async fn companies_are_aligned_by_fiscal_period() {
     let world = world().await;
     let path = "/v1/sec/financials/compare?metric=revenue";
     let answer = world.ok(&format!("{path}&tickers=AAPL,NVDA,KMB")).await;
@@ -616,7 +616,7 @@ async fn companies_are_lined_up_by_fiscal_period() {
 }
 
 #[tokio::test]
-async fn statements_have_the_lines_that_are_declared() {
+async fn statements_have_the_declared_lines() {
     let declared: toml::Value =
         toml::from_str(include_str!("../../../../pipelines/sec/financials.toml")).unwrap();
     let text = |value: &toml::Value| value.as_str().unwrap().to_owned();
@@ -743,7 +743,7 @@ async fn statements_are_grouped_by_period_and_paged() {
 }
 
 #[tokio::test]
-async fn statements_are_as_they_were_known_on_a_day() {
+async fn statements_show_the_knowledge_of_a_day() {
     let world = world().await;
     let at = async |day: &str| {
         world
@@ -802,7 +802,7 @@ async fn statements_are_as_they_were_known_on_a_day() {
 }
 
 #[tokio::test]
-async fn coverage_counts_a_dataset_and_not_its_files() {
+async fn coverage_counts_a_dataset_once_for_all_its_files() {
     let world = world().await;
     let answer = world.ok("/v1/coverage").await;
     let entry = |dataset_id: &str| {
@@ -854,7 +854,7 @@ async fn every_record_leads_to_its_bytes() {
 }
 
 #[tokio::test]
-async fn scopes_and_missing_datasets_are_told() {
+async fn missing_scopes_and_datasets_are_reported() {
     use pubdata_store::Scope;
     let world = world().await;
     let only = world.create_key(&[Scope::Geo], "unlimited").key;

@@ -1,4 +1,4 @@
-//! One metric of all companies for a fiscal year.
+//! Tests one metric of all companies for a fiscal year.
 
 use serde_json::{Value, json};
 
@@ -21,12 +21,12 @@ fn told(answer: &Value) -> Vec<(&str, u64)> {
 }
 
 #[tokio::test]
-async fn a_frame_has_the_last_report_of_every_company() {
+async fn frame_has_the_last_report_of_every_company() {
     let world = world().await;
     let answer = world
         .ok(&format!("{FRAMES}/revenue?fiscal_year=2023"))
         .await;
-    // Of Kimberly-Clark's three reports the last one counts.
+    // The last of Kimberly-Clark's three reports counts.
     assert_eq!(
         told(&answer),
         [
@@ -70,7 +70,7 @@ async fn a_frame_has_the_last_report_of_every_company() {
 }
 
 #[tokio::test]
-async fn every_value_of_a_frame_is_that_of_the_company_and_leads_to_its_record() {
+async fn frame_values_equal_the_companys_and_lead_to_records() {
     let world = World::empty(|_| {}).await;
     let mut draft = draft();
     draft.tables.extend(restated_and_stated_twice());
@@ -126,7 +126,7 @@ async fn every_value_of_a_frame_is_that_of_the_company_and_leads_to_its_record()
 }
 
 #[tokio::test]
-async fn a_frame_is_paged_and_says_what_is_wrong_with_a_question() {
+async fn frame_is_paged_and_invalid_questions_are_explained() {
     let world = world().await;
     let first = world
         .ok(&format!("{FRAMES}/revenue?fiscal_year=2024&limit=2"))
@@ -138,8 +138,8 @@ async fn a_frame_is_paged_and_says_what_is_wrong_with_a_question() {
         ))
         .await;
     assert_eq!(told(&second), [("0001045810", 60_922_000_000)]);
-    // Other metrics and kinds of reports take the places of those that were asked for first, which
-    // are made again.
+    // Other metrics and report kinds replace the first ones in the cache, which are then computed
+    // again.
     for metric in [
         "net_income",
         "total_assets",
@@ -180,7 +180,7 @@ async fn a_frame_is_paged_and_says_what_is_wrong_with_a_question() {
         problem("revenues?fiscal_year=2024").await,
         (
             (400, "invalid_parameter".to_owned()),
-            "`revenues` is no metric; did you mean `revenue`?".to_owned()
+            "`revenues` is not a metric; did you mean `revenue`?".to_owned()
         )
     );
     assert_eq!(

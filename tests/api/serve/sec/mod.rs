@@ -1,5 +1,5 @@
-//! The securities family, asked on a small release. Kimberly-Clark's revenue, Apple's and NVIDIA's
-//! figures are as filed; accession numbers and the registrants above 9,900,000 are made up.
+//! Tests the securities family on a small release. Revenue of Kimberly-Clark and figures of Apple
+//! and NVIDIA are as filed. Accession numbers and registrants above 9,900,000 are invented.
 
 mod companies;
 mod filings;
@@ -20,7 +20,7 @@ pub async fn world() -> World {
     world
 }
 
-/// The same, in which NVIDIA says that it succeeds another company.
+/// The same home, with NVIDIA as successor of another company.
 pub async fn world_of_a_successor() -> World {
     let mut draft = draft();
     let filings = [
@@ -153,7 +153,7 @@ fn nvidia() -> Value {
     )
 }
 
-/// What one report said of one period.
+/// Statement of one report about one period.
 pub fn value(
     cik: &str,
     metric: &str,
@@ -181,8 +181,8 @@ pub fn value(
 }
 
 /// Microsoft's revenue of two years, restated by the report of 2018 under the concept of a new
-/// standard; and Goldman Sachs' assets at the end of 2008, which two reports state as of two days.
-/// As filed.
+/// standard; and Goldman Sachs' assets at the end of 2008, which two reports date differently. As
+/// filed.
 pub fn restated_and_stated_twice() -> [Table; 4] {
     let table = |dataset_id, bucket, rows| Table {
         dataset_id,
@@ -370,8 +370,8 @@ fn apple_values() -> Vec<Value> {
     ]
 }
 
-/// Revenue of 2023 was 20,431 million as first reported and 17,146 million after a business was
-/// sold; of 2024 it was only rounded.
+/// Revenue of 2023 was 20,431 million as first reported and 17,146 million after the sale of a
+/// business; that of 2024 was only rounded.
 fn kimberly_clark_values() -> Vec<Value> {
     let of_2023 = |observation: i32, number: &str, filed_date: &str, amount: &str, change: &str| {
         let cells = json!({"fiscal_year": 2023, "observation": observation, "accession_number": number, "filed_date": filed_date, "change": change, "is_latest": observation == 3, "is_restated": change == "value"});
@@ -504,7 +504,7 @@ fn apple_filings() -> Vec<Value> {
             json!({"period_of_report": "2023-09-30"}),
         ),
         filing(cik, "0000320193-24-000006", "10-Q", "2024-02-02", json!({})),
-        // Of Kimberly-Clark too, as the search over all registrants shows.
+        // Also a filing of Kimberly-Clark, as the search over all registrants shows.
         filing(cik, "0000055785-24-000018", "10-K", "2024-02-08", json!({})),
         filing(
             cik,

@@ -9,7 +9,7 @@ use crate::serve::Listening;
 use crate::serve::examples::NO_TOKEN;
 use pubdata_testing::peers::python;
 
-/// The code of each operation in one language, as it is served.
+/// Served code of each operation in one language.
 async fn served(listening: &Listening, label: &str) -> Vec<(String, String)> {
     let api = listening.served.ok("/v1/openapi.json").await;
     let operations = api["paths"]
@@ -17,7 +17,7 @@ async fn served(listening: &Listening, label: &str) -> Vec<(String, String)> {
         .unwrap()
         .values()
         .flat_map(|methods| methods.as_object().unwrap().values());
-    // The key that the documents name is nobody's: one of this server takes its place.
+    // The key in the documents is fictitious: a key of this server replaces it.
     let key_id = format!(
         "k{}",
         Digest::of(listening.served.key_of(&[Scope::Geo]).as_bytes()).short(12)
@@ -34,7 +34,7 @@ async fn served(listening: &Listening, label: &str) -> Vec<(String, String)> {
             .replace("k0123456789ab", &key_id);
         let operation_id = operation["operationId"].as_str().unwrap();
         let source = match operation_id {
-            // Of another key than the other samples send, and with a token of its own.
+            // Uses another key than the other samples, with its own token bucket.
             "rotateMyKey" | "revokeMyKey" => {
                 with_key(&source, &listening.served.key_of(&[Scope::Geo]))
             }
@@ -48,7 +48,7 @@ async fn served(listening: &Listening, label: &str) -> Vec<(String, String)> {
     operations.map(source).collect()
 }
 
-/// A sample that sends a key in place of that of the environment.
+/// Changes a sample to send a given key instead of the one in the environment.
 fn with_key(source: &str, key: &str) -> String {
     let of_environment = [
         "os.environ[\"PUBDATA_KEY\"]",
@@ -68,7 +68,7 @@ async fn every_printed_curl_line_is_answered() {
         return;
     }
     let listening = Listening::new().await;
-    // A status of 400 and more is an exit code; the lines themselves stay as printed.
+    // Curl turns a status of 400 or more into an exit code; the lines themselves stay as printed.
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(
         folder.path().join(".curlrc"),
@@ -98,7 +98,7 @@ async fn every_printed_curl_line_is_answered() {
     assert!(failed.is_empty(), "{}", failed.join("\n\n"));
 }
 
-/// Runs all samples in one process, which stops at the first that fails and names it.
+/// Runs all samples in one process, which stops at the first failure and names it.
 async fn run_all(label: &str, program: Command) {
     let listening = Listening::new().await;
     let samples = served(&listening, label).await;
@@ -154,9 +154,9 @@ console.log(samples.length, 'samples');
     run_all("JavaScript", program).await;
 }
 
-/// Runs them where `httr2` and `jsonlite` are there, and reads them where only R is.
+/// Runs the samples if `httr2` and `jsonlite` are installed, and parses them if only R is.
 #[tokio::test(flavor = "multi_thread")]
-async fn every_printed_r_sample_is_r() {
+async fn every_printed_r_sample_runs_or_parses() {
     if !has("Rscript") {
         return;
     }

@@ -1,6 +1,6 @@
-//! The guides of `docs/guides`: each block of shell, Python or JavaScript for Node is run, and what
-//! is printed below it is what it answers. JSON that is printed may leave out members, and items at
-//! a list's end; other text may not.
+//! Runs each block of shell, Python or JavaScript (Node) in `docs/guides` and compares its output
+//! with the text printed below. Printed JSON may leave out members, and items at the end of a list;
+//! other text may not.
 
 use std::path::Path;
 use std::process::Command;
@@ -14,10 +14,10 @@ use crate::serve::examples::settle;
 use pubdata_testing::peers::python;
 use pubdata_testing::{files_below, project};
 
-/// Where the guides' reader finds the server.
+/// Address of the server in the guides.
 const SHOWN_URL: &str = "https://data.example.org";
 
-/// A fenced block: its language, its text, and the line that it begins on.
+/// A fenced block: its language, its text, and its first line number.
 struct Block {
     language: String,
     text: String,
@@ -51,7 +51,7 @@ fn blocks(markdown: &str) -> Vec<Block> {
     blocks
 }
 
-/// Where an answer is not what is printed of it.
+/// Difference between the printed and the actual answer.
 fn difference(printed: &Value, answered: &Value, at: &str) -> Option<String> {
     match (printed, answered) {
         (Value::Object(printed), Value::Object(answered)) => {
@@ -77,7 +77,7 @@ fn difference(printed: &Value, answered: &Value, at: &str) -> Option<String> {
     }
 }
 
-/// What is wrong with a block and what is printed below it.
+/// Error of a block or of the output printed below it.
 fn wrong(
     listening: &Listening,
     interpreter: &Path,
@@ -86,7 +86,7 @@ fn wrong(
 ) -> Option<String> {
     let (program, arguments): (&Path, &[&str]) = match block.language.as_str() {
         "sh" => (Path::new("sh"), &["-ec"]),
-        // Node 20 has `WebSocket` with the flag only.
+        // Node 20 has `WebSocket` behind a flag only.
         "javascript" => (
             Path::new("node"),
             &[
@@ -99,7 +99,7 @@ fn wrong(
         _ => (interpreter, &["-c"]),
     };
     let mut program = Command::new(program);
-    // The files that a block writes are read by the next, and it runs the program by its name.
+    // A block reads the files that earlier blocks wrote, and runs the program by name.
     let folder = Path::new(env!("CARGO_BIN_EXE_pubdata")).parent().unwrap();
     let path = std::env::join_paths(
         [folder.to_owned()]
@@ -124,7 +124,7 @@ fn wrong(
     match printed {
         Some(printed) if printed.language == "json" => match serde_json::from_str(&printed.text) {
             Ok(printed) => difference(&printed, &answer(), ""),
-            Err(said) => Some(format!("what is printed is not JSON: {said}")),
+            Err(said) => Some(format!("the printed text is not JSON: {said}")),
         },
         Some(printed) => (printed.text.trim() != answered.trim()).then(|| {
             format!(
@@ -133,14 +133,14 @@ fn wrong(
                 answered.trim()
             )
         }),
-        // A problem is never left unsaid.
+        // A guide must print every problem.
         None => answer()
             .get("code")
             .map(|code| format!("it fails with {code}")),
     }
 }
 
-/// Apple's annual report of 2020, as a feed shows it.
+/// Apple's annual report of 2020, as it appears in a feed.
 fn filing() -> NewEvent {
     let entity = StreamEntity {
         cik: "0000320193".to_owned(),
@@ -200,7 +200,7 @@ async fn every_request_of_the_guides_is_answered_as_printed() {
 }
 
 #[test]
-fn an_answer_that_is_not_as_printed_is_found() {
+fn answer_that_differs_from_the_guide_is_reported() {
     let json = |text: &str| serde_json::from_str::<Value>(text).unwrap();
     let answered = json(r#"{"data": [{"a": 1, "b": null}, {"a": 2}], "meta": {"x": "y"}}"#);
     assert_eq!(

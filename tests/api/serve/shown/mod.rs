@@ -1,5 +1,4 @@
-//! What the documents show is run as it is printed: the code of each endpoint, and the requests of
-//! the guides.
+//! Runs the code in the documents as printed: samples of each endpoint, and requests of the guides.
 
 mod code_samples;
 mod guides;
@@ -9,7 +8,7 @@ use std::process::{Command, Stdio};
 
 use crate::serve::Listening;
 
-/// Whether a program is there; says so where it is not.
+/// Returns true if a program is installed; otherwise prints a notice.
 fn has(program: &str) -> bool {
     let is_there = Command::new(program)
         .arg("--version")
@@ -23,8 +22,8 @@ fn has(program: &str) -> bool {
     is_there
 }
 
-/// Runs a program as a caller would, with address and key in the environment, and returns what it
-/// printed.
+/// Runs a program as a caller would, with address and key in the environment, and returns its
+/// output.
 fn run(listening: &Listening, mut program: Command, input: &str) -> Result<String, String> {
     program
         .env("PUBDATA_KEY", &listening.served.key)

@@ -16,7 +16,7 @@ async fn without_key(room: &Room) -> Client<Tcp> {
 }
 
 #[tokio::test]
-async fn a_key_in_the_upgrade_is_checked_before_it() {
+async fn key_in_the_upgrade_request_is_checked_first() {
     let room = Room::new().await;
     let other = room.world.create_key(&[Scope::Sec], "unlimited").key;
     for (headers, status, code) in [
@@ -70,7 +70,7 @@ async fn a_key_in_the_upgrade_is_checked_before_it() {
 }
 
 #[tokio::test]
-async fn without_a_log_there_is_no_stream() {
+async fn stream_needs_an_event_log() {
     let world = World::new().await;
     let request = axum::http::Request::get("/v1/stream")
         .header("x-api-key", &world.key)
@@ -82,8 +82,8 @@ async fn without_a_log_there_is_no_stream() {
     let answer = world
         .send(request.body(axum::body::Body::empty()).unwrap())
         .await;
-    // In process there is no connection to upgrade; the order of the checks decides which problem
-    // is told.
+    // A request in process has no connection to upgrade; the order of the checks decides which
+    // problem is returned.
     assert!(matches!(answer.problem(), (400 | 404, _)));
 }
 
@@ -101,7 +101,11 @@ async fn browsers_send_the_key_in_the_first_message() {
     client
         .send(&json!({"type": "auth", "token": room.world.key}))
         .await;
-    assert_eq!(client.next().await["fatal"], false, "once is enough");
+    assert_eq!(
+        client.next().await["fatal"],
+        false,
+        "one auth message is enough"
+    );
 
     let other = room.world.create_key(&[Scope::Sec], "unlimited").key;
     for (message, code, close) in [
@@ -148,7 +152,7 @@ async fn browsers_send_the_key_in_the_first_message() {
 }
 
 #[tokio::test]
-async fn who_says_nothing_is_shown_the_door() {
+async fn silent_client_is_disconnected() {
     let room =
         Room::with(|settings| settings.limits.stream_auth_time = Duration::from_millis(80)).await;
     let mut client = without_key(&room).await;
@@ -159,7 +163,7 @@ async fn who_says_nothing_is_shown_the_door() {
 }
 
 #[tokio::test]
-async fn sockets_are_counted_for_each_key_and_in_all() {
+async fn sockets_are_counted_for_each_key_and_in_total() {
     let room = Room::with(|settings| settings.limits.stream_sockets = 4).await;
     let free = room.world.create_key(&[Scope::Stream], "free").key;
     let with_free = [("x-api-key", free.as_str())];
@@ -194,7 +198,7 @@ async fn sockets_are_counted_for_each_key_and_in_all() {
         "the server is full"
     );
     drop(second);
-    // The place is free again as soon as the server has noticed.
+    // The slot is free again once the server has noticed.
     first.next().await;
     while sockets(&room).await > 3 {
         first.send(&json!({"type": "ping"})).await;
@@ -204,7 +208,7 @@ async fn sockets_are_counted_for_each_key_and_in_all() {
 }
 
 #[tokio::test]
-async fn a_flood_of_messages_ends_the_connection() {
+async fn flood_of_messages_ends_the_connection() {
     let room = Room::new().await;
     let free = room.world.create_key(&[Scope::Stream], "free").key;
     let mut client = room.connect_with(&[("x-api-key", &free)]).await.unwrap();
@@ -226,9 +230,9 @@ async fn a_flood_of_messages_ends_the_connection() {
     );
 }
 
-/// Each of them costs the server an answer, whatever protocol it belongs to.
+/// Each ping costs the server an answer, at any protocol level.
 #[tokio::test]
-async fn a_flood_of_pings_beneath_the_protocol_ends_the_connection() {
+async fn flood_of_websocket_pings_ends_the_connection() {
     let room = Room::new().await;
     for flood in [Message::Ping("a".into()), Message::Pong("a".into())] {
         let free = room.world.create_key(&[Scope::Stream], "free").key;
@@ -255,7 +259,7 @@ async fn a_flood_of_pings_beneath_the_protocol_ends_the_connection() {
 }
 
 #[tokio::test]
-async fn a_secret_that_was_replaced_at_once_closes_its_sockets_and_the_new_one_opens_others() {
+async fn replaced_secret_closes_its_sockets_and_the_new_one_opens_others() {
     let room =
         Room::with(|settings| settings.limits.stream_heartbeat = Duration::from_millis(50)).await;
     let created = room.world.create_key(&[Scope::Stream], "standard");
@@ -285,7 +289,7 @@ async fn a_secret_that_was_replaced_at_once_closes_its_sockets_and_the_new_one_o
 }
 
 #[tokio::test]
-async fn a_key_that_is_revoked_closes_its_sockets() {
+async fn revoked_key_closes_its_sockets() {
     let room =
         Room::with(|settings| settings.limits.stream_heartbeat = Duration::from_millis(50)).await;
     let created = room.world.create_key(&[Scope::Stream], "standard");
@@ -305,9 +309,9 @@ async fn a_key_that_is_revoked_closes_its_sockets() {
     assert_eq!(stays.next().await["type"], "heartbeat");
 }
 
-/// Many clients can have one address, of which each has a key of its own.
+/// Many clients, each with its own key, can share one address.
 #[tokio::test]
-async fn key_in_the_first_message_is_admitted_though_its_address_has_no_request_left() {
+async fn key_in_the_first_message_works_at_an_exhausted_address() {
     let room = Room::new().await;
     let mut client = without_key(&room).await;
     let mut other = without_key(&room).await;

@@ -1,5 +1,5 @@
-//! Messages held against the document of the stream; those of all tests of this room are, as they
-//! come.
+//! Checks messages against the AsyncAPI document of the stream, including every message that the
+//! tests of this folder receive.
 
 use std::sync::OnceLock;
 use std::time::Duration;
@@ -25,7 +25,7 @@ fn document() -> &'static Value {
     })
 }
 
-/// Where the schema of a message stands.
+/// Pointer to the schema of a message.
 fn schema(message: &Value) -> String {
     let kind = message["type"].as_str().unwrap();
     let payload = &document()["components"]["messages"][kind]["payload"]["$ref"];
@@ -36,21 +36,21 @@ fn schema(message: &Value) -> String {
         .to_owned()
 }
 
-/// The message, when it is as the document says.
+/// Returns the message if it matches the document.
 #[track_caller]
 pub fn held(message: Value) -> Value {
     let mut survey = Survey::of(document(), Vec::new());
     survey.value(&schema(&message), &message, "message");
     assert!(
         survey.breaches.is_empty(),
-        "the document says otherwise: {:#?}",
+        "the document differs: {:#?}",
         survey.breaches
     );
     message
 }
 
 #[tokio::test]
-async fn the_document_says_no_more_than_the_messages() {
+async fn document_describes_only_members_that_occur() {
     let mut room =
         Room::with(|settings| settings.limits.stream_heartbeat = Duration::from_millis(300)).await;
     room.world.set_clock("2026-01-10T00:00:00Z");
@@ -98,7 +98,8 @@ async fn the_document_says_no_more_than_the_messages() {
         survey.value(&schema(&message), &message, "message");
     }
     assert_eq!(survey.breaches, Vec::<String>::new());
-    // A restart is told by a program that ends, in `program`; the others are a client's.
+    // The tests in `program` cover the message of a stopping server; the other kinds are sent by
+    // clients.
     assert_eq!(
         survey.unwritten(),
         [
@@ -114,7 +115,7 @@ async fn the_document_says_no_more_than_the_messages() {
 }
 
 #[tokio::test]
-async fn every_message_is_one_of_the_channel_and_every_reference_exists() {
+async fn every_message_is_in_the_channel_and_every_reference_exists() {
     let world = World::new().await;
     let served = world.ok("/v1/asyncapi.json").await;
     assert_eq!(

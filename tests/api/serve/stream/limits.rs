@@ -1,5 +1,5 @@
-//! Limits that two servers share, in a real Redis: together they let through what the plan says,
-//! and what they do while it is away.
+//! Tests limits that two servers share in a real Redis: together they allow the plan's rate, and
+//! each has a fallback while Redis is away.
 
 use std::net::SocketAddr;
 use std::path::Path;
@@ -55,7 +55,7 @@ impl Drop for Redis {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn servers_that_share_limits_let_through_one_plan_together() {
+async fn servers_with_shared_limits_grant_one_plan_together() {
     let world = World::new().await;
     let (address, folder) = (free_address(), tempfile::tempdir().unwrap());
     let Some(redis) = Redis::start(address, folder.path()) else {
@@ -105,7 +105,7 @@ async fn servers_that_share_limits_let_through_one_plan_together() {
     let passed = answers.iter().filter(|status| **status == 200).count() as u64;
     assert!(
         (burst..=burst + 1).contains(&passed),
-        "one bucket of {burst}, which may fill by one meanwhile: {answers:?}"
+        "one bucket of {burst}, which may refill by one meanwhile: {answers:?}"
     );
     assert!(
         answers.iter().all(|status| [200, 429].contains(status)) && answers.last() == Some(&429),

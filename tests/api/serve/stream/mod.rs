@@ -1,4 +1,4 @@
-//! `WS /v1/stream`, spoken to by a WebSocket client over a real connection, on a log that the tests
+//! Tests `WS /v1/stream` with a WebSocket client over a real connection, on a log that the tests
 //! write.
 
 mod access;
@@ -25,10 +25,10 @@ use tokio_tungstenite::tungstenite::{Error, Message};
 
 use super::{World, sec};
 
-/// Longer than anything takes; a test that waits so long has failed.
+/// Longer than any operation takes; a test that waits this long has failed.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// A server on a socket, its event log open for writing.
+/// A server on a socket, with its event log open for writing.
 pub struct Room {
     pub world: World,
     pub address: SocketAddr,
@@ -89,7 +89,7 @@ impl Room {
         client
     }
 
-    /// A socket, or status and problem.
+    /// Opens a socket; returns status and problem if it is refused.
     pub async fn connect_with(
         &self,
         headers: &[(&str, &str)],
@@ -128,7 +128,7 @@ pub const NVIDIA: &str = "0001045810";
 
 pub struct Client<S> {
     socket: WebSocketStream<S>,
-    /// Of the welcome; empty before it.
+    /// From the welcome message; empty before it.
     pub connection_id: String,
 }
 
@@ -169,17 +169,17 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Client<S> {
         self.socket.send(message).await.unwrap();
     }
 
-    /// The next message of the protocol, which is as the document of the stream says.
+    /// Next message of the protocol, checked against the document of the stream.
     pub async fn next(&mut self) -> Value {
         asyncapi::held(self.next_as_sent().await)
     }
 
-    /// The same for whoever has no time to hold each against the document.
+    /// Next message without the check, for tests with little time.
     pub async fn next_as_sent(&mut self) -> Value {
         loop {
             match tokio::time::timeout(PATIENCE, self.socket.next())
                 .await
-                .expect("a message comes")
+                .expect("a message arrives")
             {
                 Some(Ok(Message::Text(text))) => return serde_json::from_str(&text).unwrap(),
                 Some(Ok(Message::Ping(_) | Message::Pong(_))) => {}
@@ -199,7 +199,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Client<S> {
         self.next().await
     }
 
-    /// The messages up to the close, and its code.
+    /// Messages up to the close, and its code.
     pub async fn until_closed(&mut self) -> (Vec<Value>, Option<u16>) {
         let mut messages = Vec::new();
         loop {
@@ -219,7 +219,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Client<S> {
         }
     }
 
-    /// Whether nothing follows, as after a close that both sides have said.
+    /// Returns true if nothing follows, as after a close handshake.
     pub async fn is_over(&mut self) -> bool {
         matches!(
             tokio::time::timeout(PATIENCE, self.socket.next()).await,
@@ -227,7 +227,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Client<S> {
         )
     }
 
-    /// What is refused: the error's code and the close code.
+    /// Error code and close code of a refusal.
     pub async fn refusal(&mut self) -> (String, Option<u16>) {
         let (messages, code) = self.until_closed().await;
         let error = messages.last().unwrap();

@@ -13,7 +13,7 @@ use tokio::net::TcpStream;
 use super::super::World;
 use super::{APPLE, Client, filing};
 
-/// The program itself, ended with the test.
+/// The program's process, ended with the test.
 pub struct Program(Child);
 
 impl Program {
@@ -69,7 +69,7 @@ pub fn free_address() -> SocketAddr {
 
 #[cfg(unix)]
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_restart_is_announced_and_the_next_server_goes_on() {
+async fn restart_is_announced_and_the_next_server_continues() {
     let world = World::empty(|_| {}).await;
     let home = world.folder.path();
     let mut log = EventLog::open(&world.home, |_| ()).unwrap();
@@ -91,7 +91,7 @@ async fn a_restart_is_announced_and_the_next_server_goes_on() {
         assert_eq!(
             client.next().await["seq"],
             expected,
-            "the server follows the log by itself"
+            "the server follows the log without a request"
         );
     }
     let told = Command::new("kill")
@@ -123,7 +123,7 @@ async fn a_restart_is_announced_and_the_next_server_goes_on() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn the_stream_is_encrypted_with_the_same_certificate() {
+async fn stream_uses_tls_with_the_server_certificate() {
     let world = World::empty(|_| {}).await;
     EventLog::open(&world.home, |_| ())
         .unwrap()
@@ -151,7 +151,7 @@ async fn the_stream_is_encrypted_with_the_same_certificate() {
         .with_safe_default_protocol_versions()
         .unwrap();
     let mut config = config.with_root_certificates(roots).with_no_client_auth();
-    // A browser offers this alone for a socket, which the server speaks.
+    // A browser offers only this protocol for a socket, and the server supports it.
     config.alpn_protocols = vec![b"http/1.1".to_vec()];
     let connector = tokio_rustls::TlsConnector::from(Arc::new(config));
     let stream = connector

@@ -16,7 +16,7 @@ fn seqs(messages: &[Value]) -> Vec<u64> {
 }
 
 #[tokio::test]
-async fn a_filing_is_sent_completed_from_the_release() {
+async fn filing_is_sent_with_details_from_the_release() {
     let mut room = Room::new().await;
     let mut client = room
         .connect_with(&[("authorization", &format!("Bearer {}", room.world.key))])
@@ -110,13 +110,13 @@ async fn a_filing_is_sent_completed_from_the_release() {
             &data["has_xbrl"]
         ),
         (&Value::Null, &Value::Null, &Value::Null),
-        "not known yet"
+        "the release does not know it yet"
     );
     assert_eq!(
         data["provenance"]["record_id"],
         "stream.filing:0009999999-26-000001"
     );
-    // The same members as the search's, so that one decoder reads both.
+    // The same members as in the search, so that one decoder reads both.
     let found = room.world.ok("/v1/filings/search?cik=320193&limit=1").await;
     for name in found["data"][0].as_object().unwrap().keys() {
         assert!(data.as_object().unwrap().contains_key(name), "{name}");
@@ -124,7 +124,7 @@ async fn a_filing_is_sent_completed_from_the_release() {
 }
 
 #[tokio::test]
-async fn each_filter_lets_pass_what_it_names() {
+async fn each_filter_passes_only_matching_filings() {
     let mut room = Room::new().await;
     let with = |number: u32, form: &str, cik: &str, role: &str, items: &[&str]| {
         let mut event = filing(number, form, cik);
@@ -176,7 +176,7 @@ async fn each_filter_lets_pass_what_it_names() {
             assert_eq!(message["replay"], true);
             found.push(message);
         }
-        // What is there is sent before the client is heard again.
+        // Pending messages are sent before the next client message is read.
         assert_eq!(seqs(&found), expected, "{filters}");
     }
     let mut client = room.connect().await;
@@ -194,7 +194,7 @@ async fn each_filter_lets_pass_what_it_names() {
 }
 
 #[tokio::test]
-async fn one_message_serves_all_subscriptions_that_ask_for_it() {
+async fn one_message_serves_all_matching_subscriptions() {
     let mut room = Room::new().await;
     let mut client = room.connect().await;
     client.subscribe("all", json!({})).await;
@@ -242,7 +242,7 @@ async fn one_message_serves_all_subscriptions_that_ask_for_it() {
 }
 
 #[tokio::test]
-async fn wrong_wishes_are_refused_and_the_connection_stays() {
+async fn invalid_subscriptions_are_refused_and_the_connection_stays() {
     let room = Room::new().await;
     let mut client = room.connect().await;
     let many: Vec<String> = (1..=501).map(|number| number.to_string()).collect();
@@ -290,7 +290,7 @@ async fn wrong_wishes_are_refused_and_the_connection_stays() {
             json!({"type": 3, "id": "s"}),
             "invalid_parameter",
             "Invalid parameter",
-            "`type` is not a text",
+            "`type` is not a string",
         ),
         (
             json!({"id": "s"}),
@@ -420,7 +420,7 @@ async fn wrong_wishes_are_refused_and_the_connection_stays() {
 }
 
 #[tokio::test]
-async fn what_is_no_message_ends_the_connection() {
+async fn invalid_message_ends_the_connection() {
     let room = Room::new().await;
     for message in [
         Message::text("not JSON"),
@@ -439,7 +439,7 @@ async fn what_is_no_message_ends_the_connection() {
 }
 
 #[tokio::test]
-async fn a_close_of_the_client_is_answered() {
+async fn client_close_is_answered() {
     let room = Room::new().await;
     for frame in [
         None,
@@ -455,13 +455,13 @@ async fn a_close_of_the_client_is_answered() {
         assert_eq!(answered, code);
         assert!(
             client.is_over().await,
-            "the handshake ends, not the connection alone"
+            "the close handshake completes before the connection ends"
         );
     }
 }
 
 #[tokio::test]
-async fn silence_is_broken_by_heartbeats() {
+async fn heartbeats_are_sent_during_silence() {
     let mut room =
         Room::with(|settings| settings.limits.stream_heartbeat = Duration::from_millis(60)).await;
     room.say(vec![filing(1, "8-K", APPLE)]).await;
@@ -475,13 +475,13 @@ async fn silence_is_broken_by_heartbeats() {
 }
 
 #[tokio::test]
-async fn a_client_that_does_not_answer_is_given_up() {
+async fn unresponsive_client_is_disconnected() {
     let room = Room::with(|settings| {
         settings.limits.stream_heartbeat = Duration::from_millis(200);
         settings.limits.stream_silence = Duration::from_secs(1);
     })
     .await;
-    // One that reads answers pings by itself, and stays.
+    // A client that reads answers pings automatically, and stays.
     let mut client = room.connect().await;
     let reading = tokio::spawn(async move {
         loop {
@@ -494,19 +494,19 @@ async fn a_client_that_does_not_answer_is_given_up() {
     while sockets(&room).await == 2 {
         assert!(
             began.elapsed() < Duration::from_secs(20),
-            "the silent one is never given up"
+            "the silent client is never disconnected"
         );
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
     assert_eq!(
         (sockets(&room).await, reading.is_finished()),
         (1, false),
-        "the one that reads was there for longer, and stays"
+        "the reading client was connected for longer, and stays"
     );
     drop(silent);
 }
 
-/// Open sockets by the server's own word.
+/// Open sockets according to the server's metrics.
 pub async fn sockets(room: &Room) -> u64 {
     let metrics = room.world.get("/metrics").await;
     let text = String::from_utf8(metrics.bytes).unwrap();

@@ -1,5 +1,5 @@
-//! Two servers on one store: a swap under load, a key that is made and revoked, and a client of the
-//! stream that moves from one to the other.
+//! Tests two servers on one store: a swap under load, a key that is created and revoked, and a
+//! stream client that moves between them.
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream as Connection};
@@ -23,7 +23,7 @@ use pubdata_testing::project;
 
 const PATH: &str = "/v1/geo-demographics/locations/90210/demographics?history=true";
 
-/// Status and body of a request on a connection of its own.
+/// Status and body of a request on its own connection.
 pub fn ask(address: SocketAddr, path: &str, key: &str) -> Option<(u16, Value)> {
     let mut connection = Connection::connect(address).ok()?;
     write!(
@@ -35,7 +35,7 @@ pub fn ask(address: SocketAddr, path: &str, key: &str) -> Option<(u16, Value)> {
     connection.read_to_string(&mut text).ok()?;
     let (head, body) = text.split_once("\r\n\r\n")?;
     let status = head.split(' ').nth(1)?.parse().ok()?;
-    // What nginx passes on may come in pieces, each with its length before it.
+    // nginx may send the body in chunks, each preceded by its length.
     let body = body
         .find('{')
         .and_then(|begin| Some(&body[begin..=body.rfind('}')?]))
@@ -43,7 +43,7 @@ pub fn ask(address: SocketAddr, path: &str, key: &str) -> Option<(u16, Value)> {
     Some((status, serde_json::from_str(body).unwrap_or_default()))
 }
 
-/// Waits until all of these answer so.
+/// Waits until all of these give the same answer.
 #[track_caller]
 pub fn until(what: &str, is_so: impl Fn() -> bool) {
     let begun = Instant::now();
@@ -63,8 +63,8 @@ impl Drop for Ended {
     }
 }
 
-/// nginx before both, set as `integrations/nginx` says; none, having said why, where there is no
-/// nginx.
+/// nginx in front of both, configured as in `integrations/nginx`. Returns none and prints the
+/// reason if nginx is not installed.
 fn nginx(folder: &Path, servers: [SocketAddr; 2]) -> Option<(Ended, SocketAddr)> {
     let address = free_address();
     let site = std::fs::read_to_string(project("integrations/nginx/pubdata.conf")).unwrap();
@@ -96,7 +96,7 @@ fn nginx(folder: &Path, servers: [SocketAddr; 2]) -> Option<(Ended, SocketAddr)>
     }
 }
 
-/// Reads filings until one has a number; heartbeats come between.
+/// Reads filings until one has the given number; skips heartbeats.
 async fn filings(client: &mut Client<tokio::net::TcpStream>, last: u64, seen: &mut Vec<u64>) {
     while seen.last().is_none_or(|seen| *seen < last) {
         let message = client.next().await;
@@ -109,7 +109,7 @@ async fn filings(client: &mut Client<tokio::net::TcpStream>, last: u64, seen: &m
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_is_damaged_in_the_store_is_named_and_a_server_goes_on_with_what_it_knows() {
+async fn damaged_store_file_is_named_and_the_server_continues() {
     let world = World::new().await;
     let url = format!("file://{}", world.folder.path().display());
     let store = SharedStore::at(&url).unwrap();
@@ -191,7 +191,7 @@ async fn what_is_damaged_in_the_store_is_named_and_a_server_goes_on_with_what_it
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn keys_of_a_servers_home_that_count_no_more_are_told_of() {
+async fn keys_left_in_a_servers_home_are_reported_as_ignored() {
     let world = World::new().await;
     let url = format!("file://{}", world.folder.path().display());
     let store = SharedStore::at(&url).unwrap();
@@ -248,14 +248,14 @@ async fn keys_of_a_servers_home_that_count_no_more_are_told_of() {
         .find(|line| line.contains("API keys of this home"))
         .unwrap_or_else(|| panic!("{told}"));
     assert!(
-        line.contains("2 API keys of this home do not count")
+        line.contains("2 API keys of this home are not valid")
             && line.contains(&format!("pubdata keys create --store {url}")),
         "{line}"
     );
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn two_servers_of_one_store_are_as_one() {
+async fn two_servers_of_one_store_act_as_one() {
     let world = World::new().await;
     let releases = world.releases();
     let ids = [
@@ -269,7 +269,7 @@ async fn two_servers_of_one_store_are_as_one() {
             .collect(),
     );
 
-    // The home of the world is the store; the follower and each server have a home of their own.
+    // The home of the world is the store; the follower and each server have their own home.
     let url = format!("file://{}", world.folder.path().display());
     let store = SharedStore::at(&url).unwrap();
     let folders = ["follower", "one", "other", "proxy"]
@@ -322,7 +322,7 @@ async fn two_servers_of_one_store_are_as_one() {
         ask(fronts[0], PATH, &key).is_some_and(|(status, _)| status == 200)
     });
 
-    // Load, while the channel moves to and fro.
+    // Load, while the channel moves back and forth.
     let (stop, answers) = (
         Arc::new(AtomicBool::new(false)),
         Arc::new(AtomicUsize::new(0)),
@@ -373,7 +373,7 @@ async fn two_servers_of_one_store_are_as_one() {
         "there was load: {answers:?}"
     );
 
-    // A client that reads here, and there when this server stops.
+    // A client that reads from this server, and from the other one after this one stops.
     let (headers, stream) = ([("x-api-key", key.as_str())], |server: SocketAddr| {
         format!("ws://{server}/v1/stream")
     });
@@ -401,7 +401,7 @@ async fn two_servers_of_one_store_are_as_one() {
     assert_eq!(
         client.until_closed().await.1,
         Some(1012),
-        "it is told to come again"
+        "the client is told to reconnect"
     );
     log.append(
         vec![filing(4, "8-K", APPLE), filing(5, "8-K", APPLE)],
@@ -427,13 +427,13 @@ async fn two_servers_of_one_store_are_as_one() {
             assert_eq!(
                 ask(fronts[0], PATH, &key).unwrap().0,
                 200,
-                "the proxy asks the server that is there"
+                "the proxy asks the running server"
             );
         }
     }
 
-    // One that was away catches up; a key that is revoked counts nowhere, one that is made counts
-    // everywhere.
+    // A server that was away catches up. A revoked key is refused everywhere, and a new one is
+    // accepted everywhere.
     programs[0] = Some(begin(0));
     let other = change_keys(&follower, &store, |keys| {
         keys.create(new.clone(), &plans, Timestamp::now())

@@ -8,7 +8,7 @@ fn seq(message: &Value) -> u64 {
 }
 
 #[tokio::test]
-async fn a_client_that_comes_back_gets_what_it_missed_and_then_what_is_new() {
+async fn returning_client_gets_missed_filings_and_then_new_ones() {
     let mut room = Room::new().await;
     let mut client = room.connect().await;
     client.subscribe("s", json!({})).await;
@@ -41,10 +41,10 @@ async fn a_client_that_comes_back_gets_what_it_missed_and_then_what_is_new() {
     );
 }
 
-/// Sockets come, ask for the past and go while filings pour in: every subscription sees every
-/// number from its own on, in order, once.
+/// Sockets connect, request a replay and disconnect during a flood of filings. Every subscription
+/// receives every later number once and in order.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn replay_and_what_is_new_meet_without_a_gap_or_a_repeat() {
+async fn replay_and_new_filings_meet_without_gap_or_repeat() {
     const LAST: u64 = 3_000;
     let mut room = Room::new().await;
     room.say(
@@ -97,10 +97,10 @@ async fn replay_and_what_is_new_meet_without_a_gap_or_a_repeat() {
     }
 }
 
-/// Numbers of a log that begins anew are small: what comes is none of what was there when the
-/// subscription was made.
+/// Numbers of a restarted log are small: its events are not those that existed at the time of the
+/// subscription.
 #[tokio::test]
-async fn what_a_log_that_begins_anew_brings_is_no_replay() {
+async fn events_of_a_restarted_log_are_not_a_replay() {
     let mut room = Room::new().await;
     room.say((1..=3).map(|number| filing(number, "8-K", APPLE)).collect())
         .await;
@@ -115,7 +115,7 @@ async fn what_a_log_that_begins_anew_brings_is_no_replay() {
     for number in [4, 5] {
         room.say(vec![filing(number, "8-K", APPLE)]).await;
     }
-    // Two answers: between them the socket has seen that the log is another.
+    // Two answers: between them, the socket has noticed that the log is another one.
     for id in ["b", "c"] {
         client
             .subscribe(id, json!({"filters": {"ciks": [NVIDIA]}}))
@@ -134,7 +134,7 @@ async fn what_a_log_that_begins_anew_brings_is_no_replay() {
 }
 
 #[tokio::test]
-async fn a_time_can_be_asked_for_as_well_as_a_number() {
+async fn replay_starts_at_a_time_or_at_a_number() {
     let mut room = Room::new().await;
     for (hour, number) in [(1, 1), (2, 2), (2, 3), (5, 4)] {
         room.world.set_clock(&format!("2026-01-15T0{hour}:00:00Z"));
@@ -157,14 +157,14 @@ async fn a_time_can_be_asked_for_as_well_as_a_number() {
             assert_eq!(
                 seq(&client.next().await),
                 expected,
-                "no gap is told: nothing is missing"
+                "no gap is reported: no event is missing"
             );
         }
     }
 }
 
 #[tokio::test]
-async fn what_is_no_longer_kept_is_told_as_a_gap() {
+async fn expired_events_are_reported_as_a_gap() {
     let mut room = Room::new().await;
     room.world.set_clock("2026-01-10T00:00:00Z");
     room.say(vec![filing(1, "8-K", APPLE), filing(2, "8-K", APPLE)])
@@ -195,16 +195,16 @@ async fn what_is_no_longer_kept_is_told_as_a_gap() {
     assert_eq!(
         client.next().await,
         json!({"type": "gap", "id": "b", "from_seq": null, "to_seq": 2}),
-        "of a time no number is known"
+        "a time has no known number"
     );
     assert_eq!(seq(&client.next().await), 3);
     client.subscribe("c", json!({"since_seq": 2})).await;
-    assert_eq!(client.next().await["type"], "filing", "nothing is missing");
+    assert_eq!(client.next().await["type"], "filing", "no event is missing");
 }
 
-/// A name of megabytes broke the socket of everyone who resumed over it.
+/// A name of several megabytes used to break the socket of every client that resumed over it.
 #[tokio::test]
-async fn an_event_that_is_too_long_is_told_as_a_gap_and_the_next_one_comes() {
+async fn oversized_event_is_a_gap_and_the_next_one_arrives() {
     let mut room = Room::new().await;
     let mut long = filing(1, "8-K", APPLE);
     long.filing.entities[0].name = Some("N".repeat(4_800_000));
@@ -223,12 +223,12 @@ async fn an_event_that_is_too_long_is_told_as_a_gap_and_the_next_one_comes() {
     assert_eq!(
         seq(&client.next().await),
         3,
-        "who did not ask for it is told nothing"
+        "a subscription that does not match it gets no gap"
     );
 }
 
 #[tokio::test]
-async fn a_new_release_completes_what_is_sent_again() {
+async fn replayed_filing_has_details_of_the_new_release() {
     let mut room = Room::new().await;
     room.say(vec![filing(1, "8-K", "0009900777")]).await;
     let mut client = room.connect().await;

@@ -5,7 +5,7 @@ use serde_json::json;
 use super::protocol::sockets;
 use super::{APPLE, Room, filing};
 
-/// A filing whose message is as long as they come, so that what the system buffers is soon full.
+/// A filing with the longest possible message, so that system buffers fill up soon.
 fn long(number: u32) -> pubdata_store::NewEvent {
     let mut event = filing(number, "8-K", APPLE);
     event.filing.entities[0].name = Some("N".repeat(20_000));
@@ -13,7 +13,7 @@ fn long(number: u32) -> pubdata_store::NewEvent {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn one_who_does_not_read_is_cut_off_and_the_others_notice_nothing() {
+async fn client_that_stops_reading_is_cut_off_without_harm_to_others() {
     let mut room = Room::with(|settings| {
         settings.limits.stream_queue = 200;
         settings.limits.stream_grace = Duration::from_millis(100);
@@ -29,7 +29,7 @@ async fn one_who_does_not_read_is_cut_off_and_the_others_notice_nothing() {
     }
     let mut number = 0;
     while sockets(&room).await == 4 {
-        assert!(number < 20_000, "the slow one is never cut off");
+        assert!(number < 20_000, "the slow client is never disconnected");
         room.say(
             (number..number + 50)
                 .map(|number| long(number + 1))
@@ -43,8 +43,8 @@ async fn one_who_does_not_read_is_cut_off_and_the_others_notice_nothing() {
             }
         }
     }
-    assert!(number > 200, "{number}: so many may wait");
-    // What had left the server before is still there to be read; then comes the reason, or the end
+    assert!(number > 200, "{number}: this many messages may wait");
+    // The client can still read what the server had sent before; then comes the reason, or the end
     // of the connection.
     let (messages, code) = slow.until_closed().await;
     assert!(messages.len() < number as usize);
@@ -55,9 +55,9 @@ async fn one_who_does_not_read_is_cut_off_and_the_others_notice_nothing() {
     }
 }
 
-/// A long replay is no queue: it waits in the log until the client has read.
+/// A long replay is not a queue: it waits in the log until the client has read.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn one_who_asks_for_a_long_past_may_take_its_time() {
+async fn client_with_a_long_replay_may_read_slowly() {
     let mut room = Room::with(|settings| {
         settings.limits.stream_queue = 50;
         settings.limits.stream_grace = Duration::from_millis(20);
@@ -75,9 +75,9 @@ async fn one_who_asks_for_a_long_past_may_take_its_time() {
     }
 }
 
-/// Catching up may take longer than the grace, as long as it goes on.
+/// Catching up may take longer than the grace period, as long as it makes progress.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn one_who_catches_up_slowly_is_cut_off_when_it_stops() {
+async fn client_that_stops_catching_up_is_disconnected() {
     let mut room = Room::with(|settings| {
         settings.limits.stream_queue = 50;
         settings.limits.stream_grace = Duration::from_secs(3);
@@ -85,7 +85,7 @@ async fn one_who_catches_up_slowly_is_cut_off_when_it_stops() {
     .await;
     let mut client = room.connect().await;
     client.subscribe("s", json!({})).await;
-    // 68 MB, of which the system's buffers hold a few. It is read in more than five seconds.
+    // 68 MB, of which the system's buffers hold a few. Reading takes more than five seconds.
     room.say((1..=3_400).map(long).collect()).await;
     for expected in 1..=2_600 {
         let mut message = client.next_as_sent().await;
@@ -97,24 +97,24 @@ async fn one_who_catches_up_slowly_is_cut_off_when_it_stops() {
             tokio::time::sleep(Duration::from_millis(50)).await;
         }
         if expected == 1_300 {
-            // Asking for the past again is not falling behind.
+            // A second replay does not count as falling behind.
             client.send(&json!({"type": "subscribe", "id": "again", "since_seq": 0, "filters": {"ciks": ["0000000001"]}})).await;
         }
     }
     let stopped = Instant::now();
     while sockets(&room).await == 1 {
-        // Sooner than one who reads nothing at all for as long as a write may take.
+        // Sooner than a client that reads nothing for the duration of a write timeout.
         assert!(
             stopped.elapsed() < Duration::from_secs(15),
-            "it is never cut off"
+            "the client is never disconnected"
         );
         tokio::time::sleep(Duration::from_millis(50)).await;
     }
 }
 
-/// The index of a day brings thousands of filings at once: who reads them is not slow.
+/// A daily index brings thousands of filings at once: a client that reads them is not slow.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_burst_is_no_reason_to_cut_anyone_off() {
+async fn burst_of_filings_disconnects_no_client() {
     let mut room = Room::new().await;
     let mut clients = Vec::new();
     for _ in 0..3 {
@@ -128,7 +128,7 @@ async fn a_burst_is_no_reason_to_cut_anyone_off() {
             .collect(),
     )
     .await;
-    // All at once: who waits for the others to have read does not read.
+    // All in parallel: a client that waits for the others to finish does not read.
     let read = clients.iter_mut().map(|client| async move {
         for expected in 1..=5_000 {
             assert_eq!(client.next_as_sent().await["seq"], expected);

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 use super::{rate, world};
 
 #[tokio::test]
-async fn a_batch_equals_its_single_calls_and_costs_as_many() {
+async fn batch_equals_its_single_calls_and_costs_as_many_tokens() {
     let world = world().await;
     let addresses = json!([
         {"id": "a", "zip": "55103"}, {"id": "b", "zip": "53202"}, {"id": "c", "zip": "99999"}, {"id": "d", "city": "Dallas", "state": "TX"},
@@ -37,7 +37,7 @@ async fn a_batch_equals_its_single_calls_and_costs_as_many() {
             .take(10)
             .collect::<Vec<_>>()
     );
-    assert_eq!(items[10]["input"], "[1]", "no address is a list");
+    assert_eq!(items[10]["input"], "[1]", "a list is not an address");
     assert_eq!(
         items
             .iter()
@@ -117,8 +117,8 @@ async fn a_batch_equals_its_single_calls_and_costs_as_many() {
         (400, "missing_parameter".to_owned())
     );
 
-    // A plan of 20 requests at once: a batch of 12 leaves 8, another is refused, and the answer
-    // says when it may come.
+    // A plan of 20 requests at once: a batch of 12 leaves 8, another batch is refused, and the
+    // answer gives the time to retry.
     let key = world.create_key(&[Scope::General], "free").key;
     let batch = json!({"addresses": vec![json!({"zip": "53202"}); 12]});
     let first = world.post_as(&key, "/v1/tax/batch", &batch).await;

@@ -4,7 +4,7 @@ use super::world;
 use crate::serve::notices;
 
 #[tokio::test]
-async fn a_sale_is_taxed_to_the_cent() {
+async fn sale_is_taxed_to_the_cent() {
     let world = world().await;
     let calculate = async |body: Value| world.post("/v1/tax/calculate", &body).await;
     let to = json!({"zip": "55401"});
@@ -94,7 +94,7 @@ async fn a_sale_is_taxed_to_the_cent() {
         (&json!(0.0), &json!(105.0), &Value::Null)
     );
     assert!(notices(&exempt).contains(&"EXEMPTION_NOT_VERIFIED"));
-    // Nevada does not tax delivery charges; a caller may know better.
+    // Nevada does not tax delivery charges; a caller may override that.
     let nevada = calculate(json!({"to": {"zip": "89101"}, "amount": 100, "shipping": 10}))
         .await
         .json();
@@ -117,8 +117,8 @@ async fn a_sale_is_taxed_to_the_cent() {
         ),
         (&json!(9.22), &json!("request"))
     );
-    // Minnesota taxes the delivery of what is taxed: not that of food alone, and that of food with
-    // other goods whole.
+    // Minnesota taxes the delivery of taxable goods: not for food alone, but completely for food
+    // together with other goods.
     let delivered = async |lines: Value| {
         calculate(json!({"to": to, "date": "2019-01-01", "shipping": 10, "line_items": lines}))
             .await
@@ -143,8 +143,7 @@ async fn a_sale_is_taxed_to_the_cent() {
         (&json!(8.83), &json!(0.8))
     );
     assert!(notices(&mixed).contains(&"DELIVERY_NOT_DIVIDED"));
-    // Food where the state's rate is lower and the county's is not, on one invoice with general
-    // goods.
+    // Food has a lower state rate and the full county rate, on one invoice with general goods.
     let food = calculate(json!({"to": {"street": "340 Northwind Dr", "zip": "37072"}, "from": {"state": "TN"}, "date": "2024-02-01", "rounding": "invoice",
         "line_items": [{"unit_price": 10, "category": "food_drug"}, {"unit_price": 10}]}))
     .await
@@ -171,7 +170,7 @@ async fn numbers_of_a_sale_are_read_to_the_digit() {
     let world = world().await;
     let post = async |text: String| world.post_text("/v1/tax/calculate", text).await;
     let line = |line: &str| format!(r#"{{"to": {{"zip": "97201"}}, "line_items": [{line}]}}"#);
-    // As a binary fraction 1.005 is a little less.
+    // As a binary fraction, 1.005 is slightly less.
     for (item, total) in [
         (r#"{"unit_price": 1.005}"#, "1.01"),
         (r#"{"unit_price": -1.005}"#, "-1.01"),
@@ -324,7 +323,7 @@ async fn numbers_of_a_sale_are_read_to_the_digit() {
         ),
         (
             r#"{"to": {"city": "Dallas"}, "amount": 1}"#,
-            "`to.city` needs `to.state`, or a ZIP code in its place",
+            "`to.city` needs `to.state`, or a ZIP code instead",
         ),
         (
             r#"{"to": {"zip": "97201"}, "line_items": [7]}"#,

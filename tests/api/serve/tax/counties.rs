@@ -1,5 +1,5 @@
-//! States whose local taxes are their counties': Florida in 2026 (form DR-15DSS), Virginia (Tax
-//! Bulletin 22-7), New York (Publication 718).
+//! Tests states whose local taxes are those of counties: Florida in 2026 (form DR-15DSS), Virginia
+//! (Tax Bulletin 22-7), New York (Publication 718).
 
 use serde_json::{Value, json};
 
@@ -37,7 +37,7 @@ async fn world() -> World {
     world_with(true).await
 }
 
-/// Without boundaries, as a release is whose build of them did not pass.
+/// A release without boundaries, as after a failed build of them.
 async fn world_without_boundaries() -> World {
     world_with(false).await
 }
@@ -102,9 +102,9 @@ async fn world_with(has_boundaries: bool) -> World {
 }
 
 #[tokio::test]
-async fn a_zip_code_in_one_county_has_the_states_and_the_countys_tax() {
+async fn zip_code_in_one_county_has_state_and_county_tax() {
     let world = world().await;
-    // Orlando: 6 and 0.5 percent. Its ZIP code 32801 lies in Orange County whole.
+    // Orlando: 6 and 0.5 percent. All of its ZIP code 32801 lies in Orange County.
     let orlando = rate(&world, "zip=32801&date=2026-03-02").await;
     let expected = ["state 12 0.06", "county 095 0.005"]
         .map(str::to_owned)
@@ -132,7 +132,7 @@ async fn a_zip_code_in_one_county_has_the_states_and_the_countys_tax() {
             && !notices(&orlando).contains(&"BOUNDARIES_NOT_PUBLISHED"),
         "{orlando}"
     );
-    // Naples is in Collier County, which levies none.
+    // Naples is in Collier County, which levies no tax.
     let naples = rate(&world, "zip=34102&date=2026-03-02").await;
     assert_eq!(
         (
@@ -144,7 +144,7 @@ async fn a_zip_code_in_one_county_has_the_states_and_the_countys_tax() {
 }
 
 #[tokio::test]
-async fn a_zip_code_in_counties_of_different_rates_has_no_one_rate() {
+async fn zip_code_in_counties_with_different_rates_has_no_single_rate() {
     let world = world().await;
     // 33598 lies in Hillsborough (1.5 percent) and Manatee (1 percent).
     let answer = rate(&world, "zip=33598&date=2026-03-02").await;
@@ -182,7 +182,7 @@ async fn a_zip_code_in_counties_of_different_rates_has_no_one_rate() {
         ),
         (&Value::Null, &json!(6.0), &json!("depends_on_county"))
     );
-    // Who knows the county says it.
+    // A caller who knows the county can name it.
     let manatee = rate(&world, "zip=33598&county_fips=12081&date=2026-03-02").await["data"].take();
     assert_eq!(
         (&manatee["combined_rate"], &manatee["coverage"]["level"]),
@@ -203,13 +203,13 @@ async fn a_zip_code_in_counties_of_different_rates_has_no_one_rate() {
             "{county}"
         );
     }
-    // Food bears no tax in either.
+    // Food is exempt in both.
     assert_eq!(
         rate(&world, "zip=33598&date=2026-03-02&category=grocery").await["data"]["combined_rate"],
         json!(0)
     );
-    // 33601, made up here to touch Hillsborough and Polk's neighbour Osceola, which have the same
-    // 1.5 percent: the rate is sure.
+    // 33601 is invented here to touch Hillsborough and Polk's neighbour Osceola, which have the
+    // same 1.5 percent: the rate is certain.
     let same = rate(&world, "zip=33601&date=2026-03-02").await;
     assert_eq!(
         (
@@ -221,7 +221,7 @@ async fn a_zip_code_in_counties_of_different_rates_has_no_one_rate() {
 }
 
 #[tokio::test]
-async fn a_day_without_a_published_rate_has_none() {
+async fn day_without_a_published_rate_has_none() {
     let world = world().await;
     // Palm Beach: a surtax of 1 percent ended with 2025, one of half a percent began on 1 January
     // 2026; the table here is for 2026.
@@ -247,16 +247,16 @@ async fn a_day_without_a_published_rate_has_none() {
 }
 
 #[tokio::test]
-async fn without_boundaries_a_county_without_a_row_of_the_day_is_not_known() {
+async fn county_without_a_row_is_unknown_if_boundaries_are_missing() {
     let world = world_without_boundaries().await;
     let within = rate(&world, "zip=33401&date=2026-01-01").await;
     assert_eq!(within["data"]["combined_rate"], json!(0.065), "{within}");
-    // Naples is in Collier County, which has a row and levies none.
+    // Naples is in Collier County, which has a row and levies no tax.
     assert_eq!(
         rate(&world, "zip=34102&date=2026-03-02").await["data"]["combined_rate"],
         json!(0.06)
     );
-    // Dauphin County of Pennsylvania has no row of any day: it levies none.
+    // Dauphin County of Pennsylvania has no row for any day: it levies no tax.
     assert_eq!(
         rate(&world, "zip=17101&date=2026-03-02").await["data"]["combined_rate"],
         json!(0.06)
@@ -293,7 +293,7 @@ async fn sale(world: &World, lines: Value) -> Value {
 }
 
 #[tokio::test]
-async fn floridas_surtax_stops_at_five_thousand_dollars_an_item() {
+async fn florida_surtax_stops_at_five_thousand_dollars_per_item() {
     let world = world().await;
     // Fla. Stat. 212.054(2)(b)1: 6 percent of 6,000 and 0.5 percent of 5,000.
     let answer = sale(&world, json!([{"unit_price": 6000}])).await;
@@ -330,8 +330,8 @@ async fn floridas_surtax_stops_at_five_thousand_dollars_an_item() {
         (&rule["threshold"], &rule["threshold_kind"]),
         (&json!(5000.0), &json!("taxed_to_per_item"))
     );
-    // The sum of cheaper items is no item; a dearer one has its own limit; a refund undoes its
-    // sale.
+    // The sum of cheaper items is not one item; a more expensive item has its own limit; a refund
+    // reverses its sale.
     assert_eq!(
         sale(&world, json!([{"unit_price": 3000, "quantity": 2}])).await["data"]["tax_amount"],
         json!(390.0)
@@ -354,7 +354,7 @@ async fn floridas_surtax_stops_at_five_thousand_dollars_an_item() {
 }
 
 #[tokio::test]
-async fn an_amount_that_may_be_of_one_item_or_many_is_refused_above_the_limit() {
+async fn amount_of_unknown_item_count_is_refused_above_the_limit() {
     let world = world().await;
     let amount = async |amount: u32, shipping: u32| {
         let sale = json!({"to": {"zip": "32801"}, "date": "2026-03-02", "amount": amount, "shipping": shipping, "shipping_taxable": true});
@@ -370,7 +370,7 @@ async fn an_amount_that_may_be_of_one_item_or_many_is_refused_above_the_limit() 
         (&above["unknown"][0]["type"], &above["unknown"][0]["reason"]),
         (&json!("county"), &json!("depends_on_price"))
     );
-    // The charge for the delivery is a part of the item's price.
+    // The delivery charge is part of the item's price.
     let with_delivery = amount(4990, 20).await;
     assert_eq!(
         (
@@ -388,7 +388,7 @@ async fn an_amount_that_may_be_of_one_item_or_many_is_refused_above_the_limit() 
 }
 
 #[tokio::test]
-async fn virginias_regions_and_schools_are_added_and_food_bears_one_percent() {
+async fn virginia_adds_regional_taxes_and_food_has_one_percent() {
     let world = world().await;
     for (query, combined) in [
         ("zip=24011&date=2026-03-02", 0.053),
@@ -409,7 +409,7 @@ async fn virginias_regions_and_schools_are_added_and_food_bears_one_percent() {
         );
         assert_eq!(is_known, (combined, "full"), "{query}: {data}");
     }
-    // Beaverdam lies in Hanover (6 percent) and Louisa (5.3), which tax food alike.
+    // Beaverdam lies in Hanover (6 percent) and Louisa (5.3), which tax food equally.
     let general = rate(&world, "zip=23015&date=2026-03-02").await["data"].take();
     assert_eq!(
         (
@@ -437,7 +437,7 @@ async fn virginias_regions_and_schools_are_added_and_food_bears_one_percent() {
 }
 
 #[tokio::test]
-async fn groceries_bear_no_tax_of_a_county_in_pennsylvania_and_all_of_it_in_hawaii() {
+async fn county_tax_on_groceries_is_none_in_pennsylvania_full_in_hawaii() {
     let world = world().await;
     for (zip, category, combined) in [
         ("15222", "general", 0.07),
@@ -463,7 +463,7 @@ async fn groceries_bear_no_tax_of_a_county_in_pennsylvania_and_all_of_it_in_hawa
 }
 
 #[tokio::test]
-async fn new_yorks_counties_are_answered_and_westchester_is_not() {
+async fn new_york_counties_are_answered_except_westchester() {
     let world = world().await;
     for (zip, combined) in [
         ("10002", json!(0.08875)),
@@ -489,7 +489,7 @@ async fn new_yorks_counties_are_answered_and_westchester_is_not() {
         westchester["components"][1]["null_reason"],
         "not_established"
     );
-    // A day before the publication's.
+    // The day before the publication's.
     assert_eq!(
         rate(&world, "zip=11717&date=2025-02-28").await["data"]["combined_rate"],
         Value::Null
@@ -497,7 +497,7 @@ async fn new_yorks_counties_are_answered_and_westchester_is_not() {
 }
 
 #[tokio::test]
-async fn a_rule_whose_text_was_not_read_is_told_where_the_tax_rests_on_it() {
+async fn rule_with_unread_text_is_reported_if_the_tax_depends_on_it() {
     let world = world().await;
     let said = async |query: &str| {
         let answer = rate(&world, query).await;
@@ -510,7 +510,7 @@ async fn a_rule_whose_text_was_not_read_is_told_where_the_tax_rests_on_it() {
     assert_eq!(
         said("zip=32801&date=2026-03-02").await,
         None,
-        "general goods rest on the cap of the surtax, which was read"
+        "general goods depend on the cap of the surtax, whose text was read"
     );
     assert_eq!(
         said("zip=32801&date=2026-03-02&category=grocery").await,

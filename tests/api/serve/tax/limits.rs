@@ -1,4 +1,4 @@
-//! What answers about sales tax say of what they do not know.
+//! Tests what answers about sales tax report as unknown.
 
 use serde_json::{Value, json};
 
@@ -7,9 +7,9 @@ use crate::serve::notices;
 use crate::serve::served::Served;
 
 #[tokio::test]
-async fn rates_of_a_file_that_is_past_its_quarter_say_so() {
+async fn rates_of_a_file_past_its_quarter_are_marked() {
     let world = world().await;
-    // The file of this release is of 1 September 2025: of the quarter to 30 September.
+    // The file of this release is of 1 September 2025: it covers the quarter to 30 September.
     let of = async |date: &str| rate(&world, &format!("zip=89101&date={date}")).await;
     let within = of("2025-09-30").await;
     assert_eq!(
@@ -44,7 +44,7 @@ async fn rates_of_a_file_that_is_past_its_quarter_say_so() {
         assert_eq!(message.contains("has expired"), says, "{message}");
         assert_eq!(answer["data"]["combined_rate"], 0.08375);
     }
-    // What no rate file says has no such day.
+    // A rule that is in no rate file has no last day.
     let rule = rate(&world, "zip=06101&date=2030-01-01").await;
     assert_eq!(
         (&rule["data"]["coverage"], notices(&rule)),
@@ -58,15 +58,15 @@ async fn rates_of_a_file_that_is_past_its_quarter_say_so() {
     assert_eq!(
         world.ok("/v1/zip/53202?fields=sales_tax").await["data"]["sales_tax"],
         Value::Null,
-        "an expired rate is no range of today"
+        "an expired rate is not in today's range"
     );
 }
 
 #[tokio::test]
-async fn districts_that_tax_somewhere_are_not_counted_as_zero() {
+async fn districts_with_unknown_area_are_not_counted_as_zero() {
     let world = world().await;
-    // Wisconsin's file has a district of 0.1 percent to 31 March 2020, and this release no
-    // boundaries that say where.
+    // Wisconsin's file has a district of 0.1 percent to 31 March 2020; this release has no
+    // boundaries to locate it.
     let answer = rate(&world, "zip=53202&date=2020-03-31").await;
     let data = &answer["data"];
     assert_eq!(
@@ -81,7 +81,7 @@ async fn districts_that_tax_somewhere_are_not_counted_as_zero() {
         answer["meta"]["notices"][0]["message"]
             .as_str()
             .unwrap()
-            .contains("districts, some of which tax"),
+            .contains("taxes of districts are not included"),
         "{answer}"
     );
     let after = rate(&world, "zip=53202&date=2020-04-01").await;
@@ -95,7 +95,7 @@ async fn districts_that_tax_somewhere_are_not_counted_as_zero() {
 }
 
 #[tokio::test]
-async fn a_city_without_a_zip_code_is_answered_for_itself() {
+async fn city_without_a_zip_code_has_its_own_answer() {
     let world = world().await;
     // One of Milwaukee's ZIP codes touches two other counties; all are listed in Milwaukee County.
     let answer = rate(&world, "city=Milwaukee&state=WI").await;
@@ -132,11 +132,11 @@ async fn a_city_without_a_zip_code_is_answered_for_itself() {
         notice["message"].as_str().unwrap().to_owned()
     };
     assert!(message(&answer).contains("that of the city itself"));
-    // Who gives only the ZIP code gets the lowest.
+    // The ZIP code alone gets the lowest rate.
     let zip = rate(&world, "zip=53224").await;
     assert_eq!(zip["data"]["combined_rate"], 0.07);
     assert!(message(&zip).contains("the rate is the lowest"));
-    // Parts of Saint Paul's ZIP codes are outside of it.
+    // Parts of Saint Paul's ZIP codes are outside the city.
     for name in ["Saint%20Paul", "St.%20Paul", "st%20paul"] {
         let minnesota = rate(&world, &format!("city={name}&state=MN&date=2019-01-01")).await;
         assert_eq!(
@@ -153,7 +153,7 @@ async fn a_city_without_a_zip_code_is_answered_for_itself() {
 }
 
 #[tokio::test]
-async fn names_alone_are_said_to_be_names_alone() {
+async fn matches_by_name_alone_are_marked() {
     let world = world().await;
     for query in [
         "city=Dallas&state=TX&date=2026-01-15",
@@ -179,9 +179,9 @@ async fn names_alone_are_said_to_be_names_alone() {
 }
 
 #[tokio::test]
-async fn a_zip_code_of_another_state_is_said_so() {
+async fn zip_code_of_another_state_is_reported() {
     let world = world().await;
-    // Hennepin County has the number in Minnesota that Jackson County has in Wisconsin.
+    // The number of Hennepin County in Minnesota is that of Jackson County in Wisconsin.
     for (query, state) in [
         ("zip=53202&state=MN&date=2019-01-01", "WI"),
         ("zip=55401&state=WI", "MN"),
@@ -200,10 +200,10 @@ async fn a_zip_code_of_another_state_is_said_so() {
     );
 }
 
-/// Washington's release has two quarters' files, of which the newer is the fourth of 2026; the
-/// first line of Texas's file says the third.
+/// Washington's release has files of two quarters, the newer one for the fourth of 2026; the first
+/// line of Texas's file names the third.
 #[tokio::test(flavor = "multi_thread")]
-async fn rates_are_those_of_the_newest_quarter_that_the_files_themselves_name() {
+async fn rates_are_of_the_newest_quarter_named_in_the_files() {
     let served = Served::new().await;
     let (ritzville, dallas) = (
         "street=15+E+Main+Ave&state=WA&zip=99169",

@@ -1,4 +1,4 @@
-//! Sales taxes: a release of rates and boundaries, and what is asked of it.
+//! Tests sales taxes: a release of rates and boundaries, and requests about it.
 
 mod batch;
 mod calculate;

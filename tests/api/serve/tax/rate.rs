@@ -5,7 +5,7 @@ use crate::serve::served::Served;
 use crate::serve::{World, notices};
 
 #[tokio::test]
-async fn zip_codes_of_minnesota_are_answered_as_their_file_says() {
+async fn minnesota_zip_codes_match_the_states_file() {
     let world = world().await;
     let answer = rate(&world, "zip=55103&date=2019-03-31").await;
     let data = &answer["data"];
@@ -37,7 +37,7 @@ async fn zip_codes_of_minnesota_are_answered_as_their_file_says() {
         ),
         (&json!("2017-10-01"), &json!("destination"), &json!("full"))
     );
-    // The state, the boundary and each of the three rates.
+    // Records of the state, the boundary and each of the three rates.
     let records: Vec<&str> = data["provenance"]
         .as_array()
         .unwrap()
@@ -77,7 +77,7 @@ async fn zip_codes_of_minnesota_are_answered_as_their_file_says() {
             (&json!(0.005), &json!("Special district 80004"))
         );
     }
-    // A wide range of ZIP codes where only the state taxes.
+    // A wide range of ZIP codes with state tax only.
     assert_eq!(
         outcome(&rate(&world, "zip=55102&state=MN&date=2019-01-01").await["data"]).2,
         ["state 27 0.06875"]
@@ -85,7 +85,7 @@ async fn zip_codes_of_minnesota_are_answered_as_their_file_says() {
 }
 
 #[tokio::test]
-async fn a_day_that_no_record_covers_is_said_so() {
+async fn day_that_no_record_covers_is_reported() {
     let world = world().await;
     for query in [
         "zip=55103",
@@ -111,7 +111,7 @@ async fn a_day_that_no_record_covers_is_said_so() {
     assert_eq!(
         problem("zip=06101&date=2019-12-31").await,
         (404, "coverage_unavailable".to_owned()),
-        "before the state's rule is known"
+        "a day before the state's first known rule"
     );
     assert_eq!(
         problem("zip=97201&date=2019-12-31").await,
@@ -145,9 +145,9 @@ async fn nine_digits_find_the_narrowest_range_and_five_the_lowest_rate() {
         )
     );
     assert_eq!(outcome(&of("zip=550490480").await).0, "0.07375");
-    // A range may run over ZIP codes.
+    // A range may span several ZIP codes.
     assert_eq!(outcome(&of("zip=55076-0001").await).1, "zip9");
-    // 55101 as a whole is where only the state taxes, but parts of it are in cities.
+    // 55101 as a whole has state tax only, but parts of it are in cities.
     assert_eq!(
         outcome(&of("zip=55101-1610").await).2,
         ["state 27 0.06875", "county 037 0.0025"]
@@ -170,13 +170,13 @@ async fn nine_digits_find_the_narrowest_range_and_five_the_lowest_rate() {
     assert_eq!(
         data["location"]["county_fips"],
         Value::Null,
-        "what is not certain is not said"
+        "an uncertain part is not stated"
     );
     assert!(notices(&answer).contains(&"SEVERAL_RATES"));
 }
 
 #[tokio::test]
-async fn addresses_come_before_zip_codes_and_never_speak_for_one() {
+async fn addresses_precede_zip_codes_and_never_replace_one() {
     let world = world().await;
     let of = async |query: &'static str| rate(&world, query).await["data"].take();
     let exact =
@@ -204,7 +204,7 @@ async fn addresses_come_before_zip_codes_and_never_speak_for_one() {
         "zip5_lowest",
         "the odd side is not in the range"
     );
-    // From another state, and food with a rate of its own and one without.
+    // From another state, and food with its own rate and without one.
     assert_eq!(
         of("street=340%20Northwind%20Dr&zip=37072&date=2024-02-01&origin_state=KY").await["combined_rate"],
         0.09
@@ -219,8 +219,8 @@ async fn addresses_come_before_zip_codes_and_never_speak_for_one() {
         ["state 47 0.04", "county 037 0.0225"]
     );
     assert!(notices(&food).contains(&"FOOD_DRUG_DIFFER"));
-    // Minnesota's file repeats the general rates, but food is exempt by statute, which the answer
-    // names.
+    // Minnesota's file repeats the general rates, but food is exempt by statute, and the answer
+    // names it.
     let exempt = rate(&world, "zip=55401&date=2019-01-01&category=food_drug").await;
     assert_eq!(
         (
@@ -256,7 +256,7 @@ async fn addresses_come_before_zip_codes_and_never_speak_for_one() {
             .iter()
             .all(|component| component["exempt_by"].is_null())
     );
-    // So is it in Washington (82.08.0293), where medicine without a prescription is not.
+    // The same holds in Washington (82.08.0293), where over-the-counter medicine is taxed.
     let washington = rate(&world, "zip=98001&category=food_drug").await;
     assert_eq!(
         (
@@ -265,7 +265,7 @@ async fn addresses_come_before_zip_codes_and_never_speak_for_one() {
         ),
         (&json!(0), true)
     );
-    // Vermont publishes only addresses: the local tax of one street does not spread over the ZIP
+    // Vermont publishes only addresses: the local tax of one street does not apply to the whole ZIP
     // code.
     assert_eq!(
         outcome(&of("street=12%20Church%20St&zip=05401").await).0,
@@ -283,11 +283,11 @@ async fn addresses_come_before_zip_codes_and_never_speak_for_one() {
 }
 
 #[tokio::test]
-async fn each_way_of_taxing_has_its_answer() {
+async fn each_kind_of_tax_has_its_answer() {
     let world = world().await;
     let of = async |query: &'static str| rate(&world, query).await;
-    // Counties and cities by name, where there are rates and no boundaries: Milwaukee's is the
-    // state's published 7.9 percent.
+    // States with rates and without boundaries match counties and cities by name: Milwaukee's is
+    // the state's published 7.9 percent.
     let milwaukee = of("zip=53202").await;
     assert_eq!(
         outcome(&milwaukee["data"]),
@@ -332,7 +332,7 @@ async fn each_way_of_taxing_has_its_answer() {
         (unknown, &colorado["data"]["state_rate"]),
         ([&json!(null); 3], &json!(0.029))
     );
-    // Declared to be covered, but this release has no file of it.
+    // Declared as covered, but this release has no file of it.
     assert_eq!(
         of("zip=07001").await["data"]["coverage"]["level"],
         "state_only"
@@ -355,13 +355,13 @@ async fn each_way_of_taxing_has_its_answer() {
         .iter()
         .find(|notice| notice["code"] == "STATE_NOT_COVERED")
         .unwrap();
-    let said = "No rate of sales tax in Louisiana is published here, which is not a rate of zero. 4.45 percent until 2024; the rate of today is not confirmed.";
+    let said = "This release has no sales tax rate for Louisiana. A missing rate is not a rate of zero. 4.45 percent until 2024; the rate of today is not confirmed.";
     assert_eq!(notice["message"], said);
     let nevada = of("zip=89101").await;
     assert_eq!(
         outcome(&nevada["data"]).2,
         ["state 32 0.0685", "county 003 0.01525"],
-        "the state's published minimum is the state's"
+        "the published minimum is that of the state"
     );
     assert_eq!(nevada["data"]["combined_rate"], 0.08375);
     assert_eq!(
@@ -404,8 +404,7 @@ async fn each_way_of_taxing_has_its_answer() {
         ],
         "the city of the ZIP code"
     );
-    // Two records of a ZIP code that do not agree; the district typed as the state's own is not
-    // added.
+    // Two records of a ZIP code disagree; the district with the state's own type is not added.
     let auburn = of("zip=98002").await;
     assert_eq!(
         (
@@ -425,7 +424,7 @@ async fn each_way_of_taxing_has_its_answer() {
 }
 
 #[tokio::test]
-async fn what_contradicts_itself_is_noticed_and_what_is_missing_refused() {
+async fn contradictory_input_is_reported_and_missing_input_refused() {
     let world = world().await;
     let mismatch = rate(&world, "zip=83856&state=WA").await;
     assert_eq!(mismatch["data"]["combined_rate"], 0.077);
@@ -527,7 +526,7 @@ async fn city_that_no_list_has_gets_no_rate_of_another_area() {
                 .into()
         )
     );
-    // A listed city beside a ZIP code of another one is an alternative.
+    // A listed city next to another city's ZIP code is offered as an alternative.
     let other = rate(&world, "zip=75001&city=Dallas").await;
     let names = |other: &Value| other["components"][1]["name"].as_str().unwrap().to_owned();
     assert_eq!(
@@ -561,10 +560,10 @@ async fn city_that_no_list_has_gets_no_rate_of_another_area() {
     );
 }
 
-/// The four rows of the Department's list: Los Angeles and the land outside of it at 9.5 percent,
-/// San Francisco, and Alpine County.
+/// The four rows of the Department's list: Los Angeles and the land outside it at 9.5 percent, San
+/// Francisco, and Alpine County.
 #[tokio::test(flavor = "multi_thread")]
-async fn beverly_hills_gets_no_rate_of_the_land_outside_of_cities() {
+async fn beverly_hills_gets_no_rate_of_land_outside_cities() {
     let served = Served::new().await;
     for query in [
         "zip=90210",
@@ -674,7 +673,7 @@ fn millionths(rate: &Value) -> i64 {
 }
 
 #[tokio::test]
-async fn no_rate_is_kept_longer_than_another_and_those_of_today_change_with_the_day() {
+async fn all_rates_share_one_cache_period_and_change_with_the_day() {
     let world = world().await;
     let past = world.get("/v1/tax/rate?zip=53202&date=2025-01-01").await;
     let (today, given) = (
@@ -685,7 +684,7 @@ async fn no_rate_is_kept_longer_than_another_and_those_of_today_change_with_the_
         assert_eq!(
             answer.header("cache-control"),
             "private, max-age=300",
-            "what is corrected by a rollback is settled for nobody"
+            "a rollback may correct any of them"
         );
     }
     let tag = today.header("etag").to_owned();

@@ -1,12 +1,12 @@
 //! Rows of the tax datasets from lines of the published files, read by their documented columns,
-//! and those of states without such files. Lines are real where nothing else is said.
+//! and rows of states without such files. Lines are real unless a comment says otherwise.
 
 use serde_json::{Value, json};
 
 use pubdata_testing::project;
 
 /// Minnesota, Wisconsin and Washington in the files of 2026's second quarter; Tennessee, Vermont
-/// and Nevada made up.
+/// and Nevada are invented.
 const RATES: &str = "\
 27,45,27,0.06875,0.06875,0.06875,0.06875,20090701,29991231
 27,00,003,0.0025,0.0025,0.0025,0.0025,20171001,29991231
@@ -41,8 +41,8 @@ const RATES: &str = "\
 32,00,003,0.08375,0.08375,0.0,0.0,20200101,99991231
 ";
 
-/// Minnesota as published, Washington's too, and Tennessee's range of addresses; the others made
-/// up.
+/// Minnesota as published, also Washington, and Tennessee's range of addresses; the others are
+/// invented.
 const BOUNDARIES: &str = "\
 z,20161001,20190331,,,,,,,,,,,,,,,55012,,55013,,,27,27,025
 z,20161001,20190331,,,,,,,,,,,,,,,55092,,55102,,,27,27,
@@ -146,13 +146,13 @@ fn lines_of(
         .filter(move |cells| cells[column] == fips)
 }
 
-/// The end of open periods is no date.
+/// The end of an open period is not a date.
 fn date(cell: &str) -> Option<String> {
     let is_open = matches!(cell, "29991231" | "99991231");
     (!is_open).then(|| format!("{}-{}-{}", &cell[..4], &cell[4..6], &cell[6..]))
 }
 
-/// A named place of a state that publishes rates by place; made up, with the codes of Texas.
+/// An invented place of a state that publishes rates by place, with the codes of Texas.
 pub fn place(
     state: &str,
     number: usize,
@@ -167,8 +167,7 @@ pub fn place(
     })
 }
 
-/// A place in a county that levies no tax of its own there, as the Comptroller lists Dallas and
-/// Addison.
+/// A place in a county without its own tax there, as the Comptroller lists Dallas and Addison.
 pub fn in_county(mut place: Value, county_fips: &str) -> Value {
     place["county_fips"] = county_fips.into();
     place
@@ -193,7 +192,7 @@ pub fn rule(state: &str, name: &str, coverage: &str, method: &str, rate: Option<
     })
 }
 
-/// Rates and places of a state whose counties are all that taxes, as they are kept by hand: one
+/// Rates and places of a state in which only counties tax, from the manually maintained tables: one
 /// place per county.
 pub fn counties(state: &str, fips: &str) -> (Vec<Value>, Vec<Value>) {
     let rows: Vec<_> = by_hand("pipelines/tax/local_rates.csv")
@@ -276,7 +275,7 @@ fn by_hand(path: &str) -> Vec<serde_json::Map<String, Value>> {
     rows.collect()
 }
 
-/// All rows of `tax.taxability` as they are kept by hand.
+/// All rows of `tax.taxability` from the manually maintained tables.
 pub fn taxability() -> Vec<Value> {
     let rows = by_hand("pipelines/tax/taxability.csv")
         .into_iter()

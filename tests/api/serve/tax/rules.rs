@@ -1,4 +1,4 @@
-//! What states tax, by class of goods: figures from the statutes that the rules cite.
+//! Tests what states tax, by class of goods: figures from the statutes that the rules cite.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -20,7 +20,7 @@ async fn of(world: &World, query: &str) -> (Value, Value, Value) {
 }
 
 #[tokio::test]
-async fn groceries_and_medicine_bear_what_the_statute_says() {
+async fn groceries_and_medicine_are_taxed_as_the_statute_says() {
     let world = world().await;
     for (query, combined, known, statute) in [
         // Texas Tax Code 151.314 and, for local taxes, 321.208.
@@ -85,8 +85,8 @@ async fn groceries_and_medicine_bear_what_the_statute_says() {
     )
     .await;
     assert_eq!((tennessee.0, tennessee.1), (json!(0.0625), json!(0.0625)));
-    // Illinois: 1 percent of the state to the end of 2025, none since; what a municipality adopted
-    // is not known here.
+    // Illinois: 1 percent of the state to the end of 2025, none since; the rates adopted by
+    // municipalities are unknown here.
     for (date, known) in [("2025-12-31", json!(0.01)), ("2026-01-01", json!(0))] {
         let illinois = of(
             &world,
@@ -100,7 +100,7 @@ async fn groceries_and_medicine_bear_what_the_statute_says() {
 }
 
 #[tokio::test]
-async fn a_rate_with_an_unknown_part_is_null_beside_what_is_known() {
+async fn rate_with_an_unknown_part_is_null_beside_the_known_part() {
     let world = world().await;
     let answer = rate(&world, "zip=10001").await;
     let data = &answer["data"];
@@ -163,8 +163,8 @@ async fn a_rate_with_an_unknown_part_is_null_beside_what_is_known() {
         "city=New%20York&state=NY&date=2020-02-01&category=clothing",
     )
     .await;
-    assert_eq!(early.0, Value::Null, "what an item costs is not asked");
-    // A class without a rule on the day never has the general rate.
+    assert_eq!(early.0, Value::Null, "the price of an item is irrelevant");
+    // A class without a rule on the day never gets the general rate.
     let illinois = rate(
         &world,
         "city=Chicago&state=IL&date=2023-06-30&category=grocery",
@@ -177,7 +177,7 @@ async fn a_rate_with_an_unknown_part_is_null_beside_what_is_known() {
 }
 
 #[tokio::test]
-async fn a_word_for_food_and_medicine_says_where_they_differ() {
+async fn category_of_food_and_medicine_reports_where_they_differ() {
     let world = world().await;
     let differ = async |query: &'static str| {
         let answer = rate(&world, query).await;
@@ -213,7 +213,7 @@ async fn clothing_is_taxed_by_the_price_of_an_item() {
             answer["data"]["tax_amount"].clone(),
         )
     };
-    // Massachusetts taxes what an item costs above 175 dollars, at 6.25 percent.
+    // Massachusetts taxes the price of an item above 175 dollars, at 6.25 percent.
     assert_eq!(
         boston(json!({"unit_price": 175, "category": "clothing"})).await,
         (json!(0.0), json!(0.0))
@@ -246,8 +246,8 @@ async fn clothing_is_taxed_by_the_price_of_an_item() {
         (hartford(1000.0, 2).await, hartford(1200.0, 1).await),
         (json!(127.0), json!(93.0))
     );
-    // New York: nothing from the state below 110 dollars an item, and all of it from there on;
-    // counties decide for themselves.
+    // New York: no state tax below 110 dollars an item, and full tax from there on; counties decide
+    // for themselves.
     let york = async |price: f64, quantity: u8| {
         let line = json!({"id": "coat", "unit_price": price, "quantity": quantity, "category": "clothing"});
         world
@@ -278,11 +278,11 @@ async fn clothing_is_taxed_by_the_price_of_an_item() {
 }
 
 #[tokio::test]
-async fn a_delivery_whose_rule_is_not_known_has_both_sums() {
+async fn delivery_with_an_unknown_rule_has_both_sums() {
     let world = world().await;
     let sale = json!({"to": {"city": "Tampa", "state": "FL"}, "amount": 100, "shipping": 10});
     let data = world.post("/v1/tax/calculate", &sale).await.json()["data"].take();
-    // Florida: it depends on whether the buyer may avoid the charge (12A-1.045).
+    // Florida: the rule depends on the buyer's option to avoid the charge (12A-1.045).
     assert_eq!(
         (
             &data["shipping"]["taxable"],
@@ -308,7 +308,7 @@ async fn a_delivery_whose_rule_is_not_known_has_both_sums() {
         sums,
         [(&json!(false), &json!(6.0)), (&json!(true), &json!(6.6))]
     );
-    // Who knows, says so.
+    // A caller can state it.
     let told = json!({"to": {"city": "Tampa", "state": "FL"}, "amount": 100, "shipping": 10, "shipping_taxable": true});
     let told = world.post("/v1/tax/calculate", &told).await.json()["data"].take();
     assert_eq!(
@@ -340,7 +340,7 @@ async fn a_delivery_whose_rule_is_not_known_has_both_sums() {
 }
 
 #[tokio::test]
-async fn a_sale_within_an_origin_state_takes_the_sellers_place() {
+async fn sale_within_an_origin_state_uses_the_sellers_location() {
     let world = world().await;
     let tax = async |from: Value| {
         let sale = json!({"to": {"city": "Abilene", "state": "TX"}, "from": from, "date": "2026-01-15", "amount": 100});
@@ -360,7 +360,7 @@ async fn a_sale_within_an_origin_state_takes_the_sellers_place() {
     );
     assert_eq!(seller["data"]["sourcing_basis"]["state_rule"], "origin");
     assert!(!notices(&seller).contains(&"ORIGIN_SOURCED_STATE"));
-    // From another state the buyer's place counts.
+    // For a sale from another state, the buyer's location counts.
     let other = tax(json!({"zip": "53202"})).await;
     assert_eq!(
         (&other["data"]["tax_amount"], &other["data"]["sourcing"]),
@@ -369,7 +369,7 @@ async fn a_sale_within_an_origin_state_takes_the_sellers_place() {
 }
 
 #[tokio::test]
-async fn a_place_outside_of_every_city_has_no_city_tax() {
+async fn place_outside_every_city_has_no_city_tax() {
     let world = world().await;
     let addison = rate(&world, "zip=75001").await;
     let data = &addison["data"];
@@ -383,7 +383,7 @@ async fn a_place_outside_of_every_city_has_no_city_tax() {
             &data["match"]["alternatives"][0]["combined_rate"]
         ),
         (&json!(true), &json!(0.0675)),
-        "its mail is brought outside of it too"
+        "its post office also delivers outside the city"
     );
     let outside = rate(&world, "zip=75001&unincorporated=true").await;
     let data = &outside["data"];
@@ -395,8 +395,8 @@ async fn a_place_outside_of_every_city_has_no_city_tax() {
         ),
         (&json!(0.0675), &json!("county"), &json!(0))
     );
-    // Harris County has no tax of its own and no row; which districts an address is in, no list of
-    // names says.
+    // Harris County levies no tax and has no row; no list of names gives the districts of an
+    // address.
     let houston = rate(&world, "zip=77044&unincorporated=true").await;
     let data = &houston["data"];
     assert_eq!(
@@ -423,8 +423,8 @@ async fn a_place_outside_of_every_city_has_no_city_tax() {
     );
 }
 
-/// Hosts that are a state's or a county's own although their names do not end in `.gov`, and the
-/// board of the states.
+/// Official hosts of a state or county whose names do not end in `.gov`, and the board of the
+/// states.
 const OFFICIAL: [&str; 9] = [
     "app.lla.state.la.us",
     "floridarevenue.com",
@@ -438,7 +438,7 @@ const OFFICIAL: [&str; 9] = [
 ];
 
 #[test]
-fn every_state_has_each_class_and_rules_follow_each_other() {
+fn every_state_has_each_class_and_its_rules_are_contiguous() {
     let rows = taxability();
     let cell = |row: &Value, name: &str| row[name].as_str().unwrap_or_default().to_owned();
     let states: BTreeSet<String> = rows.iter().map(|row| cell(row, "state")).collect();
@@ -485,12 +485,12 @@ fn every_state_has_each_class_and_rules_follow_each_other() {
     };
     assert!(
         rows.iter().filter(is_settled).count() >= 40,
-        "delivery is settled in most states"
+        "delivery is decided in most states"
     );
 }
 
 #[test]
-fn eleven_states_tax_sales_within_them_at_the_sellers_place_each_by_a_law_that_is_cited() {
+fn eleven_states_tax_at_the_sellers_location_by_a_cited_law() {
     let text = std::fs::read(project("pipelines/tax/states.csv")).unwrap();
     let mut reader = csv::Reader::from_reader(text.as_slice());
     let names = reader.headers().unwrap().clone();
@@ -524,10 +524,9 @@ fn eleven_states_tax_sales_within_them_at_the_sellers_place_each_by_a_law_that_i
     );
 }
 
-/// What a state's law says of the classes that most sales are of, read in the law itself or its
-/// regulation.
+/// Rules of a state's law for the classes of most sales, read in the law itself or its regulation.
 #[test]
-fn the_rules_of_the_largest_states_on_food_and_medicine_were_read() {
+fn food_and_medicine_rules_of_the_largest_states_were_read() {
     let rows = taxability();
     let not_read: Vec<String> = rows
         .iter()
@@ -554,7 +553,7 @@ fn the_rules_of_the_largest_states_on_food_and_medicine_were_read() {
 }
 
 #[test]
-fn no_rule_of_a_state_is_the_word_of_a_vendor() {
+fn no_state_rule_cites_a_vendor() {
     for (path, columns) in [
         ("pipelines/tax/taxability.csv", &["url"][..]),
         (

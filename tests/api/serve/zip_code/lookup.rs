@@ -7,7 +7,7 @@ use crate::serve::notices;
 use crate::serve::served::Served;
 
 #[tokio::test]
-async fn a_zip_code_is_answered_with_its_places_people_and_taxes() {
+async fn zip_code_is_answered_with_places_people_and_taxes() {
     let world = world().await;
     let answer = world.ok("/v1/zip/90210-1234").await;
     let data = &answer["data"];
@@ -95,13 +95,13 @@ async fn a_zip_code_is_answered_with_its_places_people_and_taxes() {
         assert_eq!(
             world.ok(&format!("/v1/zip/{zip}")).await["data"]["sales_tax"],
             Value::Null,
-            "{zip}: expired, not covered, or the state's alone"
+            "{zip}: expired, not covered, or only the state's"
         );
     }
 }
 
 #[tokio::test]
-async fn boxes_and_soldiers_have_no_people_of_their_own() {
+async fn po_box_and_military_zip_codes_have_no_population() {
     let world = world().await;
     let military = &world.ok("/v1/zip/09007").await["data"];
     assert_eq!(
@@ -113,7 +113,7 @@ async fn boxes_and_soldiers_have_no_people_of_their_own() {
         ),
         (&json!("military"), &Value::Null, &Value::Null, &Value::Null)
     );
-    // The source calls 09001 `APO AA`; 090 to 098 are Europe's.
+    // The source names 09001 `APO AA`; 090 to 098 are in Europe.
     let other = world.ok("/v1/zip/09001").await;
     assert_eq!(
         (
@@ -173,7 +173,7 @@ async fn boxes_and_soldiers_have_no_people_of_their_own() {
             vec!["MILITARY_REGION_CONFLICT"]
         ]
     );
-    // Both regions are right for a caller.
+    // Callers may use either region.
     let taxed = async |state: &str| {
         world
             .ok(&format!("/v1/tax/rate?zip=09001&state={state}"))
@@ -205,7 +205,7 @@ async fn boxes_and_soldiers_have_no_people_of_their_own() {
     assert_eq!(
         world.get("/v1/zip/10001").await.header("cache-control"),
         "private, max-age=300",
-        "it has today's taxes"
+        "the answer has today's taxes"
     );
     assert_eq!(
         world.get("/v1/zip/batch").await.problem(),
@@ -233,7 +233,7 @@ async fn fields_trim_the_answer() {
 }
 
 #[tokio::test]
-async fn a_batch_keeps_order_and_repeats_and_equals_its_single_calls() {
+async fn batch_keeps_order_and_duplicates_and_equals_single_calls() {
     let world = world().await;
     let zips = ["10001", "99999", "10001", "90210-0001", "x"];
     let answer = world
@@ -301,7 +301,7 @@ async fn a_batch_keeps_order_and_repeats_and_equals_its_single_calls() {
 }
 
 #[tokio::test]
-async fn nearby_codes_are_sorted_and_paged_and_symmetric() {
+async fn nearby_codes_are_sorted_paged_and_symmetric() {
     let world = world().await;
     let answer = world.ok("/v1/zip/10001/nearby?radius_mi=60").await;
     let found = |answer: &Value| -> Vec<(String, f64)> {
@@ -343,7 +343,7 @@ async fn nearby_codes_are_sorted_and_paged_and_symmetric() {
                 .await
                 .problem(),
             (400, "unknown_parameter".to_owned()),
-            "a thing has one name"
+            "each parameter has one name"
         );
     }
     assert_eq!(
@@ -384,9 +384,9 @@ async fn nearby_codes_are_sorted_and_paged_and_symmetric() {
     assert!(found(&back).contains(&("10001".to_owned(), 50.0)));
 }
 
-/// 35951 Albertville lies in Marshall County, 01095, for the most part; 01063 is Greene County.
+/// 35951 Albertville lies mostly in Marshall County, 01095; 01063 is Greene County.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_county_that_the_area_does_not_touch_is_reported_and_not_answered() {
+async fn county_outside_the_area_is_reported_and_not_answered() {
     let place = Place::with(&["zip", "census"]);
     place.edit_archive("zip/US.zip", |members| {
         let text = members.get_mut("US.txt").unwrap();
@@ -422,7 +422,7 @@ async fn a_county_that_the_area_does_not_touch_is_reported_and_not_answered() {
         (&json!("06037"), false)
     );
     assert!(!notices(&served.ok("/v1/zip/35951?fields=city").await).contains(&"COUNTY_CONFLICT"));
-    // A post-office box of Beverly Hills has no area of its own.
+    // A post-office box of Beverly Hills has no area.
     assert!(
         notices(&served.ok("/v1/zip/90209?fields=demographics").await)
             .contains(&"ZIP_WITHOUT_ZCTA")

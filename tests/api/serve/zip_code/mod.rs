@@ -1,4 +1,4 @@
-//! ZIP codes: a few of them, and what is asked of them.
+//! Tests ZIP codes: a few of them, and requests about them.
 
 mod lookup;
 
@@ -6,8 +6,8 @@ use serde_json::{Value, json};
 
 use super::{World, geo, tax};
 
-/// ZIP codes of GeoNames' file of 2024: code, city, state, county and point; the types, names and
-/// areas beside them are made up.
+/// ZIP codes of GeoNames' file of 2024: code, city, state, county and point. Their types, names and
+/// areas are invented.
 pub const MADE_UP: [&str; 26] = [
     "00501|Holtsville|NY|36103|40.8154|-73.0451|po_box_or_unique|11742|spatial_join",
     "05401|Burlington|VT|50007|44.484|-73.2199|standard|05401|same_code",

@@ -1,4 +1,4 @@
-//! Figures held against the publishers' files, and those that the server computes.
+//! Checks figures against the publishers' files, and figures that the server computes.
 
 use std::collections::BTreeSet;
 
@@ -8,7 +8,8 @@ use serde_json::{Value, json};
 use super::{ok, same};
 use crate::specification::Desk;
 
-/// Every ZCTA and county of the Bureau's table of populations has that figure and that margin.
+/// Every ZCTA and county of the Bureau's population table has that estimate and that margin of
+/// error.
 pub async fn every_area_of_the_survey_has_its_figures(desk: &Desk) -> Result<(), String> {
     let folder = project(
         "fixtures/census/acs5/basic/source/www2.census.gov/programs-surveys/acs/summary_file/2023/table-based-SF/data/5YRData",
@@ -28,7 +29,8 @@ pub async fn every_area_of_the_survey_has_its_figures(desk: &Desk) -> Result<(),
         areas += 1;
         let reply = ok(desk, &path).await?;
         let population = &reply.body["data"]["summary"]["population"];
-        // Special values are negative: the Bureau controls the estimate, or gives no margin.
+        // Special values are negative: the Bureau controls the estimate, or gives no margin of
+        // error.
         let published = |cell: &str| cell.parse::<f64>().ok().filter(|number| *number >= 0.0);
         let came = (population["value"].as_f64(), population["moe"].as_f64());
         same(
@@ -40,8 +42,8 @@ pub async fn every_area_of_the_survey_has_its_figures(desk: &Desk) -> Result<(),
     same("areas of the table", areas, 79)
 }
 
-/// Every figure of a company's annual and quarterly history is one that the report it names filed,
-/// for the same days.
+/// Every figure of a company's annual and quarterly history was filed in the named report, for the
+/// same days.
 pub async fn every_value_is_in_the_archive_of_facts(desk: &Desk) -> Result<(), String> {
     let archive = project(
         "fixtures/sec/financials/basic/source/www.sec.gov/Archives/edgar/daily-index/xbrl/companyfacts.zip",
@@ -66,7 +68,7 @@ pub async fn every_value_is_in_the_archive_of_facts(desk: &Desk) -> Result<(), S
                 let filed = facts["facts"][taxonomy][concept]["units"]
                     [value["unit"].as_str().unwrap_or_default()]
                 .as_array();
-                // A share count has the day it was taken on, and the report's period.
+                // A share count has its own day and the report's period.
                 let end = if value["as_of_date"].is_null() {
                     &value["period_end"]
                 } else {
@@ -90,7 +92,7 @@ pub async fn every_value_is_in_the_archive_of_facts(desk: &Desk) -> Result<(), S
     same("more than 100 values are compared", compared > 100, true)
 }
 
-/// A difference is significant at 90 percent exactly when its square is larger than the sum of the
+/// A difference is significant at 90 percent exactly if its square is larger than the sum of the
 /// squares of the published margins.
 pub async fn significance_is_the_test_of_the_bureau(desk: &Desk) -> Result<(), String> {
     let mut verdicts = BTreeSet::new();

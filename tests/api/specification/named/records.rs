@@ -1,4 +1,4 @@
-//! Records of the geographic and financials APIs, and their provenance.
+//! Checks records of the geographic and financials APIs, and their provenance.
 
 use std::collections::BTreeSet;
 
@@ -7,8 +7,8 @@ use serde_json::{Value, json};
 use super::same;
 use crate::specification::Desk;
 
-/// Records of an answer, and those that a whole provenance names: one of their own, or a reference
-/// to a source of the table `data.provenance`.
+/// Records of an answer, and those with complete provenance: their own, or a reference to a source
+/// in the table `data.provenance`.
 #[derive(Default)]
 struct Records {
     all: BTreeSet<String>,
@@ -46,7 +46,7 @@ impl Records {
                         self.all.insert(record_id.to_owned());
                     }
                 }
-                // What a value was first is a part of the value.
+                // The first reported value is a part of the value.
                 members
                     .iter()
                     .filter(|(name, _)| *name != "first_reported")
@@ -122,7 +122,7 @@ pub async fn every_record_has_provenance(desk: &Desk) -> Result<(), String> {
 }
 
 #[test]
-fn record_without_a_whole_provenance_is_found() {
+fn record_without_complete_provenance_is_reported() {
     let source = json!({"dataset_id": "a", "source_id": "b", "source_version": "1", "source_date": "2026-01-01"});
     let whole = |record_id: &str| {
         let mut whole = source.clone();

@@ -1,4 +1,4 @@
-//! The stream, spoken to by a WebSocket client over a real connection.
+//! Tests the stream with a WebSocket client over a real connection.
 
 use futures_util::{SinkExt, StreamExt};
 use pubdata_store::{EventKind, EventLog, Feed, NewEvent, Scope, StreamEntity, StreamFiling};
@@ -11,7 +11,7 @@ use super::same;
 use crate::serve::at_an_address;
 use crate::specification::Desk;
 
-/// A message of the server, `null` when the socket is closed.
+/// Message of the server; `null` if the socket is closed.
 async fn message<S: StreamExt<Item = Result<Message, E>> + Unpin, E>(socket: &mut S) -> Value {
     loop {
         match tokio::time::timeout(std::time::Duration::from_secs(20), socket.next())

@@ -1,4 +1,4 @@
-//! Files of a publisher that has SFTP only, from OpenSSH's own server.
+//! Fetches files of an SFTP-only publisher from OpenSSH's own server.
 
 pub mod server;
 
@@ -17,7 +17,7 @@ use pubdata_testing::{project, run_here, settings};
 
 const MODIFIED: &str = "2023-09-29T22:15:07Z";
 
-/// A server with one file, `doc/table.dat`, and a desk that may log in to it.
+/// Server with one file, `doc/table.dat`, and a desk that may log in to it.
 struct Site {
     server: Server,
     desk: Desk,
@@ -56,7 +56,7 @@ impl Site {
         self.desk.request_url(&self.server.url("doc/table.dat"))
     }
 
-    /// An error's text with the server's address as `SERVER`.
+    /// Returns the text of an error with the server's address as `SERVER`.
     fn text(&self, error: &pubdata_core::error::Error) -> String {
         self.desk
             .text(error)
@@ -64,13 +64,13 @@ impl Site {
     }
 }
 
-/// The variables of these tests are named as the files they hold.
+/// In these tests, a variable's name is the path of the file that it holds.
 fn key_file(variable: &str) -> Option<String> {
     Some(variable.to_owned())
 }
 
 #[tokio::test]
-async fn a_file_is_fetched_once_and_then_only_looked_at() {
+async fn file_is_fetched_once_and_then_only_checked() {
     let Some(site) = Site::new(Door::Key).await else {
         return;
     };
@@ -92,7 +92,7 @@ async fn a_file_is_fetched_once_and_then_only_looked_at() {
     let sent = site.server.sent();
     assert!(
         sent[0] > snapshot.size_bytes && sent[1] < 20_000,
-        "an unchanged file is looked at, not read: {sent:?}"
+        "an unchanged file is checked, not read: {sent:?}"
     );
     site.server
         .put("doc/table.dat", &table(59_000), "2023-10-02T22:15:07Z");
@@ -104,7 +104,7 @@ async fn a_file_is_fetched_once_and_then_only_looked_at() {
 }
 
 #[tokio::test]
-async fn a_file_as_young_as_its_time_can_tell_is_read_again() {
+async fn file_younger_than_its_time_resolution_is_read_again() {
     let Some(mut site) = Site::new(Door::Key).await else {
         return;
     };
@@ -141,7 +141,7 @@ async fn all_files_of_a_server_come_over_one_login() {
 }
 
 #[tokio::test]
-async fn a_cut_line_goes_on_where_it_broke() {
+async fn cut_connection_continues_where_it_broke() {
     let Some(site) = Site::new(Door::Key).await else {
         return;
     };
@@ -158,7 +158,7 @@ async fn a_cut_line_goes_on_where_it_broke() {
 }
 
 #[tokio::test]
-async fn a_download_that_was_given_up_goes_on_in_the_next_run_when_the_file_is_the_same() {
+async fn abandoned_download_of_the_same_file_continues_in_the_next_run() {
     let Some(mut site) = Site::new(Door::Key).await else {
         return;
     };
@@ -198,7 +198,7 @@ async fn a_download_that_was_given_up_goes_on_in_the_next_run_when_the_file_is_t
 }
 
 #[tokio::test]
-async fn a_server_that_nobody_has_confirmed_is_told_of_with_its_key_and_gets_no_login() {
+async fn unconfirmed_server_is_reported_with_its_key_and_gets_no_login() {
     let Some(mut site) = Site::new(Door::Key).await else {
         return;
     };
@@ -212,7 +212,7 @@ async fn a_server_that_nobody_has_confirmed_is_told_of_with_its_key_and_gets_no_
     assert_eq!(
         site.text(&error),
         format!(
-            "source `test.table`: SERVER/doc/table.dat: 127.0.0.1 shows the host key {host_key} (ssh-ed25519), which nobody has confirmed yet; nothing was sent to it"
+            "source `test.table`: SERVER/doc/table.dat: 127.0.0.1 shows the host key {host_key} (ssh-ed25519), which is not confirmed yet; no login was attempted"
         )
     );
     assert!(
@@ -229,11 +229,11 @@ async fn a_server_that_nobody_has_confirmed_is_told_of_with_its_key_and_gets_no_
         ..login.clone()
     });
     let error = site.desk.fail(&site.request()).await;
-    assert!(site.text(&error).contains(&format!("shows the host key {host_key} (ssh-ed25519), and {other} is the one it is known by; nothing was sent to it")));
+    assert!(site.text(&error).contains(&format!("shows the host key {host_key} (ssh-ed25519), but {other} is the known one; no login was attempted")));
     assert_eq!(
         (error.kind(), site.server.sent().len()),
         (ErrorKind::Fetch, 2),
-        "a stranger is not asked again"
+        "an unknown server is not asked again"
     );
     assert!(
         !site.server.log().contains("userauth-request"),
@@ -249,7 +249,7 @@ async fn a_server_that_nobody_has_confirmed_is_told_of_with_its_key_and_gets_no_
 }
 
 #[tokio::test]
-async fn what_is_not_there_is_absent_and_what_is_no_file_is_refused() {
+async fn missing_sftp_file_is_absent_and_a_folder_is_refused() {
     let Some(site) = Site::new(Door::Key).await else {
         return;
     };
@@ -265,7 +265,7 @@ async fn what_is_not_there_is_absent_and_what_is_no_file_is_refused() {
         .await;
     assert_eq!(
         site.text(&error),
-        "source `test.table`: SERVER/doc: there is a folder in place of the file"
+        "source `test.table`: SERVER/doc: the path is a folder"
     );
     let error = site
         .desk
@@ -295,7 +295,7 @@ async fn what_is_not_there_is_absent_and_what_is_no_file_is_refused() {
 }
 
 #[tokio::test]
-async fn a_password_opens_a_server_and_a_wrong_one_is_told_of_without_being_shown() {
+async fn password_logs_in_and_a_wrong_one_is_reported_without_being_shown() {
     for door in [Door::Password, Door::Question] {
         let Some(mut site) = Site::new(door).await else {
             return;
@@ -327,13 +327,13 @@ async fn a_password_opens_a_server_and_a_wrong_one_is_told_of_without_being_show
         assert_eq!(
             site.server.sent().len(),
             before + 1,
-            "a login that was refused is not tried again"
+            "a refused login is not retried"
         );
     }
 }
 
 #[tokio::test]
-async fn a_mirror_stands_in_for_an_sftp_server() {
+async fn mirror_replaces_an_sftp_server() {
     let mut desk = Desk::new().await;
     let folder = desk.new_folder("mirror/sftp.publisher.example/doc");
     std::fs::write(folder.join("table.dat"), table(5)).unwrap();
@@ -351,7 +351,7 @@ async fn a_mirror_stands_in_for_an_sftp_server() {
 }
 
 #[tokio::test]
-async fn a_source_without_a_login_says_what_its_declaration_lacks() {
+async fn source_without_a_login_reports_the_missing_declaration() {
     let desk = Desk::new().await;
     let error = Fetcher::fetch(
         &desk.fetcher(),
@@ -371,7 +371,7 @@ async fn a_source_without_a_login_says_what_its_declaration_lacks() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_run_waits_for_a_person_to_accept_the_server_s_key() {
+async fn run_waits_until_the_operator_accepts_the_server_key() {
     const SOURCE: &str = "license.fl_dbpr";
     let Some(server) = Server::start(Door::Key).await else {
         return;

@@ -11,23 +11,23 @@ use tokio::net::{TcpListener, TcpStream};
 
 const SSHD: &str = "/usr/sbin/sshd";
 
-/// What a password server's `/etc/shadow` holds of [`PASSWORD`].
+/// Hash of [`PASSWORD`] in the `/etc/shadow` of a password server.
 const PASSWORD_HASH: &str = "$6$pubdata$P8iVBtfhIOc4TscwUmhdXuRIdgY3/zXmSw2Xt6DmByHNPpYtoE.HjBYcZvRQo3WGaWlu64Au8YOaEmprRI3rP.";
 pub const PASSWORD: &str = "PubAccess1845!";
 
-/// How a server lets its reader in.
+/// Authentication method of a server.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Door {
-    /// By a key, as the user who runs the tests.
+    /// A key, for the user who runs the tests.
     Key,
-    /// By a password, as a user of its own that only the server's process sees.
+    /// A password, for a separate user that only the server's process sees.
     Password,
-    /// By a password that is the answer to a question.
+    /// A password as the answer to a keyboard-interactive question.
     Question,
 }
 
-/// OpenSSH's server on this machine, with a folder of files. One process for each connection,
-/// behind a line that can be cut and that counts the bytes which came from the server.
+/// OpenSSH's server on this machine, with a folder of files. It runs one process for each
+/// connection, behind a proxy that can cut the connection and counts the bytes from the server.
 pub struct Server {
     folder: tempfile::TempDir,
     door: Door,
@@ -37,7 +37,7 @@ pub struct Server {
 
 #[derive(Default)]
 struct Shared {
-    /// After how many bytes the next connections are cut.
+    /// Number of bytes after which each of the next connections is cut.
     cuts: Mutex<Vec<u64>>,
     /// Bytes from the server, by connection.
     sent: Mutex<Vec<u64>>,
@@ -54,7 +54,7 @@ impl Drop for Server {
 }
 
 impl Server {
-    /// Starts a server; none, having said why, where this machine cannot have it.
+    /// Starts a server. Returns `None`, after it printed the reason, if this machine cannot run it.
     pub async fn start(door: Door) -> Option<Self> {
         if !Path::new(SSHD).is_file() {
             eprintln!("skipped: there is no {SSHD} (Debian's package openssh-server)");
@@ -69,12 +69,12 @@ impl Server {
                     .is_ok_and(|status| status.success()))
         {
             eprintln!(
-                "skipped: a server that takes passwords needs root, and leave to see files of its own (unshare --mount)"
+                "skipped: a server with passwords needs root and the right to mount files (unshare --mount)"
             );
             return None;
         }
         if is_root {
-            // As the package's own start script does; the server insists on it.
+            // The package's start script does the same; the server requires it.
             std::fs::create_dir_all("/run/sshd").unwrap();
         }
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
@@ -135,7 +135,7 @@ impl Server {
         .unwrap();
     }
 
-    /// Puts a file there, of a time long ago.
+    /// Writes a file with an old modification time.
     pub fn put(&self, path: &str, bytes: &[u8], modified: &str) {
         let file = self.path(path);
         std::fs::write(&file, bytes).unwrap();
@@ -156,7 +156,7 @@ impl Server {
         format!("sftp://{}/{path}", self.address)
     }
 
-    /// The fingerprint of the host key, as OpenSSH prints it.
+    /// Returns the fingerprint of the host key, as OpenSSH prints it.
     pub fn host_key(&self) -> String {
         let printed = output(
             Command::new("ssh-keygen")
@@ -166,7 +166,7 @@ impl Server {
         printed.split_whitespace().nth(1).unwrap().to_owned()
     }
 
-    /// The login that the server takes.
+    /// Returns the login that the server accepts.
     pub fn login(&self) -> SftpLogin {
         let is_key = self.door == Door::Key;
         SftpLogin {
@@ -181,8 +181,8 @@ impl Server {
         }
     }
 
-    /// The line of a declaration by which a source logs in with the reader's key. The variable is
-    /// named as the file that it holds.
+    /// Returns the line of a declaration with which a source logs in with the client's key. The
+    /// variable's name is the path of the file that it holds.
     pub fn declared_login(&self) -> String {
         format!(
             "sftp = {{ user = \"{}\", key_file = \"{{env:{}}}\" }}",
@@ -191,28 +191,28 @@ impl Server {
         )
     }
 
-    /// The file that holds the reader's private key.
+    /// Returns the path of the client's private key.
     pub fn key_file(&self) -> PathBuf {
         self.folder.path().join("reader_key")
     }
 
-    /// Cuts the next connection after so many bytes from the server.
+    /// Cuts the next connection after the given number of bytes from the server.
     pub fn cut_after(&self, bytes: u64) {
         self.shared.cuts.lock().unwrap().push(bytes);
     }
 
-    /// Bytes from the server, by connection.
+    /// Returns the bytes from the server, by connection.
     pub fn sent(&self) -> Vec<u64> {
         self.shared.sent.lock().unwrap().clone()
     }
 
-    /// What the server wrote down.
+    /// Returns the server's log.
     pub fn log(&self) -> String {
         std::fs::read_to_string(self.folder.path().join("log")).unwrap_or_default()
     }
 }
 
-/// Starts OpenSSH's server for one connection, and returns its end of the line.
+/// Starts OpenSSH's server for one connection, and returns the test's end of the socket.
 fn start_process(folder: &Path, door: Door, shared: &Shared) -> UnixStream {
     let (ours, its) = UnixStream::pair().unwrap();
     let log = std::fs::File::options()
@@ -241,7 +241,7 @@ fn start_process(folder: &Path, door: Door, shared: &Shared) -> UnixStream {
     ours
 }
 
-/// Passes bytes on until one side ends or the line is to be cut.
+/// Forwards bytes until one side ends or the connection is due to be cut.
 async fn serve(line: TcpStream, process: UnixStream, shared: Arc<Shared>) {
     process.set_nonblocking(true).unwrap();
     let (mut from_server, mut to_server) = tokio::net::UnixStream::from_std(process)
@@ -270,7 +270,7 @@ async fn serve(line: TcpStream, process: UnixStream, shared: Arc<Shared>) {
             }
         }
     };
-    // Whichever ends first takes the other with it: both halves are dropped.
+    // The end of either direction drops both halves.
     tokio::select! { _ = up => {}, () = down => {} }
 }
 

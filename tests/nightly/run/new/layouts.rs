@@ -1,12 +1,13 @@
-//! Four layouts that no declared city has, written by hand: each is guessed, checked, run and
-//! published, and what could not be known is listed.
+//! Guesses, checks, runs and publishes four manually written layouts that no declared city has, and
+//! lists the open decisions.
 
 use super::{Served, begin, new};
 
 const SPRINGFIELD: &str =
     "https://data.springfield.example.org/api/views/abcd-1234/rows.csv?accessType=DOWNLOAD";
 
-/// A portal's export. Row 7 is of a type and row 5 of a status that nobody has; owners are persons.
+/// Returns a portal's export. Row 7 has an unknown type and row 5 an unknown status; owners are
+/// persons.
 fn springfield() -> String {
     let mut text =
         "Record Number,Permit Type,Work Description,Current Status,Application Date,Issue Date,Finaled Date,Project Value,Site Address,Site City,Site Zip,\
@@ -33,7 +34,7 @@ fn springfield() -> String {
 }
 
 #[test]
-fn a_city_goes_from_its_file_to_an_answer_by_commands_alone() {
+fn city_goes_from_its_file_to_an_answer_by_commands_alone() {
     let begun = begin(
         "us-il-springfield",
         SPRINGFIELD,
@@ -118,12 +119,12 @@ fn a_city_goes_from_its_file_to_an_answer_by_commands_alone() {
         .iter()
         .map(|permit| permit["permit_number"].as_str().unwrap())
         .collect();
-    assert_eq!(numbers.len(), 10, "every fourth of forty: {answer:#}");
+    assert_eq!(numbers.len(), 10, "every fourth row of forty: {answer:#}");
     assert!(numbers.contains(&"SPR-2025-00001"), "{numbers:?}");
 }
 
 #[test]
-fn a_fixture_names_nobody_and_is_published_as_it_is() {
+fn fixture_contains_no_names_of_persons_and_is_publishable() {
     let begun = begin(
         "us-il-springfield",
         SPRINGFIELD,
@@ -176,10 +177,10 @@ fn a_fixture_names_nobody_and_is_published_as_it_is() {
     );
 }
 
-/// An export of a map's layer: coordinates on a plane in front, days with slashes and a zone, the
-/// address in parts.
+/// A map layer's export: plane coordinates in the first columns, days with slashes and a time zone,
+/// and the address in parts.
 #[test]
-fn an_export_of_a_layer_is_read() {
+fn export_of_a_map_layer_is_read() {
     let mut text =
         "\u{feff}X,Y,OBJECTID,PERMIT_NO_,PERMIT_TYPE,PERMIT_STATUS,ISSUED_DATE,STREET_NUMBER,STREET_NAME,STREET_SUFFIX,ZIP_CODE,EST_COST,GlobalID\r\n"
             .to_owned();
@@ -219,7 +220,7 @@ fn an_export_of_a_layer_is_read() {
     assert_eq!(
         begun.value("B000006", "lat"),
         serde_json::Value::Null,
-        "a plane's coordinates are no degrees"
+        "plane coordinates are not degrees"
     );
     assert_eq!(begun.value("B000007", "status"), "inactive");
     begin("us-mi-traverse_city", url, text.as_bytes(), &[])
@@ -228,7 +229,7 @@ fn an_export_of_a_layer_is_read() {
 }
 
 #[test]
-fn records_of_an_interface_are_read_with_what_some_lack() {
+fn json_records_with_missing_attributes_are_read() {
     let record = |number: u32| {
         let finaled = if number > 4 {
             "\"final_date\":\"2025-06-01T00:00:00.000\","
@@ -294,10 +295,9 @@ fn records_of_an_interface_are_read_with_what_some_lack() {
     );
 }
 
-/// Semicolons, windows-1252, and days none of which is above 12: nobody but a person knows which
-/// number is the month.
+/// Semicolons, windows-1252, and no day above 12: only an operator knows which number is the month.
 #[test]
-fn days_that_could_be_two_are_left_to_a_person() {
+fn ambiguous_dates_are_left_to_the_operator() {
     let mut bytes = b"Permit No;Status;Permit Type;Issued;Address;Description\r\n".to_vec();
     for number in 1..=11 {
         bytes.extend_from_slice(
@@ -340,10 +340,10 @@ fn days_that_could_be_two_are_left_to_a_person() {
     assert_eq!(begun.value("P4", "issued_date"), "2025-03-04");
 }
 
-/// Of a long list only the beginning is looked at; what is expected of the whole is estimated by
+/// Only the beginning of a long file is inspected; expectations for the whole are estimated from
 /// its size.
 #[test]
-fn a_beginning_is_enough_for_a_long_list() {
+fn beginning_of_a_long_file_is_enough() {
     let mut text = "Permit Number,Permit Type,Status,Issue Date,Address\n".to_owned();
     for number in 0..60_000 {
         text.push_str(
@@ -388,9 +388,9 @@ fn a_beginning_is_enough_for_a_long_list() {
     assert_eq!(begun.published("status").len(), 60_000);
 }
 
-/// A person who decides takes the comment's mark away and says what the word means.
+/// An operator decides by removing the comment mark and writing the meaning of the word.
 #[test]
-fn words_with_quotation_marks_and_line_breaks_are_lines_that_can_be_taken_as_they_stand() {
+fn words_with_quotes_and_line_breaks_become_valid_lines() {
     let (kind, status) = (
         "\"\"\"Old\"\" Building\"\"\nwith a \\ and '''\"",
         "\"\"\"Sent back\"\"\r\ntwice\"",

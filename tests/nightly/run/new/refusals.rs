@@ -1,5 +1,5 @@
-//! What `pubdata new` does not do: write over files, guess what it cannot know, or begin what it
-//! knows nothing of. Each refusal names thing, place and way out.
+//! Checks that `pubdata new` does not overwrite files, guess unknowable facts, or start without
+//! knowledge. Each refusal names subject, place and hint.
 
 use super::{begin, new};
 use pubdata_testing::{Place, files_below};
@@ -8,7 +8,7 @@ const URL: &str = "https://data.example.org/permits.csv";
 const ROWS: &str = "Permit Number,Status,Address\nA-1,Issued,1 Elm St\nA-2,Issued,2 Elm St\n";
 
 #[test]
-fn what_cannot_be_begun_is_told_with_a_way_out() {
+fn impossible_new_source_is_refused_with_a_hint() {
     let place = Place::new();
     let path = place.root().join("publisher/data.example.org");
     std::fs::create_dir_all(&path).unwrap();
@@ -130,12 +130,12 @@ fn what_cannot_be_begun_is_told_with_a_way_out() {
     }
     assert!(
         !place.root().join("lists").exists() && !place.home().exists(),
-        "nothing is left behind"
+        "no file is left behind"
     );
 }
 
 #[test]
-fn files_that_are_there_are_not_written_over() {
+fn existing_files_are_not_overwritten() {
     let begun = begin("us-co-boulder", URL, ROWS.as_bytes(), &[]);
     let declaration = begun.folder.join("pipelines/permit/boulder.toml");
     std::fs::write(
@@ -175,9 +175,9 @@ fn files_that_are_there_are_not_written_over() {
     assert!(!begun.declaration().contains("# by hand"));
 }
 
-/// A folder of one's own keeps what it has: a list is added, and no other is.
+/// An operator's folder keeps its files: one source is added and no other.
 #[test]
-fn a_folder_of_ones_own_gets_one_list_more() {
+fn operators_folder_gets_one_more_source() {
     let place = Place::new();
     let folder = place.root().join("lists");
     pubdata_testing::copy_folder(
@@ -203,13 +203,13 @@ fn a_folder_of_ones_own_gets_one_list_more() {
     place
         .pubdata(&["check", "--declarations", folder.to_str().unwrap()])
         .expect(0);
-    // What is built in has taught it all the same.
+    // The built-in declarations still teach it words.
     assert_eq!(answer.json()["words"][0]["ours"], "active", "{answer:#?}");
 }
 
-/// A mirror of samples is no publisher: nothing of the publisher was seen.
+/// A mirror of samples is not the publisher: no file of the publisher was seen.
 #[test]
-fn rows_of_a_mirror_of_samples_are_documentation() {
+fn rows_of_a_mirror_of_samples_count_as_documentation() {
     let place = Place::new();
     let path = place.root().join("publisher/data.example.org/permits.csv");
     std::fs::create_dir_all(path.parent().unwrap()).unwrap();
@@ -224,7 +224,7 @@ fn rows_of_a_mirror_of_samples_are_documentation() {
 }
 
 #[test]
-fn a_person_is_told_everything_on_one_page() {
+fn report_shows_columns_decisions_and_commands_on_one_page() {
     let place = Place::new();
     let path = place.root().join("permits.csv");
     std::fs::write(&path, ROWS).unwrap();
@@ -244,7 +244,7 @@ fn a_person_is_told_everything_on_one_page() {
     for said in [
         "permit.boulder from all 2 records",
         "permit_number",
-        "a person must decide (",
+        "you must decide (",
         "cadence: how often",
         "2 permit.permit",
         "pubdata check --declarations",

@@ -1,5 +1,5 @@
-//! What a home has counts in what a probe foresees: confirmed layouts, imported files, files of
-//! earlier nights.
+//! Checks that a probe's prediction uses the home: confirmed layouts, imported files, and files of
+//! earlier runs.
 
 use serde_json::Value;
 
@@ -27,7 +27,7 @@ impl Desk {
         }
         let path = folder.join("pipelines/license/fl_dbpr.toml");
         let text = std::fs::read_to_string(&path).unwrap();
-        // A person confirms what nobody has seen.
+        // An operator confirms an unseen layout.
         let unseen = text.replace("kind = \"excerpt\"", "kind = \"documented\"");
         std::fs::write(
             &path,
@@ -52,7 +52,7 @@ impl Desk {
         )
     }
 
-    /// Asserts that a probe foresees what the run then does, and returns what the probe said.
+    /// Asserts that a probe predicts the result of the next run, and returns the probe's answer.
     #[track_caller]
     fn foreseen(&self, arguments: &[&str]) -> Answer {
         let probed = self.pubdata(&[&["probe"], arguments].concat());
@@ -90,7 +90,7 @@ fn task(probed: &Answer) -> Value {
 }
 
 #[test]
-fn a_layout_that_a_person_confirmed_is_foreseen_as_confirmed() {
+fn confirmed_layout_is_predicted_as_confirmed() {
     let desk = Desk::new(|text| text);
     std::fs::remove_file(desk.place.mirror().join(".pubdata-mirror")).unwrap();
     let mirror = desk.place.mirror().display().to_string();
@@ -106,7 +106,7 @@ fn a_layout_that_a_person_confirmed_is_foreseen_as_confirmed() {
         "{unconfirmed:#?}"
     );
     desk.pubdata(&["accept", FLORIDA]).expect(0);
-    // The file has a word that no table has, and a confirmed layout says nothing of words.
+    // The file has an unknown word, and a confirmed layout does not cover words.
     let confirmed = desk.foreseen(&arguments).expect(10);
     let reasons = task(&confirmed)["reasons"].clone();
     let reasons: Vec<&str> = reasons
@@ -122,7 +122,7 @@ fn a_layout_that_a_person_confirmed_is_foreseen_as_confirmed() {
 }
 
 #[test]
-fn a_file_that_a_person_fetches_is_foreseen_once_it_was_imported() {
+fn manual_file_is_predicted_once_it_was_imported() {
     let desk =
         Desk::new(|text| text.replace("source_version = ", "by_hand = true\nsource_version = "));
     let due = desk.foreseen(&[FLORIDA]).expect(30);
@@ -132,14 +132,14 @@ fn a_file_that_a_person_fetches_is_foreseen_once_it_was_imported() {
         .expect(0);
     let imported = source(&desk.foreseen(&[FLORIDA]).expect(10), FLORIDA);
     assert_eq!(
-        imported["in_use"], "in use: the file that a person imported (2026-11-20)",
+        imported["in_use"], "in use: the file imported manually (2026-11-20)",
         "{imported:#}"
     );
     assert!(
         imported["sample"]["accepted"].as_u64().unwrap() > 0,
         "{imported:#}"
     );
-    // What was imported is looked into as what a publisher has is.
+    // An imported file is inspected like a publisher's file.
     let broken = desk.place.root().join("broken.csv");
     std::fs::write(&broken, "1,2,3\n".repeat(1_000)).unwrap();
     desk.pubdata(&[
@@ -154,7 +154,7 @@ fn a_file_that_a_person_fetches_is_foreseen_once_it_was_imported() {
 }
 
 #[test]
-fn an_imported_file_is_foreseen_until_the_publisher_has_one_that_is_not_older() {
+fn imported_file_is_predicted_until_the_publisher_has_a_newer_one() {
     let folder = tempfile::tempdir().unwrap();
     let published = folder.path().join(FLORIDA_FILE);
     let url = format!("file://{}", published.display()).replace("CONSTRUCTIONLICENSE_1", "{file}");
@@ -192,7 +192,7 @@ fn an_imported_file_is_foreseen_until_the_publisher_has_one_that_is_not_older() 
 }
 
 #[test]
-fn a_file_that_a_person_imported_from_a_page_is_foreseen_when_the_page_is_shut() {
+fn imported_file_of_a_page_is_predicted_when_the_page_is_closed() {
     let desk = Desk::new(|text| text);
     let list = pubdata_testing::files_below(&desk.place.mirror())
         .into_iter()
@@ -227,7 +227,7 @@ fn a_file_that_a_person_imported_from_a_page_is_foreseen_when_the_page_is_shut()
         "2026-09-02",
     ])
     .expect(0);
-    // Not where programs look for it.
+    // The file is not where programs look for it.
     std::fs::remove_file(&list).unwrap();
     let foreseen = desk.foreseen(&[ARIZONA, "--mirror", &mirror]).expect(10);
     assert!(
@@ -240,7 +240,7 @@ fn a_file_that_a_person_imported_from_a_page_is_foreseen_when_the_page_is_shut()
 }
 
 #[test]
-fn the_file_of_an_earlier_night_is_foreseen_to_stay_where_the_build_is_made_from_several() {
+fn earlier_file_is_predicted_to_stay_in_a_build_from_several_files() {
     let desk = Desk::new(|text| text);
     let mirror = desk.place.mirror().display().to_string();
     desk.foreseen(&[RATES, "--mirror", &mirror]).expect(0);

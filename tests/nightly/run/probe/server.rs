@@ -1,4 +1,4 @@
-//! A publisher that has SFTP only, from OpenSSH's own server.
+//! Probes an SFTP-only publisher on OpenSSH's own server.
 
 use jiff::Timestamp;
 use pubdata_core::declared::DeclarationFiles;
@@ -15,7 +15,7 @@ const FILE: &str = "doc/CONSTRUCTIONLICENSE_1.csv";
 const FIXTURE: &str = "fixtures/license/fl_dbpr/basic/source/www2.myfloridalicense.com/sto/file_download/extracts/CONSTRUCTIONLICENSE_1.csv";
 const MODIFIED: &str = "2026-11-20T22:15:07Z";
 
-/// Declarations that have Florida's licenses come from a server.
+/// Returns declarations in which Florida's licenses come from a server.
 fn declarations(server: &Server) -> DeclarationFiles {
     let path = "pipelines/license/fl_dbpr.toml";
     let text = std::fs::read_to_string(project(path))
@@ -32,7 +32,7 @@ fn declarations(server: &Server) -> DeclarationFiles {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_server_is_asked_as_a_run_asks_it() {
+async fn sftp_server_is_probed_as_a_run_fetches_it() {
     let Some(server) = Server::start(Door::Key).await else {
         return;
     };
@@ -41,7 +41,7 @@ async fn a_server_is_asked_as_a_run_asks_it() {
     let folder = tempfile::tempdir().unwrap();
     let mut run = settings(folder.path(), Vec::new(), declarations(&server));
     run.selectors = vec![SOURCE.to_owned()];
-    // The variables of these tests are named as the files they hold.
+    // In these tests, a variable's name is the path of the file that it holds.
     run.fetch.secret = |variable| Some(variable.to_owned());
     let probe = async || -> (ProbedSource, ExitCode) {
         let fetch = pubdata_fetch::FetchSettings {
@@ -63,7 +63,7 @@ async fn a_server_is_asked_as_a_run_asks_it() {
         (report.sources[0].clone(), report.exit_code)
     };
 
-    // Nobody has said yet that this is its key.
+    // The operator has not confirmed this key yet.
     let (stranger, code) = probe().await;
     let what = format!("{SOURCE}:host_key={}", server.host_key());
     assert_eq!(
@@ -107,7 +107,7 @@ async fn a_server_is_asked_as_a_run_asks_it() {
         "{known:#?}"
     );
 
-    // Of a large file the head is taken, and no more.
+    // Only the head of a large file is fetched.
     let large = text.repeat(20_000_000 / text.len());
     server.put(FILE, large.as_bytes(), MODIFIED);
     let before = server.sent().len();

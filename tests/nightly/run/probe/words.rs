@@ -1,17 +1,17 @@
-//! What a probe says, and that it does not say otherwise than `run` and `plan`.
+//! Checks the texts of a probe, and that they agree with those of `run` and `plan`.
 
 use pubdata_core::declared::DeclarationFiles;
 
 use super::{SCHOOLS, SEATTLE, SEATTLE_FILE, probe, source, with_header};
 use pubdata_testing::{Answer, Place, answer};
 
-/// A command on the mirror as people see it.
+/// Runs a command on the mirror with its output as text.
 fn shown(place: &Place, command: &str, arguments: &[&str]) -> Answer {
     let mut command = place.command(&[&[command], arguments].concat());
     answer(command.arg("--mirror").arg(place.mirror()))
 }
 
-/// The lines about a task, from the one that begins with what became of it to the next empty one.
+/// Returns the lines about a task, from the one that begins with its outcome to the next empty one.
 #[track_caller]
 fn paragraph<'t>(text: &'t str, begins: &str) -> Vec<&'t str> {
     let lines: Vec<&str> = text
@@ -19,11 +19,11 @@ fn paragraph<'t>(text: &'t str, begins: &str) -> Vec<&'t str> {
         .skip_while(|line| !line.starts_with(begins))
         .take_while(|line| !line.is_empty())
         .collect();
-    assert!(!lines.is_empty(), "nothing begins with `{begins}`: {text}");
+    assert!(!lines.is_empty(), "no line begins with `{begins}`: {text}");
     lines
 }
 
-/// Asserts that probe, plan and run say one thing of a task in the same home, and returns the word.
+/// Asserts that probe, plan and run use the same word for a task in the same home, and returns it.
 #[track_caller]
 fn same_words(place: &Place, task_id: &str) -> String {
     let probed = probe(place, &[task_id]);
@@ -96,7 +96,7 @@ fn probe_and_run_have_one_word_for_a_file_that_is_not_as_declared() {
 }
 
 #[test]
-fn a_partition_that_is_not_published_yet_is_no_failure() {
+fn unpublished_partition_is_not_a_failure() {
     let place = Place::new();
     let task_id = "census.acs5/vintage=2024";
     let probed = probe(&place, &[task_id]).expect(0);
@@ -112,7 +112,7 @@ fn a_partition_that_is_not_published_yet_is_no_failure() {
 }
 
 #[test]
-fn the_nights_on_samples_write_no_log() {
+fn trial_runs_on_samples_write_no_log() {
     let place = Place::new();
     place.edit(SEATTLE_FILE, |text| {
         with_header(&text, |header| header.replace("PermitNum", "Permit Number"))
@@ -129,10 +129,10 @@ fn the_nights_on_samples_write_no_log() {
     .stderr;
     assert!(
         told.contains("fetching") && told.contains("building"),
-        "what is not of those nights is told when asked for: {told}"
+        "messages that are not about trial runs appear on request: {told}"
     );
     assert!(
-        !told.contains("not renewed")
+        !told.contains("task not rebuilt")
             && !told.contains("snapshot")
             && !told.contains("pubdata-probe"),
         "{told}"
@@ -140,9 +140,9 @@ fn the_nights_on_samples_write_no_log() {
 }
 
 #[test]
-fn a_page_that_cannot_be_read_is_told_with_the_address_that_was_asked_instead() {
+fn unreadable_page_is_reported_with_the_address_requested_instead() {
     let place = Place::new();
-    // A newer one than the declaration names: known from the last release alone.
+    // Newer than the file that the declaration names: known only from the last release.
     let (declared, newer) = (
         "ccd_sch_029_2526_w_0a_050626",
         "ccd_sch_029_2526_w_1a_073026",
@@ -211,7 +211,7 @@ fn a_page_that_cannot_be_read_is_told_with_the_address_that_was_asked_instead() 
 }
 
 #[test]
-fn a_refusal_is_told_with_the_way_out() {
+fn refusal_is_reported_with_a_hint() {
     let place = Place::new();
     place.edit(SEATTLE_FILE, |_| {
         "<html><body>Please complete the CAPTCHA to continue.</body></html>".to_owned()
@@ -226,16 +226,16 @@ fn a_refusal_is_told_with_the_way_out() {
     );
     let text = shown(&place, "probe", &[SEATTLE]).stdout;
     assert!(
-        text.contains("\nwhat a person can do\n")
+        text.contains("\nwhat you can do\n")
             && text.contains("`pubdata import permit.seattle FILE`"),
         "{text}"
     );
 }
 
-/// A word of the declaration's own that its contract does not have costs every record with it: a
-/// run would refuse it, and so does a probe.
+/// A word of the declaration that its contract lacks costs every record that uses it: a run would
+/// refuse it, and so does a probe.
 #[test]
-fn a_word_that_the_contract_does_not_have_is_told_with_its_line() {
+fn word_missing_from_the_contract_is_reported_with_its_line() {
     let place = Place::new();
     let folder = place.root().join("declarations");
     let files = DeclarationFiles::built_in();

@@ -1,9 +1,9 @@
-//! Turns one member of companyfacts.zip into the facts of the wanted concepts, with the place of
-//! each in the member.
+//! Turns one member of companyfacts.zip into the facts of the wanted concepts, with the byte range
+//! of each.
 //!
-//! Two decoders read the same format. The strict one takes any JSON layout. The fast one takes only
-//! the SEC's own compact layout, checks every byte that it passes, and gives up on any surprise:
-//! what it accepts, the strict one reads to the same facts.
+//! Two decoders read the same format. The strict decoder accepts any JSON layout. The fast decoder
+//! accepts only the SEC's compact layout, checks every byte, and gives up on anything unexpected.
+//! For every member that the fast decoder accepts, the strict decoder returns the same facts.
 
 mod scan;
 mod strict;
@@ -14,7 +14,7 @@ pub use wanted::WantedConcepts;
 use super::fact::CompanyFacts;
 use pubdata_core::error::{Error, Result};
 
-/// Which decoder read a member.
+/// Decoder that read a member.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Decoder {
     Fast,
@@ -22,7 +22,7 @@ pub enum Decoder {
 }
 
 impl Decoder {
-    /// As published.
+    /// Returns the decoder's published name.
     pub fn name(self) -> &'static str {
         match self {
             Self::Fast => "fast",
@@ -34,16 +34,15 @@ impl Decoder {
 /// Reads one member: `{cik, entityName, facts: {taxonomy: {concept: {label, description, units:
 /// {unit: [fact]}}}}}`.
 ///
-/// A wanted fact that is not as the format says is listed as malformed; facts of other concepts are
-/// counted, and only checked to be JSON.
+/// Lists a wanted fact as malformed if it does not follow the format. Counts facts of other
+/// concepts, and checks only that they are JSON.
 ///
 /// # Errors
-/// When the member is not JSON, has another structure, says something twice, or is larger than 4
-/// GiB.
+/// Fails if the member is not JSON, has another structure, repeats a key, or is larger than 4 GiB.
 ///
 /// # Source
-/// SEC, "EDGAR Application Programming Interfaces", data.sec.gov/api/xbrl/companyfacts, and what
-/// its files hold (2024-11 to 2026-07).
+/// SEC, "EDGAR Application Programming Interfaces", data.sec.gov/api/xbrl/companyfacts, and the
+/// content of its files (2024-11 to 2026-07).
 pub fn parse(member: &[u8], wanted: &WantedConcepts) -> Result<(CompanyFacts, Decoder)> {
     if u32::try_from(member.len()).is_err() {
         return Err(Error::format(format!(
@@ -57,7 +56,7 @@ pub fn parse(member: &[u8], wanted: &WantedConcepts) -> Result<(CompanyFacts, De
     }
 }
 
-/// What each decoder makes of a member.
+/// Returns the result of each decoder for a member.
 #[cfg(fuzzing)]
 pub fn by_both(
     member: &[u8],
@@ -102,7 +101,7 @@ mod tests {
         Day::from_iso(text.as_bytes()).unwrap()
     }
 
-    /// A member with one concept, `us-gaap:Assets`, and these facts of it in USD.
+    /// Builds a member with one concept, `us-gaap:Assets`, and these facts of it in USD.
     fn assets(facts: &str) -> String {
         format!(
             r#"{{"cik":1,"entityName":"A","facts":{{"us-gaap":{{"Assets":{{"label":null,"description":null,"units":{{"USD":[{facts}]}}}}}}}}}}"#
@@ -115,7 +114,7 @@ mod tests {
         )
     }
 
-    /// A space or a line break after every mark outside strings.
+    /// Inserts white space after every mark outside strings.
     fn with_white_space(member: &str, is_kept: impl Fn(char) -> bool, white_space: &str) -> String {
         let (mut spaced, mut is_string, mut is_escaped) = (String::new(), false, false);
         for character in member.chars() {
@@ -452,7 +451,8 @@ mod tests {
         );
     }
 
-    /// What the fast decoder accepts, the strict one reads to the same facts.
+    /// Asserts that the strict decoder returns the same facts for a member that the fast decoder
+    /// accepts.
     #[track_caller]
     fn assert_fast_is_strict(member: &[u8], wanted: &WantedConcepts) -> Option<Decoder> {
         let strictly = strict::read(member, wanted);
@@ -541,7 +541,8 @@ mod tests {
         }
     }
 
-    /// Every place with every mark: the layout has no byte that may be another one unnoticed.
+    /// Tries every mark at every position, to show that the fast decoder notices a change in any
+    /// byte.
     #[test]
     fn every_single_change_of_a_member_is_read_alike_or_given_up() {
         let mut member = MEMBER.as_bytes().to_vec();
@@ -570,8 +571,8 @@ mod tests {
         }
     }
 
-    /// The agency's own members: as they are, and without white space, which is the layout of the
-    /// archive.
+    /// Reads the agency's own members, as they are and without white space, which is the layout of
+    /// the archive.
     #[test]
     fn both_decoders_read_real_members_alike() {
         let root = std::env::var_os("PUBDATA_SHARED_DATA").map_or_else(

@@ -1,5 +1,5 @@
-//! The fast decoder of a companyfacts member. It takes only the compact layout that the SEC writes,
-//! matches every byte of it, and leaves whatever surprises it to the strict decoder.
+//! Decodes a companyfacts member fast. Accepts only the compact layout that the SEC writes, matches
+//! every byte of it, and leaves everything else to the strict decoder.
 
 use memchr::{memchr, memchr2};
 use polars::prelude::{InitHashMaps, PlHashSet};
@@ -10,10 +10,10 @@ use crate::datasets::sec::fact::{Amount, CompanyFacts, Fact, FilingPeriod, Form,
 use crate::normalise::Day;
 use pubdata_core::ids::{AccessionNumber, Cik};
 
-/// Taxonomies of a member and units of a concept that are compared one by one.
+/// Maximum number of a member's taxonomies and of a concept's units, which are compared one by one.
 const FEW: usize = 32;
 
-/// Longest form type that is expected ("SUPPL 10-K405/A").
+/// Length of the longest expected form type ("SUPPL 10-K405/A").
 const FORM_LENGTH: usize = 20;
 
 const START_AND_END: Pattern<47> =
@@ -24,13 +24,13 @@ const FILED: Pattern<21> = Pattern::new(b",\"filed\":\"0000-00-00\"");
 const FRAME: Pattern<16> = Pattern::new(b",\"frame\":\"CY0000");
 const QUARTER: Pattern<2> = Pattern::new(b"Q0");
 
-/// A part of a fact, literal but for its digits, each of which is written as `0`.
+/// Part of a fact that is literal except for its digits, each of which is written as `0`.
 ///
-/// In a digit's place one of `:;<=>?` fits too, which means nothing in a JSON string. Whether there
-/// is such a day is asked only of wanted facts.
+/// In place of a digit, one of `:;<=>?` matches too; these characters have no meaning in a JSON
+/// string. Only wanted facts are checked for valid dates.
 struct Pattern<const N: usize> {
     text: [u8; N],
-    /// The bits of each byte that must be equal.
+    /// Bits of each byte that must be equal.
     mask: [u8; N],
 }
 
@@ -57,12 +57,12 @@ impl<const N: usize> Pattern<N> {
     }
 }
 
-/// Reads a member in the layout that the SEC writes: no white space, keys in a fixed order. None
-/// for anything else, valid or not.
+/// Reads a member in the layout that the SEC writes: no white space, keys in a fixed order. Returns
+/// `None` for anything else, valid or not.
 ///
-/// Every byte is matched: keys and punctuation literally, days, accession numbers and stamps by
-/// their form, numbers and strings by JSON's grammar. Nothing is skipped unseen, so that a member
-/// that is accepted is valid JSON throughout.
+/// Matches every byte: keys and punctuation literally, days, accession numbers and stamps by their
+/// form, numbers and strings by JSON's grammar. No byte is skipped, so that an accepted member is
+/// valid JSON throughout.
 pub(super) fn read(member: &[u8], wanted: &WantedConcepts) -> Option<CompanyFacts> {
     let mut scan = Scan {
         length: member.len(),
@@ -89,14 +89,14 @@ pub(super) fn read(member: &[u8], wanted: &WantedConcepts) -> Option<CompanyFact
     (scan.rest == b"}").then_some(scan.found)
 }
 
-/// A member from the first byte that is not read yet.
+/// Member from the first unread byte.
 struct Scan<'a> {
     length: usize,
     rest: &'a [u8],
     found: CompanyFacts,
 }
 
-/// The parts of a fact, as far as they were checked: forms of days and numbers, not their range.
+/// Parts of a fact, checked only for the form of days and numbers, not for their range.
 struct FactText<'a> {
     start: Option<&'a [u8; 10]>,
     end: &'a [u8; 10],
@@ -109,7 +109,7 @@ struct FactText<'a> {
 }
 
 impl<'a> Scan<'a> {
-    /// Concepts of a taxonomy, up to its closing brace.
+    /// Reads the concepts of a taxonomy, up to its closing brace.
     fn concepts(&mut self, wanted: Option<&Concepts>) -> Option<()> {
         let mut seen = PlHashSet::new();
         let mut units = Vec::new();
@@ -144,7 +144,7 @@ impl<'a> Scan<'a> {
         }
     }
 
-    /// Facts that are kept, up to the end of the list.
+    /// Reads facts that are kept, up to the end of the list.
     fn wanted_facts(&mut self, concept: u16, unit: Unit) -> Option<()> {
         loop {
             let before = self.rest.len();
@@ -176,7 +176,7 @@ impl<'a> Scan<'a> {
         }
     }
 
-    /// Facts that are counted, up to the end of the list.
+    /// Reads facts that are only counted, up to the end of the list.
     fn other_facts(&mut self) -> Option<()> {
         loop {
             self.fact()?;
@@ -226,14 +226,14 @@ impl<'a> Scan<'a> {
         })
     }
 
-    /// A number of four digits, the first of which is not 0.
+    /// Reads a number of four digits that does not begin with 0.
     #[inline(always)]
     fn year(&mut self) -> Option<&'a [u8; 4]> {
         let year: &[u8; 4] = self.take()?;
         (year[0] != b'0' && year.iter().all(u8::is_ascii_digit)).then_some(year)
     }
 
-    /// `"FY"` and the like.
+    /// Reads a period such as `"FY"`.
     #[inline(always)]
     fn period(&mut self) -> Option<&'a [u8; 2]> {
         let [b'"', period @ .., b'"']: &[u8; 4] = self.take()? else {
@@ -245,7 +245,7 @@ impl<'a> Scan<'a> {
             .then_some(period)
     }
 
-    /// A form type and its closing quote.
+    /// Reads a form type and its closing quote.
     #[inline(always)]
     fn form(&mut self) -> Option<&'a [u8]> {
         let length = match self.rest.first_chunk() {
@@ -267,7 +267,7 @@ impl<'a> Scan<'a> {
         Some(form)
     }
 
-    /// The frame, the last key of a fact: `CY2019`, `CY2019Q1` or `CY2019Q1I`.
+    /// Reads the frame, the last key of a fact: `CY2019`, `CY2019Q1` or `CY2019Q1I`.
     #[inline(always)]
     fn frame(&mut self) -> Option<()> {
         self.pattern(&FRAME)?;
@@ -282,7 +282,7 @@ impl<'a> Scan<'a> {
         }
     }
 
-    /// A JSON number.
+    /// Reads a JSON number.
     #[inline(always)]
     fn number(&mut self) -> Option<&'a [u8]> {
         let from = self.rest;
@@ -305,7 +305,7 @@ impl<'a> Scan<'a> {
         Some(&from[..from.len() - self.rest.len()])
     }
 
-    /// Passes one digit or more; how many.
+    /// Reads one or more digits and returns their number.
     #[inline(always)]
     fn digits(&mut self) -> Option<usize> {
         let mut length = 0;
@@ -321,7 +321,7 @@ impl<'a> Scan<'a> {
         (length > 0).then_some(length)
     }
 
-    /// `320193` or `"0000320193"`.
+    /// Reads `320193` or `"0000320193"`.
     fn cik(&mut self) -> Option<u64> {
         let is_text = self.passes(b"\"");
         let from = self.rest;
@@ -338,7 +338,7 @@ impl<'a> Scan<'a> {
             .map(Cik::number)
     }
 
-    /// A string and its colon's place: a name that is not yet in the list, which it joins.
+    /// Reads a name that is not yet in the list, and adds it.
     fn new_name(&mut self, names: &mut Vec<&'a [u8]>) -> Option<&'a [u8]> {
         self.expect(b"\"")?;
         let name = self.plain_string()?;
@@ -349,13 +349,13 @@ impl<'a> Scan<'a> {
         Some(name)
     }
 
-    /// The rest of a string without escapes whose opening quote is passed.
+    /// Reads the rest of a string without escapes, after its opening quote.
     fn plain_string(&mut self) -> Option<&'a [u8]> {
         let string = self.string()?;
         memchr(b'\\', string).is_none().then_some(string)
     }
 
-    /// The rest of a string whose opening quote is passed, decoded.
+    /// Reads and decodes the rest of a string, after its opening quote.
     fn text(&mut self) -> Option<String> {
         let string = self.string()?;
         if memchr(b'\\', string).is_none() {
@@ -372,8 +372,8 @@ impl<'a> Scan<'a> {
         Some(())
     }
 
-    /// The rest of a string whose opening quote is passed: UTF-8 without control characters and
-    /// with the escapes that JSON knows.
+    /// Reads the rest of a string, after its opening quote: UTF-8 without control characters, with
+    /// JSON's escapes only.
     fn string(&mut self) -> Option<&'a [u8]> {
         let from = self.rest;
         let mut length = 0;
@@ -402,7 +402,7 @@ impl<'a> Scan<'a> {
         (lowest >= b' ' && (all < 0x80 || str::from_utf8(string).is_ok())).then_some(string)
     }
 
-    /// Passes what follows an entry of an object; whether it was the last.
+    /// Reads the byte after an entry of an object. Returns true after the last entry.
     fn is_last(&mut self) -> Option<bool> {
         self.is_end(b'}')
     }
@@ -439,7 +439,7 @@ impl<'a> Scan<'a> {
         pattern.fits(text).then_some(text)
     }
 
-    /// Passes a literal if it is next.
+    /// Skips a literal if it is next.
     #[inline(always)]
     fn passes<const N: usize>(&mut self, literal: &[u8; N]) -> bool {
         match self.rest.strip_prefix(literal) {
@@ -452,11 +452,11 @@ impl<'a> Scan<'a> {
     }
 }
 
-/// The high bit of each byte that is not an ASCII digit.
+/// Returns the high bit of each byte that is not an ASCII digit.
 #[inline(always)]
 fn other_than_digits(bytes: u64) -> u64 {
     const LOW_BITS: u64 = 0x7F7F_7F7F_7F7F_7F7F;
-    // Digits become 0 to 9; 0x76 more sets the high bit of what is above 9, without a carry into
+    // Digits become 0 to 9. Adding 0x76 sets the high bit of values above 9, without a carry into
     // the next byte.
     let values = bytes ^ 0x3030_3030_3030_3030;
     (((values & LOW_BITS) + 0x7676_7676_7676_7676) | values) & !LOW_BITS

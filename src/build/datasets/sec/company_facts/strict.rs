@@ -1,6 +1,5 @@
-//! The decoder of a companyfacts member in any JSON layout, for what the fast one gives up on. An
-//! object that names something twice refuses the member; a wanted fact that cannot be read is only
-//! noted.
+//! Decodes a companyfacts member in any JSON layout, for members on which the fast decoder gives
+//! up. A repeated key in an object rejects the member; an unreadable wanted fact is only recorded.
 
 use std::borrow::Cow;
 use std::collections::{BTreeSet, HashSet};
@@ -21,12 +20,12 @@ use crate::normalise::Day;
 use pubdata_core::error::{Error, Result};
 use pubdata_core::ids::{AccessionNumber, Cik};
 
-/// Reads a member in any JSON layout: any white space, order of keys and escapes. All of it is
-/// checked to be UTF-8 and JSON.
+/// Reads a member in any JSON layout: any white space, order of keys and escapes. Checks that all
+/// of it is UTF-8 and JSON.
 ///
 /// # Errors
-/// When it is not, when a level of it is not the object or list of the format, or when a level
-/// names something twice.
+/// Fails if the member is not UTF-8 or JSON, or does not have the structure of the format. Also
+/// fails if an object repeats a key.
 pub(super) fn read(member: &[u8], wanted: &WantedConcepts) -> Result<CompanyFacts> {
     let text = std::str::from_utf8(member)
         .map_err(|error| Error::format(format!("not UTF-8: {error}")))?;
@@ -45,9 +44,9 @@ pub(super) fn read(member: &[u8], wanted: &WantedConcepts) -> Result<CompanyFact
     Ok(facts)
 }
 
-/// One level of objects of a member: what to do with each key.
+/// Level of objects in a member, with the handling of each key.
 trait Level<'de> {
-    /// What the object is, for messages.
+    /// Description of the object for messages.
     const OBJECT: &'static str;
 
     /// Reads the value of a key.
@@ -57,14 +56,14 @@ trait Level<'de> {
         map: &mut A,
     ) -> std::result::Result<(), A::Error>;
 
-    /// The key that the object lacks, when it is over.
+    /// Returns a required key that the object lacked.
     fn missing(&self) -> Option<&'static str> {
         None
     }
 }
 
-/// Reads an object of a level and refuses keys that occur twice: parsers differ in which of the two
-/// they believe.
+/// Reads an object of a level and rejects repeated keys, because parsers differ in which of the two
+/// values they use.
 struct Object<L>(L);
 
 impl<'de, L: Level<'de>> DeserializeSeed<'de> for Object<L> {
@@ -129,8 +128,7 @@ impl<'de> Level<'de> for Member<'_, 'de> {
             "cik" => {
                 let raw: &RawValue = map.next_value()?;
                 self.has_cik = true;
-                // Some newer registrants have the padded text in place of the number (seen
-                // 2025-04).
+                // Some newer registrants have the padded text instead of the number (seen 2025-04).
                 self.found.cik = raw
                     .get()
                     .trim_matches('"')
@@ -279,7 +277,7 @@ impl<'de> Level<'de> for Units<'_, 'de> {
     }
 }
 
-/// The facts of one concept and unit: kept when the concept is wanted, counted always.
+/// Facts of one concept and unit: kept if the concept is wanted, always counted.
 struct Facts<'r, 'de> {
     text: &'de str,
     concept: Option<u16>,
@@ -333,7 +331,7 @@ impl<'de> Visitor<'de> for Facts<'_, 'de> {
     }
 }
 
-/// The JSON texts of a fact's values.
+/// JSON texts of a fact's values.
 #[derive(Default)]
 struct FactText<'de> {
     start: Option<&'de RawValue>,

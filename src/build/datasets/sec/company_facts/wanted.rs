@@ -1,24 +1,24 @@
-//! The concepts whose facts are kept, found by taxonomy and name as a member writes them. A fact
-//! carries the position of its concept in the list, not the name.
+//! Finds wanted concepts by taxonomy and name as in a member. A fact holds the index of its concept
+//! in the list, not the name.
 
 use polars::prelude::{InitHashMaps, PlHashMap};
 
 use pubdata_core::error::{Error, Result};
 
-/// The concepts whose facts are kept, each with its position in the list that it was made from.
+/// Wanted concepts, each with its index in the original list.
 #[derive(Debug, Clone, Default)]
 pub struct WantedConcepts {
     taxonomies: PlHashMap<Box<[u8]>, Concepts>,
 }
 
-/// Wanted concepts of one taxonomy, by name as written in a member.
+/// Wanted concepts of one taxonomy, by name as in a member.
 pub(super) type Concepts = PlHashMap<Box<[u8]>, u16>;
 
 impl WantedConcepts {
-    /// Takes names with their taxonomy: `us-gaap:Revenues`.
+    /// Builds the index from names with their taxonomy: `us-gaap:Revenues`.
     ///
     /// # Errors
-    /// `Config`, when a name has no taxonomy, occurs twice, or there are more than 65,536.
+    /// `Config` if a name has no taxonomy or occurs twice, or if there are more than 65,536 names.
     pub fn new<'a>(qualified_names: impl IntoIterator<Item = &'a str>) -> Result<Self> {
         let mut taxonomies: PlHashMap<Box<[u8]>, Concepts> = PlHashMap::new();
         for (position, qualified_name) in qualified_names.into_iter().enumerate() {
@@ -41,7 +41,7 @@ impl WantedConcepts {
         Ok(Self { taxonomies })
     }
 
-    /// The wanted concepts of a taxonomy, when there are any.
+    /// Returns the wanted concepts of a taxonomy, if it has any.
     pub(super) fn of_taxonomy(&self, taxonomy: &[u8]) -> Option<&Concepts> {
         self.taxonomies.get(taxonomy)
     }

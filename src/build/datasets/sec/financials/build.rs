@@ -1,6 +1,6 @@
-//! Builds the figures of a bucket: reads the facts and submissions of its registrants, has the
-//! figures selected, and makes the rows of three tables. Facts that were fetched of a single
-//! registrant take the place of those in the archive.
+//! Builds the figures of a bucket: reads the facts and submissions of its registrants, selects the
+//! figures, and builds the rows of three tables. Facts fetched for a single registrant replace
+//! those in the archive.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashSet};
@@ -30,11 +30,11 @@ const FACTS_NOW: &str = "sec.companyfacts_api";
 const SUBMISSIONS: &str = "sec.submissions";
 const SUBMISSIONS_NOW: &str = "sec.submissions_api";
 
-/// Reads the archives' directories; the members are read when their shard is built.
+/// Reads the archives' directories. Members are read when their shard is built.
 ///
 /// # Errors
-/// `Format`, when an archive is none, or the facts archive holds a member that is not named after a
-/// registrant.
+/// `Format` if an archive is invalid, or if the facts archive holds a member that is not named
+/// after a registrant.
 pub(in crate::datasets) fn prepare(context: &Context<'_>) -> Result<Box<dyn Sharded>> {
     let rules = rules(context.declaration)?;
     let wanted = WantedConcepts::new(rules.concepts.iter().map(String::as_str))?;
@@ -57,7 +57,7 @@ pub(in crate::datasets) fn prepare(context: &Context<'_>) -> Result<Box<dyn Shar
     Ok(Box::new(financials))
 }
 
-/// The registrant of a member of the facts archive: `CIK0000320193.json`.
+/// Returns the registrant of a member of the facts archive: `CIK0000320193.json`.
 fn cik_of(member: &Member) -> Option<Cik> {
     let digits = member.name.strip_prefix("CIK")?.strip_suffix(".json")?;
     if digits.len() == 10 {
@@ -67,32 +67,33 @@ fn cik_of(member: &Member) -> Option<Cik> {
     }
 }
 
-/// All that figures are made from.
+/// Sources and rules of the figures.
 struct Financials {
     rules: Rules,
     wanted: WantedConcepts,
     facts: SourceArchive,
     submissions: SourceArchive,
-    /// What was fetched of single registrants after the archives.
+    /// Facts of single registrants that were fetched after the archives. The next field holds their
+    /// submissions.
     facts_now: BTreeMap<Cik, SourceDocument>,
     submissions_now: BTreeMap<Cik, SourceDocument>,
     shards: Vec<Shard>,
 }
 
-/// Where the facts of a registrant are.
+/// Location of a registrant's facts.
 struct FactsDocument {
     source_id: &'static str,
-    /// Name of the member or of the document's URL.
+    /// Name of the member, or URL of the document.
     name: String,
     input: u64,
-    /// Of a document that was fetched by itself; a member has none yet.
+    /// Snapshot of a document that was fetched separately; `None` for a member.
     snapshot: Option<Digest>,
 }
 
-/// What a registrant's figures are made from, and what came of it.
+/// Sources of a registrant's figures, and the selected figures.
 struct Company {
     source_id: &'static str,
-    /// Name of the member or of the document's URL.
+    /// Name of the member, or URL of the document.
     name: String,
     digest: Digest,
     size_bytes: u64,
@@ -129,7 +130,7 @@ impl Sharded for Financials {
         subjects: &[&Subject],
         inputs: &mut Inputs,
     ) -> Result<Vec<Table>> {
-        // The largest first: what it is read into does for the others.
+        // Read the largest first, so that its buffer is large enough for the others.
         let mut by_size: Vec<usize> = (0..subjects.len()).collect();
         let ciks = subjects.iter().map(|subject| {
             subject
@@ -218,7 +219,7 @@ impl Financials {
         Ok(shards_of(ciks, |cik| self.fingerprint(cik)))
     }
 
-    /// Of the registrant's facts and of its submissions, which say when a report's period ended.
+    /// Hashes the registrant's facts and its submissions, which state when a report's period ended.
     fn fingerprint(&self, cik: Cik) -> Digest {
         let mut text = String::new();
         let mut add_member = |member: &Member| {
@@ -247,7 +248,7 @@ impl Financials {
         self.facts.member(&format!("CIK{cik}.json"))
     }
 
-    /// The registrant's own member and its pages, in the order of their names.
+    /// Returns the registrant's own member and its pages, in the order of their names.
     fn submissions_members(&self, cik: Cik) -> &[Member] {
         let (own, page) = (format!("CIK{cik}.json"), format!("CIK{cik}-"));
         let members = self.submissions.members();
@@ -259,7 +260,7 @@ impl Financials {
         &members[from..from + count]
     }
 
-    /// How large the facts of a registrant are.
+    /// Returns the size of a registrant's facts in bytes.
     fn facts_bytes(&self, cik: Cik) -> u64 {
         match (self.facts_now.get(&cik), self.facts_member(cik)) {
             (Some(now), _) => now.content.len() as u64,
@@ -267,7 +268,7 @@ impl Financials {
         }
     }
 
-    /// Reads the facts of a registrant, and says where they are.
+    /// Reads the facts of a registrant and returns their location.
     fn read_facts(&self, cik: Cik, content: &mut Vec<u8>) -> Result<FactsDocument> {
         match (self.facts_now.get(&cik), self.facts_member(cik)) {
             (Some(now), _) => {
@@ -292,7 +293,7 @@ impl Financials {
         }
     }
 
-    /// Reads what else there is about a registrant and selects its figures; an issue, when its
+    /// Reads the other sources of a registrant and selects its figures. Returns an issue if its
     /// facts cannot be read.
     fn company(
         &self,
@@ -354,8 +355,9 @@ impl Financials {
         }))
     }
 
-    /// The periodic reports of a registrant; the inner error says what of its submissions cannot be
-    /// read. What was fetched of it alone has the newest; older pages come with the archive.
+    /// Returns the periodic reports of a registrant. The inner error describes unreadable
+    /// submissions. A separately fetched document has the newest reports; older pages come with the
+    /// archive.
     fn filings(&self, cik: Cik) -> Result<std::result::Result<Vec<Filing>, Error>> {
         let (mut own, mut pages) = (Vec::new(), Vec::new());
         own.extend(
@@ -388,7 +390,7 @@ impl Financials {
         Ok(read())
     }
 
-    /// Facts of wanted concepts that are not as the format says.
+    /// Returns issues about facts of wanted concepts that do not follow the format.
     fn malformed_facts<'a>(
         &'a self,
         cik: Cik,
@@ -415,7 +417,7 @@ impl Financials {
     }
 }
 
-/// Makes the rows of `sec.archive_member`: one per member, published or not and why.
+/// Builds the rows of `sec.archive_member`: one per member, with the reason if it is not published.
 fn members_frame(bucket: &str, companies: &[Company]) -> Result<DataFrame> {
     let texts = |name: &str, text: &dyn Fn(&Company) -> String| {
         StringChunked::from_iter_values(name.into(), companies.iter().map(text)).into_column()

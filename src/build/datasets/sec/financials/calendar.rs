@@ -1,6 +1,6 @@
-//! The fiscal calendar of a registrant, and the place of a figure in it: series, fiscal year and
-//! period. Both come from dates; the SEC's stamps only show whether a registrant names its years
-//! one lower.
+//! Determines the fiscal calendar of a registrant, and the position of a figure in it: series,
+//! fiscal year and period. Both come from dates; the SEC's stamps only show if a registrant names
+//! its years one lower.
 
 use crate::datasets::sec::fact::{Fact, Form};
 use crate::datasets::sec::financials::observation::CandidateFact;
@@ -9,7 +9,7 @@ use crate::datasets::sec::financials::report::{Family, Report};
 use crate::datasets::sec::financials::settings::{Bands, CalendarDays, LabelOffset, Rules};
 use crate::normalise::Day;
 
-/// How long a duration is.
+/// Class of a duration by its length.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Band {
     Quarter,
@@ -18,7 +18,7 @@ pub enum Band {
     Year,
 }
 
-/// The band of so many days; none for lengths between the bands.
+/// Returns the band of a length in days, or `None` for a length between the bands.
 pub fn band(bands: &Bands, days: i32) -> Option<Band> {
     let named = [
         (bands.quarter, Band::Quarter),
@@ -32,13 +32,13 @@ pub fn band(bands: &Bands, days: i32) -> Option<Band> {
         .map(|(_, band)| band)
 }
 
-/// The fiscal calendar of a registrant, from the dates of its own figures only.
+/// Fiscal calendar of a registrant, from the dates of its own figures only.
 #[derive(Debug, Default)]
 pub struct Calendar {
-    /// Ends of fiscal years without gaps: those reported, and between and beyond them projected
-    /// ones.
+    /// Ends of fiscal years without gaps: reported ends, and projected ends between and beyond
+    /// them.
     boundaries: Vec<Day>,
-    /// Ends of every fiscal year that an annual report shows, comparatives included.
+    /// Ends of every fiscal year that an annual report shows, including comparatives.
     annual_ends: Vec<Day>,
     /// Ends of every quarter that a quarterly report shows.
     quarter_ends: Vec<Day>,
@@ -48,29 +48,29 @@ pub struct Calendar {
     variants: Vec<StartVariant>,
     /// Transition periods and short first years of annual reports, as (end, start).
     transitions: Vec<(Day, Day)>,
-    /// The same of quarterly reports.
+    /// Transition periods and short first years of quarterly reports, as (end, start).
     stubs: Vec<(Day, Day)>,
-    /// Ends of durations of annual reports that fill the gap between two fiscal years, also of
+    /// Ends of durations in annual reports that fill the gap between two fiscal years, including
     /// comparatives.
     gap_ends: Vec<Day>,
-    /// Added to the year of the label: 0, or -1 for companies that name a year by its first months.
+    /// Offset of the year label: 0, or -1 for companies that name a year after its first months.
     label_offset: i32,
 }
 
-/// A start that differs by a few days from what most reports say of the same period.
+/// Start of a period that differs by a few days from the start in most reports.
 #[derive(Debug, Clone, Copy)]
 struct StartVariant {
     family: Family,
     end: Day,
     start: Day,
-    /// What most reports say.
+    /// Start in most reports.
     usual: Day,
 }
 
 const YEAR: i32 = 365;
 
 impl Calendar {
-    /// Reads the calendar from the calendar measures' figures.
+    /// Builds the calendar from the figures of the calendar measures.
     pub fn new(
         rules: &Rules,
         reports: &[Report],
@@ -110,12 +110,12 @@ impl Calendar {
         evidence.finish(rules, reports, state_same_figure)
     }
 
-    /// Name of the fiscal year that ends on a day.
+    /// Returns the name of the fiscal year that ends on a day.
     fn label(&self, days: &CalendarDays, end: Day) -> i32 {
         end.plus(-days.label).civil().0 + self.label_offset
     }
 
-    /// Fiscal year and quarter of a day.
+    /// Returns the fiscal year and quarter of a day.
     fn quarter(&self, days: &CalendarDays, end: Day) -> Option<(i32, FiscalPeriod)> {
         let after = self
             .boundaries
@@ -130,8 +130,9 @@ impl Calendar {
         ))
     }
 
-    /// Fiscal year and quarter of a year-to-date figure, by the year end its start follows: of the
-    /// company's calendar, or of the one its annual reports show for years before a change.
+    /// Returns the fiscal year and quarter of a year-to-date figure, by the year end before its
+    /// start. The year end comes from the company's calendar, or from annual reports for years
+    /// before a change of the calendar.
     fn quarter_to_date(
         &self,
         days: &CalendarDays,
@@ -153,13 +154,13 @@ impl Calendar {
         year_of(&self.boundaries).or_else(|| year_of(&self.annual_ends))
     }
 
-    /// Whether any report gives a period with a start a few days off.
+    /// Returns true if any report states a start a few days off the usual one.
     pub fn has_variants(&self) -> bool {
         !self.variants.is_empty()
     }
 
-    /// The start most reports give for a period that a report gives with a start a few days off;
-    /// none when its start is the usual one.
+    /// Returns the start in most reports, for a period whose start is a few days off in one report.
+    /// Returns `None` if its start is the usual one.
     pub fn usual_start(&self, family: Family, end: Day, start: Day) -> Option<Day> {
         let found = self
             .variants
@@ -170,14 +171,14 @@ impl Calendar {
         Some(self.variants[found].usual)
     }
 
-    /// Whether a duration lies between two fiscal years, filling the gap between them.
+    /// Returns true if a duration fills the gap between two fiscal years.
     fn is_between_years(&self, days: &CalendarDays, start: Day, end: Day) -> bool {
         is_between(&self.annual_ends, days, start, end)
     }
 
-    /// Whether a transition period ends on a day that is no year's end. The year after it begins on
-    /// the next day, which makes the day look like one; it is none when a year with the same name
-    /// ended before.
+    /// Returns true if a transition period ends on a day that is not a year's end. The next year
+    /// begins on the following day, so that the day looks like a year's end. It is not one if
+    /// another fiscal year has the same name.
     fn ends_transition(&self, days: &CalendarDays, day: Day) -> bool {
         let is_same_year =
             |end: &Day| *end != day && self.label(days, *end) == self.label(days, day);
@@ -185,7 +186,7 @@ impl Calendar {
             self.annual_ends.binary_search(&day).is_ok()
                 && !self.annual_ends.iter().any(is_same_year)
         };
-        // The comparative balance of the next year may be of the month's last day.
+        // The comparative balance of the next year may be dated on the month's last day.
         let mut ends = self
             .transitions
             .iter()
@@ -194,7 +195,7 @@ impl Calendar {
         ends.any(|end| end.since(day).abs() <= days.same_end) && !is_year_end()
     }
 
-    /// A period of a year's reports, or a transition's, that ends with the calendar.
+    /// Places a fiscal year or a transition that ends with the calendar.
     fn placed(&self, rules: &Rules, series: Series, end: Day) -> Placement {
         let fiscal_period = if series == Series::Transition {
             FiscalPeriod::Tp
@@ -210,7 +211,7 @@ impl Calendar {
         }
     }
 
-    /// A year that ends beside the calendar.
+    /// Places a year that does not end with the calendar.
     fn placed_off(&self, rules: &Rules, end: Day) -> Placement {
         let fiscal_year = self.label(&rules.days, end);
         Placement::Placed {
@@ -245,8 +246,8 @@ impl Calendar {
                     self.placed(rules, Series::Annual, end)
                 }
             }
-            // Quarters in an annual report are not quarterly reports' figures; twelve months in a
-            // quarterly one are no fiscal year.
+            // Quarters in an annual report are not figures of quarterly reports; twelve months in a
+            // quarterly report are not a fiscal year.
             (Family::Annual, Some(_)) | (Family::Quarterly, Some(Band::Year)) => Placement::Passed,
             (Family::Quarterly, Some(band)) => self.place_quarter(rules, start, end, band),
             (_, None) if length > rules.bands.since_inception => Placement::Passed,
@@ -283,7 +284,7 @@ impl Calendar {
         }
     }
 
-    /// Places an instant. `has_other`: whether the measure has a figure at another day.
+    /// Places an instant. `has_other` returns true if the measure has a figure at another day.
     pub fn place_instant(
         &self,
         rules: &Rules,
@@ -306,7 +307,7 @@ impl Calendar {
                 None if near(&self.quarter_ends).is_some() => Placement::Passed,
                 None => Placement::Unplaced("off_period_end"),
             },
-            // The balance at the last year's end stands in every quarterly report.
+            // Every quarterly report repeats the balance at the last year's end.
             Family::Quarterly
                 if self.annual_ends.binary_search(&day).is_ok()
                     && self.own_quarter_ends.binary_search(&day).is_err() =>
@@ -334,7 +335,7 @@ impl Calendar {
         }
     }
 
-    /// Places a report by the end of its own period: where its cover page belongs.
+    /// Places a report, and with it its cover page, by the end of its own period.
     pub fn place_report(&self, rules: &Rules, report: &Report) -> Placement {
         let Some(end) = report.primary_end else {
             return Placement::Unplaced("no_period_end");
@@ -360,7 +361,7 @@ fn is_between(annual_ends: &[Day], days: &CalendarDays, start: Day, end: Day) ->
     adjoins(start.plus(-1)) && adjoins(end)
 }
 
-/// The quarter so many days after the end of a fiscal year.
+/// Returns the quarter by the days elapsed since the end of a fiscal year.
 fn quarter_after(days: &CalendarDays, elapsed: i32) -> FiscalPeriod {
     match elapsed {
         _ if elapsed <= days.q1 => FiscalPeriod::Q1,
@@ -370,29 +371,29 @@ fn quarter_after(days: &CalendarDays, elapsed: i32) -> FiscalPeriod {
     }
 }
 
-/// The day of a sorted list that is nearest to one.
+/// Returns the nearest day of a sorted list.
 fn nearest(days: &[Day], day: Day) -> Option<Day> {
     let after = days.partition_point(|known| *known < day);
     let around = days[after.saturating_sub(1)..].iter().take(2);
     around.copied().min_by_key(|known| known.since(day).abs())
 }
 
-/// A year end and how much speaks for it.
+/// Year end with its weight.
 type Weighed = (Day, u32);
 
-/// Weights of what shows a year end; sums of many weaker signs never outweigh a year stated by an
-/// annual report.
+/// Weights of the evidence for a year end. Any number of weak signs weighs less than one annual
+/// report that states a year.
 const OWN_YEAR: u32 = 1_000_000;
 const OWN_SHORT_YEAR: u32 = 1_000;
 
-/// The start that a report gives of a duration.
+/// Start of a duration as one report states it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct ReportedStart {
     family: Family,
     end: Day,
     start: Day,
     report: u32,
-    /// Whether the report states another end.
+    /// True if the report states another end.
     has_other_end: bool,
 }
 
@@ -401,16 +402,16 @@ struct Evidence {
     year_ends: Vec<Weighed>,
     annual_ends: Vec<Day>,
     quarter_ends: Vec<Day>,
-    /// Report, end and start of durations at the end of a report's own period that are shorter than
+    /// Report, end and start of durations that end with a report's own period and are shorter than
     /// a year (annual) or in no band (quarterly).
     short: Vec<(u32, Day, Day)>,
     /// Annual reports with a full year at the end of their own period.
     with_year: Vec<u32>,
-    /// Quarterly reports with a duration of some band there.
+    /// Quarterly reports with a duration of some band at the end of their own period.
     with_quarter: Vec<u32>,
-    /// Day before a year-to-date figure of a quarterly report begins, and the report.
+    /// Day before the start of a quarterly report's year-to-date figure, and the report.
     ytd_starts: Vec<(Day, u32)>,
-    /// As `ytd_starts` for a first quarter, or any.
+    /// Day before the start of a quarterly report's quarter, and the report.
     quarter_starts: Vec<(Day, u32)>,
     starts: Vec<ReportedStart>,
     range: Option<(Day, Day)>,
@@ -545,13 +546,13 @@ impl Evidence {
         }
     }
 
-    /// Year ends without gaps over all dates of the figures.
+    /// Returns year ends without gaps over all dates of the figures.
     fn boundaries(mut self, days: &CalendarDays) -> Vec<Day> {
         let Some((first, last)) = self.range else {
             return Vec::new();
         };
-        // A change of the calendar shows in quarterly reports before the first annual report does:
-        // two of them make it certain.
+        // Quarterly reports show a change of the calendar before the first annual report does. Two
+        // of them are sufficient evidence.
         self.ytd_starts.sort_unstable();
         self.ytd_starts.dedup();
         let shown = self
@@ -588,8 +589,8 @@ impl Evidence {
     }
 }
 
-/// The longest duration of each report that qualifies, as (end, start), in order. `short` is sorted
-/// by report, end and start.
+/// Returns the longest duration of each report that qualifies, as (end, start), in order. `short`
+/// is sorted by report, end and start.
 fn longest(short: &[(u32, Day, Day)], qualifies: impl Fn(u32) -> bool) -> Vec<(Day, Day)> {
     let of_reports = short
         .chunk_by(|a, b| a.0 == b.0)
@@ -619,8 +620,8 @@ fn predecessors(starts: &[ReportedStart], reports: &[Report], bands: &Bands) -> 
     starts.iter().filter(is_successor).flat_map(of).collect()
 }
 
-/// Finds the starts that are a few days off the usual one of the same end, and those further off
-/// from which another report states the same figure.
+/// Finds starts that are a few days off the usual start of the same end. Includes starts further
+/// off if another report states the same figure from there.
 fn variants(
     mut starts: Vec<ReportedStart>,
     days: &CalendarDays,
@@ -662,9 +663,10 @@ fn variants(
     variants
 }
 
-/// The start that most figures say; of equally many, the one that was reported first holds. Where
-/// reports state the end differently, the start of the latest that states the period's end: both
-/// days are then of one report. Of starts far apart, too, the latest report's holds.
+/// Returns the start that most figures have; of equally frequent ones, the first reported. If
+/// reports state different ends, returns the start of the latest report that states the period's
+/// end, so that both days come from one report. For starts far apart, the latest report decides
+/// too.
 fn usual_start(near: &[ReportedStart], is_far: bool) -> Option<Day> {
     if is_far || near.iter().any(|stated| stated.has_other_end) {
         return near
@@ -678,7 +680,7 @@ fn usual_start(near: &[ReportedStart], is_far: bool) -> Option<Day> {
         .map(|same| same[0].start)
 }
 
-/// Takes near days as one: the one that most speaks for.
+/// Merges near days into the day with the greatest weight.
 fn cluster(mut weighed: Vec<Weighed>, same_end: i32) -> Vec<Day> {
     weighed.sort_unstable();
     let mut known: Vec<Weighed> = Vec::new();
@@ -701,9 +703,9 @@ fn cluster(mut weighed: Vec<Weighed>, same_end: i32) -> Vec<Day> {
     known.into_iter().map(|(day, _)| day).collect()
 }
 
-/// Projects the year ends between two known ones: evenly when whole years lie between them,
-/// otherwise back from the later one, because a company that changed its calendar restates the past
-/// to the new one.
+/// Projects the year ends between two known ones. Divides the gap evenly if it consists of whole
+/// years. Otherwise projects back from the later one, because a company that changed its calendar
+/// restates the past to the new one.
 fn fill(from: Day, to: Day, boundaries: &mut Vec<Day>) {
     let gap = to.since(from);
     let years = (gap + YEAR / 2) / YEAR;
@@ -715,8 +717,8 @@ fn fill(from: Day, to: Day, boundaries: &mut Vec<Day>) {
     boundaries.extend((1..=whole).rev().map(|year| to.plus(-YEAR * year)));
 }
 
-/// -1 when the company's own annual reports are stamped with the year before the one the date
-/// gives, almost without exception.
+/// Returns -1 if almost all of the company's own annual reports are stamped with the year before
+/// the one that the date gives.
 fn label_offset(
     rule: &LabelOffset,
     days: &CalendarDays,
@@ -740,7 +742,7 @@ fn label_offset(
     }
 }
 
-/// Places a quarter. No report is filed for a fourth one: what a changed calendar makes of one
+/// Places a quarter. A fourth quarter has no report: after a change of the calendar, such a quarter
 /// belongs to the transition.
 fn placed_quarter(fiscal_year: i32, fiscal_period: FiscalPeriod) -> Placement {
     let is_ytd = false;

@@ -1,4 +1,4 @@
-//! The facts of one registrant that measures can be taken from.
+//! Collects the facts of one registrant that can serve a measure.
 
 use crate::datasets::sec::fact::Fact;
 use crate::datasets::sec::financials::calendar::Calendar;
@@ -8,18 +8,18 @@ use crate::datasets::sec::financials::period::NO_START;
 use crate::datasets::sec::financials::report::{Family, NO_REPORT, Report, Reports};
 use crate::datasets::sec::financials::settings::{Kind, Rules};
 
-/// The facts that measures can be taken from.
+/// Facts that can serve a measure.
 pub struct Candidates {
-    /// By measure, sorted.
+    /// Sorted candidates by measure.
     pub by_measure: Vec<Vec<CandidateFact>>,
-    /// By measure: whether annual and quarterly reports give it in another unit.
+    /// By measure: true for annual and for quarterly reports that state it in another unit.
     pub other_unit: Vec<[bool; 2]>,
-    /// Whether a periodic report tags the cover page.
+    /// True if a periodic report tags the cover page.
     pub has_cover: bool,
 }
 
 impl Candidates {
-    /// The facts of periodic reports in the units of the measures that take their concepts.
+    /// Collects facts of periodic reports in the unit of each measure that uses their concept.
     pub fn new(facts: &[Fact], reports: &Reports, rules: &Rules) -> Self {
         let mut by_measure: Vec<Vec<CandidateFact>> = vec![Vec::new(); rules.measures.len()];
         let mut other_unit = vec![[false; 2]; rules.measures.len()];
@@ -50,7 +50,7 @@ impl Candidates {
                 }
             }
         }
-        // Facts of a concept come nearly in this order: a sort that finds runs is fast.
+        // Facts of a concept are nearly sorted, which this sort exploits.
         by_measure
             .iter_mut()
             .for_each(|candidates| candidates.sort());
@@ -61,8 +61,8 @@ impl Candidates {
         }
     }
 
-    /// Gives figures of one period whose ends reports state differently the same end, and their
-    /// reports too. Days of cover pages are no ends.
+    /// Replaces the ends of figures and reports by one end per period, if reports state it
+    /// differently. Days of cover pages are not ends.
     pub fn unify_ends(&mut self, rules: &Rules, reports: &mut [Report]) {
         let ends = Ends::new(rules, reports, &self.by_measure);
         if ends.are_unique() {
@@ -85,8 +85,8 @@ impl Candidates {
         }
     }
 
-    /// Gives figures whose start is a few days off the start that most reports give, so that one
-    /// period has one history.
+    /// Replaces starts that are a few days off by the start in most reports, so that one period has
+    /// one history.
     pub fn unify_starts(&mut self, calendar: &Calendar, reports: &[Report]) {
         if !calendar.has_variants() {
             return;

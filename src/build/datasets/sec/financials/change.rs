@@ -1,6 +1,6 @@
-//! Compares an observation with those before it: equal, rounded, restated, recast by a split, of
-//! another scope, or off by a factor such as a thousand; and whether it takes their place. A split
-//! is believed only when most share figures of the same report moved by it.
+//! Compares an observation with earlier ones: equal, rounded, restated, recast by a split, of
+//! another scope, or off by a factor such as a thousand. Decides if it supersedes them. Accepts a
+//! split only if most share figures of the same report moved by it.
 
 use std::cell::OnceCell;
 
@@ -38,8 +38,8 @@ impl<'a> Comparer<'a> {
         }
     }
 
-    /// Compares `new` with the observations of the same period before it. `conflicts` are those of
-    /// the registrant, also of `new`.
+    /// Compares `new` with the earlier observations of the same period. `conflicts` are those of
+    /// the registrant, including those of `new`.
     pub fn compare(
         &self,
         measure: &Measure,
@@ -79,8 +79,8 @@ impl<'a> Comparer<'a> {
         }
     }
 
-    /// Compares with the last superseding observation of the same concept, or else with the last of
-    /// all.
+    /// Compares with the last superseding observation of the same concept, otherwise with the last
+    /// superseding observation.
     fn change(
         &self,
         measure: &Measure,
@@ -109,16 +109,16 @@ impl<'a> Comparer<'a> {
         }
     }
 
-    /// Whether two figures differ by less than one unit of the coarser filing's scale, or of a much
-    /// coarser figure: text sections state in billions what the statements state in millions.
+    /// Returns true if two figures differ by less than one unit of the coarser filing's scale, or
+    /// of a much coarser figure. Text sections state figures in billions that the statements state
+    /// in millions.
     fn is_rounding(&self, unit: Unit, old: &Observation, new: &Observation) -> bool {
         let rules = &self.rules.restatement;
         let difference = Amount((old.value.0 - new.value.0).abs());
         if !matches!(unit, Unit::Usd | Unit::Shares) {
             return difference < rules.per_share_unit;
         }
-        // No figure is stated more coarsely than this: most differences need no look at the
-        // filings.
+        // No figure is coarser than this, so that most comparisons need no look at the filings.
         if is_far(old.value, new.value) && difference >= power_of_ten(rules.max_scale) {
             return false;
         }
@@ -126,7 +126,7 @@ impl<'a> Comparer<'a> {
         if difference < scale {
             return true;
         }
-        // A zero is no multiple of a last digit.
+        // A zero is not a multiple of a last digit.
         if old.value.0 == 0 || new.value.0 == 0 {
             return false;
         }
@@ -138,9 +138,9 @@ impl<'a> Comparer<'a> {
                 && difference.0 * 1_000_000 < old.value.0.abs() * rules.rounded_ppm)
     }
 
-    /// Whether `new` repeats an earlier figure rounded to the nearest multiple of its own last
-    /// digit, which is much coarser than the report states most figures: the figure of a note, not
-    /// of the statement.
+    /// Returns true if `new` repeats an earlier figure, rounded to the nearest multiple of its last
+    /// digit. It must also be much coarser than most figures of the report: then it comes from a
+    /// note, not from the statement.
     fn is_coarse_repetition(&self, unit: Unit, old: &Observation, new: &Observation) -> bool {
         let is_repeated = new.value.0 != 0
             && old.value != new.value
@@ -160,8 +160,8 @@ impl<'a> Comparer<'a> {
             .get_or_init(|| Scales::new(self.reports, self.facts, &self.rules.restatement))
     }
 
-    /// Whether most of the report's per-share figures and share counts that were reported before
-    /// moved by the same split.
+    /// Returns true if the same split moved most of the report's per-share figures and share counts
+    /// that earlier reports state too.
     fn is_corroborated(&self, report: u32, split: Split) -> bool {
         let rules = &self.rules.restatement;
         let family = |report: u32| self.reports.list[report as usize].family;
@@ -194,7 +194,7 @@ impl<'a> Comparer<'a> {
                 }
             }
         }
-        // The figure itself is among them: another one has to have moved as well.
+        // The figure itself is among them, so that another one must have moved too.
         moved > 1 && moved * 2 > compared
     }
 }
@@ -205,7 +205,7 @@ fn is_far(old: Amount, new: Amount) -> bool {
     (old.0 - new.0).abs() >= old.0.abs().max(new.0.abs()) / 100
 }
 
-/// Result of comparing an observation with those before it.
+/// Result of comparing an observation with earlier ones.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Comparison {
     pub change: Change,
@@ -214,7 +214,7 @@ pub struct Comparison {
 }
 
 impl Comparison {
-    /// A figure that takes the place of those before it without restating them.
+    /// Creates a result for a figure that supersedes earlier ones without restating them.
     fn superseding(change: Change) -> Self {
         Self {
             change,
@@ -223,7 +223,7 @@ impl Comparison {
         }
     }
 
-    /// A figure that stands beside the one before it.
+    /// Creates a result for a figure that does not supersede the earlier one.
     fn kept_apart(change: Change) -> Self {
         Self {
             change,
@@ -255,8 +255,8 @@ fn states_wider_scope(
             .any(|(concept, value)| *value == new.value && is_wider(*concept))
 }
 
-/// Whether two figures under different concepts are stated by one of the two reports side by side:
-/// then another concept is shown, and nothing was restated.
+/// Returns true if one of the two reports states both figures, under different concepts. The later
+/// figure then shows another concept and restates nothing.
 fn is_other_name(first: &Observation, new: &Observation, conflicts: &[(u16, Amount)]) -> bool {
     let states = |observation: &Observation, value: Amount| {
         conflicts[observation.conflicts()]
@@ -266,19 +266,19 @@ fn is_other_name(first: &Observation, new: &Observation, conflicts: &[(u16, Amou
     first.concept != new.concept && (states(first, new.value) || states(new, first.value))
 }
 
-/// Whether a figure is another one rounded to the nearest multiple of its own last digit.
+/// Returns true if a figure is another one, rounded to the nearest multiple of its own last digit.
 fn is_nearest_multiple(exact: Amount, rounded: Amount) -> bool {
     (exact.0 - rounded.0).abs() * 2 <= power_of_ten(trailing_zeros(rounded, MAX_ZEROS)).0
 }
 
-/// Shares after for shares before, in tenths, and whether it is a reverse split.
+/// Split ratio in tenths (shares after for shares before), and its direction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Split {
     tenths: i128,
     is_reverse: bool,
 }
 
-/// Whether one figure is the other times a factor such as a thousand.
+/// Returns true if one figure is the other times a factor such as a thousand.
 fn is_scale_factor(rules: &Restatement, a: Amount, b: Amount) -> bool {
     if a.0.signum() != b.0.signum() {
         return false;
@@ -295,7 +295,7 @@ fn split_of(rules: &Restatement, unit: Unit, old: Amount, new: Amount) -> Option
     if !matches!(unit, Unit::UsdPerShare | Unit::Shares) || old.0.signum() != new.0.signum() {
         return None;
     }
-    // More shares, or less per share, is a forward split.
+    // More shares, or less per share, means a forward split.
     let is_reverse = (new.0.abs() > old.0.abs()) == (unit == Unit::UsdPerShare);
     let splits = rules.split_tenths.iter().map(|tenths| Split {
         tenths: *tenths,
@@ -306,7 +306,7 @@ fn split_of(rules: &Restatement, unit: Unit, old: Amount, new: Amount) -> Option
         .filter(|split| moves_by(rules, unit, old, new, *split))
 }
 
-/// The larger figure, and the smaller one times the ratio, both in tenths.
+/// Returns the larger figure, and the smaller one times the ratio, both in tenths.
 fn scaled(unit: Unit, old: Amount, new: Amount, split: Split) -> (i128, i128) {
     let grows = split.is_reverse == (unit == Unit::UsdPerShare);
     let (small, large) = if grows { (old, new) } else { (new, old) };
@@ -318,8 +318,8 @@ fn distance(unit: Unit, old: Amount, new: Amount, split: Split) -> i128 {
     (large - small).abs()
 }
 
-/// Whether the figures differ by the split's ratio. Per-share figures are rounded to cents before
-/// and after, which weighs in small ones.
+/// Returns true if the figures differ by the split's ratio. Per-share figures are rounded to cents
+/// before and after, which matters for small ones.
 fn moves_by(rules: &Restatement, unit: Unit, old: Amount, new: Amount, split: Split) -> bool {
     let (large, small) = scaled(unit, old, new, split);
     let off = (large - small).abs();

@@ -1,5 +1,6 @@
 //! Checks figures against each other: balances, earnings per share, quarters and years to date,
-//! scales, share counts and dates. What does not agree is published with a warning, never changed.
+//! scales, share counts and dates. Contradicting figures are published with a warning, never
+//! changed.
 
 use std::ops::Range;
 
@@ -11,12 +12,12 @@ use crate::datasets::sec::financials::report_facts::ReportFacts;
 use crate::datasets::sec::financials::settings::{Kind, Rules};
 use crate::datasets::sec::financials::warnings::Warning;
 
-/// Checks between records, and of dates against each other: what does not agree is published with a
-/// warning, never changed.
+/// Runs the checks between records, and of dates against each other. Contradicting figures are
+/// published with a warning, never changed.
 ///
 /// # Source
-/// The identities of the statements: assets are liabilities and equity; earnings per share are
-/// earnings by shares.
+/// The identities of the statements: assets equal liabilities plus equity; earnings per share are
+/// earnings divided by shares.
 pub fn run(
     rules: &Rules,
     reports: &[Report],
@@ -52,7 +53,7 @@ struct View<'a> {
     reports: &'a [Report],
     report_facts: &'a ReportFacts,
     periods: &'a [Period],
-    /// Positions of each measure's periods.
+    /// Index ranges of each measure's periods.
     ranges: Vec<Range<usize>>,
     observations: &'a mut [Observation],
 }
@@ -62,7 +63,8 @@ impl View<'_> {
         &self.periods[self.ranges[measure].clone()]
     }
 
-    /// The last observation of another measure for the same period, when the same report gives it.
+    /// Returns the latest observation of another measure for the same period, if the same report
+    /// states it.
     fn beside(&self, measure: usize, period: &Period) -> Option<usize> {
         let key = |period: &Period| (period.series, period.end, period.start);
         let found = self
@@ -115,7 +117,8 @@ impl View<'_> {
             let total = self
                 .beside(checks.liabilities_and_equity, period)
                 .map(|other| self.observations[other].value);
-            // One report states both in the same scale: they are equal to the last digit.
+            // One report states both on the same scale, so that they must be equal to the last
+            // digit.
             self.warn(
                 latest,
                 Warning::BalanceDisagrees,
@@ -218,8 +221,8 @@ impl View<'_> {
         }
     }
 
-    /// A figure that is a thousand or a million times smaller or larger than the figures of the
-    /// same period in other years.
+    /// Warns about a figure that is a thousand or a million times smaller or larger than the
+    /// figures of the same period in other years.
     fn scales(&mut self) {
         for measure in self
             .rules
@@ -271,8 +274,8 @@ impl View<'_> {
     }
 
     fn is_off_scale(&self, value: Amount, median: i128) -> bool {
-        // A small figure in whole thousands did not lose a factor of a thousand: earnings do come
-        // near zero.
+        // A small figure in whole thousands did not lose a factor of a thousand, because earnings
+        // can be near zero.
         if value.0.abs() < median && value.0 % (ONE * 1_000) == 0 {
             return false;
         }
@@ -288,8 +291,8 @@ impl View<'_> {
                 .any(|scaled| scaled <= large * factor && scaled * factor >= large)
     }
 
-    /// Quarters against the year to date, where they disagree both as first and as last reported:
-    /// quarters and totals of different vintages differ by what was restated between them.
+    /// Warns about quarters that do not sum to the year to date, both as first and as last
+    /// reported. Quarters and totals of different vintages differ by restatements between them.
     fn quarters(&mut self) {
         for measure in self.rules.calendar.clone() {
             let range = self.ranges[measure].clone();
@@ -306,8 +309,9 @@ impl View<'_> {
         }
     }
 
-    /// Whether a year-to-date figure is not the sum of its quarters; false when a quarter is
-    /// missing or another concept. `start` is the position of the measure's first period.
+    /// Returns true if a year-to-date figure is not the sum of its quarters. Returns false if a
+    /// quarter is missing or has another concept. `start` is the index of the measure's first
+    /// period.
     fn disagrees(
         &self,
         start: usize,
@@ -339,8 +343,8 @@ impl View<'_> {
             && (sum - total.value.0).abs() * 100 > larger * self.rules.checks.quarter_sum_percent
     }
 
-    /// Counts a hundred times smaller or larger than the last believed one; believed all the same
-    /// when the next one agrees with it.
+    /// Warns about counts a hundred times smaller or larger than the last accepted one. A count
+    /// becomes the accepted one if the next count agrees with it.
     fn share_counts(&mut self) {
         let factor = self.rules.checks.share_jump_factor;
         let is_jump = |a: i128, b: i128| a.min(b).saturating_mul(factor) < a.max(b);
@@ -348,7 +352,7 @@ impl View<'_> {
             .of(self.rules.checks.shares_outstanding)
             .iter()
             .map(Period::latest);
-        // A count that its own report contradicts says nothing about the next.
+        // A count that its own report contradicts is no evidence for the next.
         let mut counts: Vec<usize> = of_latest
             .filter(|observation| {
                 !self.observations[*observation]
@@ -385,8 +389,8 @@ impl View<'_> {
 
 const ONE: i128 = 10_000_000_000;
 
-/// Whether a figure is within a hundred times of the one before or after it: then no factor of a
-/// thousand is between them.
+/// Returns true if a figure is within a hundred times of a neighbour in the list. This excludes a
+/// factor of a thousand between them.
 fn is_near_a_neighbour(values: &[i128], index: usize) -> bool {
     let value = values[index];
     let is_near = |other: &i128| value.max(*other) <= value.min(*other) * 100;
@@ -394,7 +398,7 @@ fn is_near_a_neighbour(values: &[i128], index: usize) -> bool {
     before.is_some_and(is_near) || values.get(index + 1).is_some_and(is_near)
 }
 
-/// Median of up to three figures on either side, when there are three at least.
+/// Returns the median of up to three figures on either side, if at least three exist.
 fn median_around(values: &[i128], index: usize) -> Option<i128> {
     let from = index.saturating_sub(3);
     let to = (index + 4).min(values.len());

@@ -1,4 +1,4 @@
-//! Chooses among the concepts under which one report gives figures for the same period: the first
+//! Chooses among the concepts under which one report states figures for the same period: the first
 //! of the measure's list that is tagged nearly as often as the most used one.
 
 use crate::datasets::sec::fact::Fact;
@@ -11,19 +11,19 @@ use crate::normalise::Day;
 /// Days of a year, for the comparative period.
 const YEAR: i32 = 365;
 
-/// How often each concept of a measure is tagged, not zero, at the end of the reports' own periods:
-/// face-statement totals are in every report, stray sub-totals are not.
+/// Counts how often each concept of a measure is tagged with a nonzero value at the end of the
+/// reports' own periods. Every report has face-statement totals, but not stray sub-totals.
 pub struct Usage<'a> {
-    /// Of the measure, sorted by period and report.
+    /// Candidates of the measure, sorted by period and report.
     candidates: &'a [CandidateFact],
     facts: &'a [Fact],
-    /// Sorted. Empty when only one concept is tagged.
+    /// Sorted; empty if only one concept is tagged.
     tagged: Vec<Tag>,
     /// Reports that tag a total beside a concept that may name a part of it, by filing date.
     totals: Vec<TotalBeside>,
 }
 
-/// A concept that a report tags.
+/// Concept that a report tags.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Tag {
     rank: u16,
@@ -32,7 +32,7 @@ struct Tag {
     family: Family,
 }
 
-/// A report that tags a total beside a possible part of it, and whether the total is larger.
+/// Report that tags a total and a possible part of it, and a flag for a larger total.
 #[derive(Debug, Clone, Copy)]
 struct TotalBeside {
     filed: Day,
@@ -40,8 +40,8 @@ struct TotalBeside {
 }
 
 impl<'a> Usage<'a> {
-    /// Counts over all reports of both families. Counts nothing when only one concept is tagged,
-    /// because then nothing has to be chosen.
+    /// Counts over all reports of both families. Counts nothing if only one concept is tagged,
+    /// because no choice is necessary then.
     pub fn new(
         measure: &Measure,
         candidates: &'a [CandidateFact],
@@ -92,13 +92,13 @@ impl<'a> Usage<'a> {
         self.facts[candidate.fact as usize].value.0
     }
 
-    /// Whether any report tags a concept for its own period.
+    /// Returns true if any report tags a concept for its own period.
     pub fn is_tagged(&self, rank: u16) -> bool {
         self.tagged.iter().any(|tag| tag.rank == rank)
     }
 
-    /// The reports that tag a total beside a part, once each. `own` are the figures of the reports'
-    /// own periods.
+    /// Returns the reports that tag a total beside a part, once each. `own` has the figures of the
+    /// reports' own periods.
     fn totals_beside(
         &self,
         part: &Part,
@@ -128,8 +128,8 @@ impl<'a> Usage<'a> {
         totals.collect()
     }
 
-    /// Whether the chosen figure is a part of a total that the company states in other reports and
-    /// not in this one.
+    /// Returns true if the chosen figure is a part of a total that the company states in other
+    /// reports but not in this one.
     pub fn is_part_of_a_total(
         &self,
         rule: Persistence,
@@ -176,7 +176,7 @@ impl<'a> Usage<'a> {
             .count()
     }
 
-    /// Whether the report gives the figure's concept for the period a year before as well.
+    /// Returns true if the report also states the figure's concept for the period one year earlier.
     fn has_comparative(&self, candidate: &CandidateFact, same_end: i32) -> bool {
         if candidate.start == NO_START {
             return true;
@@ -197,14 +197,14 @@ impl<'a> Usage<'a> {
             .any(is_year_before)
     }
 
-    /// Returns which of the concepts that one report gives for one period is taken. `candidates` is
-    /// in the order of the measure's list, not empty.
+    /// Returns the index of the concept that is used, among those that one report states for one
+    /// period. `candidates` is in the order of the measure's list and not empty.
     ///
-    /// A zero beside another figure is dropped, and a last resort beside another concept. Unless
-    /// the measure goes by order, a concept without a comparative is dropped beside one that has
-    /// it: the note of a new standard states one year, the statement two. Then the first in the
-    /// list wins that is tagged nearly as often as the most used one, in all reports or in those of
-    /// the same family.
+    /// Drops a zero beside another figure, and a last resort beside another concept. Unless the
+    /// measure goes by order, drops a concept without a comparative beside one that has it: the
+    /// note of a new standard states one year, the statement two. Among the remaining concepts, the
+    /// first in the list wins that is tagged nearly as often as the most used one. All reports
+    /// count, or those of the same family.
     pub fn choose(
         &self,
         rules: &Rules,

@@ -1,5 +1,5 @@
-//! Share counts of cover pages: one per report, placed at the end of the report's own period
-//! although it was counted later. Counts as of different dates are never compared.
+//! Selects share counts of cover pages: one per report, placed at the end of the report's own
+//! period although it was counted later. Never compares counts as of different dates.
 
 use crate::datasets::sec::fact::Amount;
 use crate::datasets::sec::financials::observation::{CandidateFact, Change};
@@ -10,12 +10,12 @@ use crate::datasets::sec::financials::settings::Rules;
 use crate::datasets::sec::financials::warnings::{Warning, Warnings};
 use crate::normalise::Day;
 
-/// The finding about a count that the report's own figures contradict.
+/// Issue code of a count that the report's own figures contradict.
 pub const CONTRADICTED: &str = "share_count_contradicted";
 
 /// Selects counts of the cover page: one for each report, as of the cover's date, at the end of the
-/// report's own period. Reports without one give the balance-sheet count at that end. Counts as of
-/// different dates are never compared.
+/// report's own period. For a report without such a count, uses the balance-sheet count at that
+/// end. Never compares counts as of different dates.
 pub fn select(selection: &mut Selection<'_>, measure: usize, of_measure: &[CandidateFact]) {
     let mut by_report = of_measure.to_vec();
     by_report.sort_by_key(|candidate| candidate.report);
@@ -115,7 +115,7 @@ pub fn select(selection: &mut Selection<'_>, measure: usize, of_measure: &[Candi
             )
         })
         .collect();
-    // Stable: within a period the reports stay in the order they became known.
+    // The stable sort keeps reports within a period in the order in which they became known.
     placed.sort_by_key(|(place, ..)| (place.series, place.end));
     for of_period in placed.chunk_by(|a, b| (a.0.series, a.0.end) == (b.0.series, b.0.end)) {
         let first = index(selection.output.observations.len());
@@ -157,9 +157,9 @@ enum Doubt {
 struct Witnesses {
     /// Weighted shares of the report's own period.
     weighted: Option<i128>,
-    /// Net income by earnings per share, of the same.
+    /// Net income divided by earnings per share, for the report's own period.
     earnings: Option<i128>,
-    /// The count of the next report.
+    /// Count in the next report.
     next: Option<i128>,
 }
 
@@ -197,7 +197,7 @@ impl Witnesses {
         }
     }
 
-    /// Whether two of them put a count off by the same power of ten.
+    /// Returns true if two of the figures show that a count is off by the same power of ten.
     fn put_scale_off(&self, rules: &Rules, count: Amount) -> bool {
         let factor = rules.checks.share_scale_factor;
         let is_near =
@@ -219,8 +219,8 @@ impl Witnesses {
             })
     }
 
-    /// Whether both figures of the report itself contradict a count, as when it is of one class of
-    /// stock.
+    /// Returns true if both figures of the report itself contradict a count, for example because it
+    /// covers one class of stock.
     fn contradict(&self, rules: &Rules, count: Amount) -> bool {
         let differs = |witness: i128| {
             count.0.max(witness) * 100
@@ -232,10 +232,12 @@ impl Witnesses {
     }
 }
 
-/// The count of the newest date that is not after the filing date; of the newest, when all are.
+/// Returns the newest count dated on or before the filing date; without one, the newest count of
+/// all.
 fn newest(candidates: &[CandidateFact], filed: Day) -> Option<usize> {
     let positions = 0..candidates.len();
-    // The last of equals is the largest: reversed, so that the first concept in the list wins.
+    // The last of equal elements is the maximum: reverse the order, so that the first concept in
+    // the list wins.
     positions.rev().max_by_key(|position| {
         (
             candidates[*position].end <= filed,

@@ -1,6 +1,5 @@
-//! Last days of one period that reports state a few days apart: the fiscal year's end as the
-//! month's last day in one report and as the Sunday near it in the next. The day that the latest
-//! report states is the period's.
+//! Unifies last days of one period that reports state a few days apart. One report dates the end of
+//! the fiscal year on the month's last day, the next on a nearby Sunday. The latest report decides.
 
 use crate::datasets::sec::financials::calendar::{Band, band};
 use crate::datasets::sec::financials::observation::CandidateFact;
@@ -9,14 +8,14 @@ use crate::datasets::sec::financials::report::{Family, Report};
 use crate::datasets::sec::financials::settings::{Kind, Rules};
 use crate::normalise::Day;
 
-/// The ends of periods that reports of each family state.
+/// Ends of periods as stated by reports of each family.
 #[derive(Debug, Default)]
 pub struct Ends {
     annual: Vec<StatedEnd>,
     quarterly: Vec<StatedEnd>,
 }
 
-/// A day that a report states as the end of a period, and the period's end.
+/// Day that a report states as the end of a period, and the period's unified end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct StatedEnd {
     day: Day,
@@ -24,8 +23,8 @@ struct StatedEnd {
 }
 
 impl Ends {
-    /// Reads the ends from durations that are as long as a period of their reports' series;
-    /// balances follow them.
+    /// Reads the ends from durations as long as a period of their reports' series. Balances follow
+    /// these ends.
     pub fn new(rules: &Rules, reports: &[Report], by_measure: &[Vec<CandidateFact>]) -> Self {
         let (mut annual, mut quarterly) = (Vec::new(), Vec::new());
         let durations = rules
@@ -55,7 +54,7 @@ impl Ends {
         }
     }
 
-    /// Whether every period has one end.
+    /// Returns true if every period has only one stated end.
     pub fn are_unique(&self) -> bool {
         self.annual
             .iter()
@@ -63,8 +62,8 @@ impl Ends {
             .all(|stated| stated.day == stated.end)
     }
 
-    /// The end of the period for which a report of the family states a day; the day itself where
-    /// nothing else is stated.
+    /// Returns the end of the period for which a report of the family states a day. Returns the day
+    /// itself if no other day is stated.
     pub fn of(&self, family: Family, day: Day) -> Day {
         let find = |stated: &[StatedEnd]| {
             stated
@@ -80,7 +79,7 @@ impl Ends {
         find(own).or_else(|| find(other)).unwrap_or(day)
     }
 
-    /// Gives a candidate the end of its period. Whether that is another day than the report states.
+    /// Replaces a candidate's end by the end of its period. Returns true if this changes the day.
     pub fn unify(&self, family: Family, candidate: &mut CandidateFact) -> bool {
         let end = self.of(family, candidate.end);
         let is_other =
@@ -92,8 +91,8 @@ impl Ends {
     }
 }
 
-/// Takes the days near one that a later report states as that one. `stated` are days and the
-/// reports that state them.
+/// Maps each day to the nearby day that a later report states. `stated` has days with the reports
+/// that state them.
 fn unified(mut stated: Vec<(Day, u32)>, same_period: i32) -> Vec<StatedEnd> {
     stated.sort_unstable();
     stated.dedup();
@@ -150,7 +149,7 @@ mod tests {
                 same("2015-11-08", "2015-11-08")
             ]
         );
-        // No two ends that are left lie within a week of each other.
+        // Remaining ends are more than a week apart.
         let chain = stated(&[
             ("2015-10-25", 1),
             ("2015-10-31", 3),

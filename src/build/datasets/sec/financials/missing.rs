@@ -1,5 +1,5 @@
-//! Reasons for absent figures: the outcome of a member of the archive, metrics that its registrant
-//! never reported in a series, and periods of reports that the archive lacks.
+//! Determines reasons for absent figures: the outcome of a member of the archive, metrics that its
+//! registrant never reported in a series, and periods of reports that the archive lacks.
 
 use std::collections::BTreeMap;
 
@@ -16,19 +16,19 @@ use crate::datasets::sec::financials::settings::{Kind, Rules};
 use crate::normalise::Day;
 use pubdata_core::ids::AccessionNumber;
 
-/// A metric without a figure in a series, or in one of its periods, and why.
+/// Metric without a figure in a series or in one of its periods, with the reason.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Missing {
     pub measure: usize,
     pub series: Series,
-    /// The report whose period has no figure; none where the whole series has none.
+    /// Report whose period has no figure; `None` if the whole series has none.
     pub filing: Option<MissingFiling>,
     pub reason: &'static str,
     /// Other concepts of the line that the company tags, each with the value of the newest period.
     pub others: Vec<(u16, Amount)>,
 }
 
-/// A report that was filed and whose figures the archive lacks.
+/// Report that was filed and whose figures the archive lacks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct MissingFiling {
     pub fiscal_year: i32,
@@ -39,7 +39,7 @@ pub struct MissingFiling {
     pub filed: Day,
 }
 
-/// What became of a member of the archive.
+/// Outcome for a member of the archive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Outcome {
     Published,
@@ -65,7 +65,8 @@ fn has_taxonomy(company: &CompanyFacts, taxonomy: &str) -> bool {
     company.taxonomies.iter().any(|known| known == taxonomy)
 }
 
-/// Whether a registrant reports as a foreign private issuer: under IFRS, or on Form 20-F or 40-F.
+/// Returns true if a registrant reports as a foreign private issuer: under IFRS, or on Form 20-F or
+/// 40-F.
 fn is_foreign(company: &CompanyFacts, filings: &[Filing]) -> bool {
     let is_ifrs = !has_taxonomy(company, "us-gaap") && has_taxonomy(company, "ifrs-full");
     let files_periodic = filings
@@ -79,7 +80,7 @@ fn is_on_foreign_forms(company: &CompanyFacts, filings: &[Filing]) -> bool {
         || filings.iter().any(|filing| filing.form.is_foreign())
 }
 
-/// Whether a member was published, or why it was not.
+/// Returns the outcome for a member: published, or the reason why not.
 pub fn outcome(
     rules: &Rules,
     company: &CompanyFacts,
@@ -109,7 +110,7 @@ pub fn outcome(
     }
 }
 
-/// A registrant whose figures have been selected.
+/// Registrant whose figures have been selected.
 pub struct Registrant<'a> {
     pub rules: &'a Rules,
     pub company: &'a CompanyFacts,
@@ -169,17 +170,16 @@ impl Registrant<'_> {
         missing
     }
 
-    /// Returns why a metric has no figure in any report of a family, and the other concepts of its
-    /// line.
+    /// Returns the reason why a metric has no figure in any report of a family, and the other
+    /// concepts of its line.
     ///
-    /// A missing share count is `multi_class` when periodic reports tag their cover page and none
-    /// of them ever gave a count without dimensions: the count is a required element of the cover
-    /// page, so that it must be there by class of stock, which the archive leaves out. When no
-    /// tagged cover page was seen it is `not_tagged`: it may have been tagged by class or not at
-    /// all.
+    /// A missing share count is `multi_class` if periodic reports tag their cover page and none of
+    /// them ever states a count without dimensions. The count is a required element of the cover
+    /// page, so that it must be tagged by class of stock, which the archive omits. Without a tagged
+    /// cover page the reason is `not_tagged`: the count may be tagged by class or not at all.
     ///
-    /// A report that tags none of the wanted concepts is known from the registrant's submissions
-    /// alone.
+    /// A report that tags none of the wanted concepts is known only from the registrant's
+    /// submissions.
     fn reason(&self, measure: usize, family: Family) -> (&'static str, Vec<(u16, Amount)>) {
         let reports = &self.reports.list;
         let rule = &self.rules.measures[measure];
@@ -229,8 +229,8 @@ impl Registrant<'_> {
         )
     }
 
-    /// The other concepts of a measure's line that reports of a family tag, each with the value of
-    /// the newest period.
+    /// Returns the other concepts of a measure's line that reports of a family tag, each with the
+    /// value of the newest period.
     fn others(&self, measure: usize, family: Family) -> Vec<(u16, Amount)> {
         let rule = &self.rules.measures[measure];
         let mut newest: BTreeMap<u16, &Fact> = BTreeMap::new();
@@ -254,8 +254,8 @@ impl Registrant<'_> {
     }
 
     /// Returns the annual and quarterly reports that were filed after the newest report in the
-    /// archive, by the end of their period. Older reports without facts are from before XBRL, or
-    /// state nothing that is taken.
+    /// archive, by the end of their period. Older reports without facts predate XBRL, or state no
+    /// wanted figure.
     fn filings_not_in_archive(&self) -> Vec<(Series, MissingFiling)> {
         let Some(newest) = self.reports.list.last().map(|report| report.filed) else {
             return Vec::new();

@@ -1,7 +1,7 @@
-//! Turns the facts of one registrant into observations of eight metrics and of statement lines:
-//! what each periodic report said of each period. Source: SEC, "EDGAR Application Programming
-//! Interfaces", companyfacts. Periods come from the dates of the facts only; figures are as filed:
-//! nothing is converted, adjusted or added up.
+//! Turns the facts of one registrant into observations of eight metrics and of statement lines: the
+//! value that each periodic report states for each period. Source: SEC, "EDGAR Application
+//! Programming Interfaces", companyfacts. Periods come from the dates of the facts only. Figures
+//! are as filed: never converted, adjusted or added up.
 
 mod build;
 mod calendar;
@@ -41,15 +41,12 @@ pub(in crate::datasets) const BUILDER: Builder = Builder {
 /// Reads and checks the declaration's settings.
 ///
 /// # Errors
-/// The setting that does not hold.
+/// A fault that names the invalid setting.
 pub fn rules(declaration: &Declaration) -> Result<Rules, Fault> {
     Rules::new(&read_settings(declaration)?)
 }
 
 /// Checks the declaration's settings without data.
-///
-/// # Errors
-/// As [`rules`].
 fn check(declaration: &Declaration) -> Result<(), Fault> {
     rules(declaration).map(drop)
 }

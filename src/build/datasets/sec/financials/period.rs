@@ -1,14 +1,14 @@
-//! Periods of a registrant's figures, and where they stand in its histories.
+//! Defines the periods of a registrant's figures and their position in its histories.
 
 use std::ops::Range;
 
 use crate::datasets::sec::fact::FilingPeriod;
 use crate::normalise::Day;
 
-/// Stands for the start of an instant; sorts before every day.
+/// Start of an instant; sorts before every day.
 pub const NO_START: Day = Day::from_number(i32::MIN);
 
-/// Which history a figure belongs to.
+/// History that a figure belongs to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Series {
     Annual,
@@ -50,7 +50,7 @@ impl FiscalPeriod {
         }
     }
 
-    /// Whether the SEC's stamp says the same.
+    /// Returns true if the SEC's stamp is consistent with the period.
     pub fn agrees_with(self, stamp: FilingPeriod) -> bool {
         matches!(
             (self, stamp),
@@ -64,7 +64,7 @@ impl FiscalPeriod {
     }
 }
 
-/// What the dates of a figure say about it.
+/// Placement of a figure by its dates.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Placement {
     Placed {
@@ -72,16 +72,17 @@ pub enum Placement {
         fiscal_year: i32,
         fiscal_period: FiscalPeriod,
         is_ytd: bool,
-        /// Away from the company's calendar.
+        /// True if the period is off the company's calendar.
         is_off: bool,
     },
-    /// Of no series by rule: a comparative of the other family, a total since inception.
+    /// Excluded from every series by rule: a comparative of the other family, a total since
+    /// inception.
     Passed,
-    /// Belongs to a series and cannot be given a place in it: the finding's code.
+    /// Belongs to a series but has no position in it; holds the issue code.
     Unplaced(&'static str),
 }
 
-/// Where a group of observations belongs.
+/// Period that a group of observations belongs to.
 #[derive(Debug, Clone, Copy)]
 pub struct PeriodKey {
     pub series: Series,
@@ -92,7 +93,7 @@ pub struct PeriodKey {
     pub is_ytd: bool,
 }
 
-/// One period of one measure, with all that was reported for it.
+/// Period of one measure, with all that was reported for it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Period {
     pub measure: usize,
@@ -103,20 +104,21 @@ pub struct Period {
     pub start: Day,
     pub end: Day,
     pub is_ytd: bool,
-    /// The observations from `first` on and before `after`.
+    /// Indexes of the observations, from `first` and before `after`.
     pub first: u32,
     pub after: u32,
-    /// The observation whose figure counts: the last that supersedes those before it.
+    /// Observation whose figure counts: the last that supersedes the earlier ones.
     pub latest: u32,
 }
 
 impl Period {
-    /// The period's observations among the registrant's, first reported first.
+    /// Returns the index range of the period's observations among the registrant's, first reported
+    /// first.
     pub fn observations(&self) -> Range<usize> {
         self.first as usize..self.after as usize
     }
 
-    /// The observation whose figure counts.
+    /// Returns the index of the observation whose figure counts.
     pub fn latest(&self) -> usize {
         self.latest as usize
     }

@@ -1,5 +1,6 @@
-//! The periodic reports that facts come from, in the order they became known: where the own period
-//! of each ends, and how finely it states figures. A fact of any other form belongs to no report.
+//! Collects the periodic reports that facts come from, in the order in which they became known.
+//! Determines where the own period of each ends, and how finely it states figures. A fact of any
+//! other form belongs to no report.
 
 use polars::prelude::{InitHashMaps, PlHashMap};
 
@@ -9,18 +10,18 @@ use crate::datasets::sec::financials::settings::Restatement;
 use crate::normalise::Day;
 use pubdata_core::ids::AccessionNumber;
 
-/// Marks a fact whose filing is no periodic report.
+/// Marks a fact whose filing is not a periodic report.
 pub const NO_REPORT: u32 = u32::MAX;
 
-/// Which series a filing feeds.
+/// Series that a filing feeds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Family {
     Annual,
     Quarterly,
 }
 
-/// The family of a form; none for forms that repeat figures without being a periodic report (8-K
-/// recasts, proxies, prospectuses).
+/// Returns the family of a form, or `None` for forms that repeat figures without being a periodic
+/// report (8-K recasts, proxies, prospectuses).
 pub fn family_of(form: Form) -> Option<Family> {
     match form {
         form if form.is_annual() => Some(Family::Annual),
@@ -29,7 +30,7 @@ pub fn family_of(form: Form) -> Option<Family> {
     }
 }
 
-/// A periodic report that facts come from.
+/// Periodic report that facts come from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Report {
     pub accession: AccessionNumber,
@@ -38,22 +39,22 @@ pub struct Report {
     pub filed: Day,
     /// End of the report's own period.
     pub primary_end: Option<Day>,
-    /// The SEC's stamps.
+    /// Fiscal year and period as stamped by the SEC.
     pub fiscal_year: Option<i16>,
     pub fiscal_period: Option<FilingPeriod>,
 }
 
-/// The periodic reports of a registrant that have wanted facts, in the order they became known, and
+/// Periodic reports of a registrant with wanted facts, in the order in which they became known, and
 /// the report of each fact.
 pub struct Reports {
     pub list: Vec<Report>,
-    /// Position in `list` by fact; [`NO_REPORT`] for facts of other forms.
+    /// Index in `list` by fact; [`NO_REPORT`] for facts of other forms.
     pub of_fact: Vec<u32>,
 }
 
 impl Reports {
-    /// Joins facts with filings by accession number. A report without a filing is used all the
-    /// same: its period end is read from the facts.
+    /// Joins facts with filings by accession number. Uses a report without a filing too, and reads
+    /// its period end from the facts.
     pub fn new(facts: &[Fact], filings: &[Filing]) -> Self {
         let mut numbers: PlHashMap<AccessionNumber, u32> = PlHashMap::with_capacity(256);
         let mut list: Vec<Report> = Vec::new();
@@ -115,9 +116,9 @@ impl Reports {
 /// month's end for a 52-week year.
 const REPORT_DATE_SLACK: i32 = 10;
 
-/// Settles the end of each report's own period: the report date when durations end there; otherwise
-/// the nearest end that at least 5 % of the report's durations share; without report date the
-/// latest of those that is not after the filing date.
+/// Determines the end of each report's own period. Uses the report date if durations end there,
+/// otherwise the nearest end that at least 5 % of the report's durations share. Without a report
+/// date, uses the latest such end that is not after the filing date.
 fn place_primary_ends(list: &mut [Report], facts: &[Fact], of_fact: &[u32]) {
     let mut is_settled = vec![false; list.len()];
     let durations = || {
@@ -151,18 +152,18 @@ fn place_primary_ends(list: &mut [Report], facts: &[Fact], of_fact: &[u32]) {
     }
 }
 
-/// How finely each report states dollars and share counts.
+/// Scales on which each report states dollars and share counts.
 pub struct Scales {
     dollars: Vec<Fineness>,
     shares: Vec<Fineness>,
 }
 
-/// How finely a report states the figures of one unit.
+/// Scale on which a report states the figures of one unit.
 #[derive(Debug, Clone, Copy)]
 struct Fineness {
-    /// The power of ten that nearly all figures are divisible by.
+    /// Power of ten that divides nearly all figures.
     scale: Amount,
-    /// Whether half of them are much coarser.
+    /// True if half of the figures are much coarser.
     is_mostly_coarse: bool,
 }
 
@@ -202,18 +203,18 @@ impl Scales {
         of_unit[report as usize]
     }
 
-    /// One unit of a report's scale.
+    /// Returns one unit of a report's scale.
     pub fn of(&self, unit: Unit, report: u32) -> Amount {
         self.fineness(unit, report).scale
     }
 
-    /// One unit of the coarser of two reports' scales.
+    /// Returns one unit of the coarser of two reports' scales.
     pub fn coarser(&self, unit: Unit, [one, other]: [u32; 2]) -> Amount {
         self.of(unit, one).max(self.of(unit, other))
     }
 
-    /// Whether half of a report's figures or more are as coarse as a rounded one: it states
-    /// everything so.
+    /// Returns true if at least half of a report's figures are as coarse as a rounded one. Coarse
+    /// figures are then normal for the report.
     pub fn is_mostly_coarse(&self, unit: Unit, report: u32) -> bool {
         self.fineness(unit, report).is_mostly_coarse
     }
@@ -221,10 +222,10 @@ impl Scales {
 
 const ONE: i128 = 10_000_000_000;
 
-/// Most zeros that are counted at the end of a figure.
+/// Maximum number of trailing zeros that are counted.
 pub const MAX_ZEROS: usize = 15;
 
-/// Decimal zeros at the end of a whole number, at most so many; [`MAX_ZEROS`] at most.
+/// Returns the number of trailing decimal zeros of a whole number, up to `most` and [`MAX_ZEROS`].
 pub fn trailing_zeros(value: Amount, most: usize) -> usize {
     let Some(mut whole) = whole_number(value) else {
         return 0;
@@ -237,10 +238,10 @@ pub fn trailing_zeros(value: Amount, most: usize) -> usize {
     zeros
 }
 
-/// The magnitude of an amount without fraction, as far as 64 bits hold it.
+/// Returns the magnitude of an amount without fraction, if it fits 64 bits.
 ///
-/// Every fact is asked: ten billion is 2^10 times 5^10, and after the shift nearly all figures fit
-/// a machine word.
+/// Optimised, because it runs for every fact: ten billion is 2^10 times 5^10, and after the shift
+/// nearly all figures fit a machine word.
 fn whole_number(value: Amount) -> Option<u64> {
     const FIVES: u64 = 5_u64.pow(10);
     let magnitude = value.0.unsigned_abs();
@@ -257,7 +258,7 @@ fn whole_number(value: Amount) -> Option<u64> {
 }
 
 impl Fineness {
-    /// Reads the numbers of figures by their zeros.
+    /// Computes the scale from the number of figures by trailing zeros.
     fn new(zeros: &[u32; MAX_ZEROS + 1], rules: &Restatement) -> Self {
         let total: u32 = zeros.iter().sum();
         let having = |least: usize| zeros[least..].iter().sum::<u32>();
@@ -275,15 +276,15 @@ impl Fineness {
     }
 }
 
-/// 10 to a power of at most [`MAX_ZEROS`].
+/// Returns 10 to a power of at most [`MAX_ZEROS`].
 pub fn power_of_ten(power: usize) -> Amount {
     Amount(ONE * std::iter::repeat_n(10_i128, power.min(MAX_ZEROS)).product::<i128>())
 }
 
-/// A position as it is stored.
+/// Converts an index to its stored type.
 ///
 /// # Panics
-/// Never: a member's length is counted in 32 bits, and it holds fewer things than bytes.
+/// Never: a member's length fits 32 bits, and it holds fewer things than bytes.
 pub fn index(position: usize) -> u32 {
     u32::try_from(position).expect("a member holds fewer things than bytes")
 }

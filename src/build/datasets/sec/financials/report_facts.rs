@@ -1,5 +1,5 @@
-//! Facts that say something about a measure's figure without being one: what a report states of
-//! noncontrolling interest, of discontinued operations or of other revenue.
+//! Looks up facts that complement a measure's figure: a report's noncontrolling interest,
+//! discontinued operations or other revenue.
 
 use crate::datasets::sec::fact::{Amount, Fact, Unit};
 use crate::datasets::sec::financials::report::{NO_REPORT, Reports};
@@ -13,7 +13,7 @@ pub struct ReportFacts {
     stated: Vec<Stated>,
 }
 
-/// What a report states: report, concept, end, start and value.
+/// Fact of a report: report, concept, end, start and value.
 type Stated = (u32, u16, Day, Option<Day>, Amount);
 
 impl ReportFacts {
@@ -34,7 +34,7 @@ impl ReportFacts {
         Self { stated }
     }
 
-    /// What a report states under a concept for a period, as it writes the days.
+    /// Returns the value that a report states under a concept for a period, with the days as filed.
     pub fn value(&self, report: u32, concept: u16, start: Option<Day>, end: Day) -> Option<Amount> {
         let key = (report, concept, end, start);
         let found = self
@@ -46,7 +46,7 @@ impl ReportFacts {
             .map(|stated| stated.4)
     }
 
-    /// What a report states first of several concepts for a period.
+    /// Returns the first value that a report states under several concepts for a period.
     pub fn first_value(
         &self,
         report: u32,

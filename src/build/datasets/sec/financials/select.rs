@@ -1,5 +1,6 @@
-//! Selects the figures of one registrant: for every measure and period what each report said, in
-//! the order it became known, and what has no place in a series. Figures are as filed.
+//! Selects the figures of one registrant: for every measure and period the value in each report, in
+//! the order in which they became known. Also lists figures without a position in a series. Figures
+//! are as filed.
 
 use crate::datasets::sec::fact::{Amount, CompanyFacts};
 use crate::datasets::sec::filing::Filing;
@@ -16,27 +17,27 @@ use crate::datasets::sec::financials::settings::{Kind, Rules};
 use crate::datasets::sec::financials::{checks, cover};
 use pubdata_core::ids::Cik;
 
-/// What is known of one registrant's figures: every observation of every measure, in its place.
+/// Selected figures of one registrant: every observation of every measure, with its period.
 #[derive(Debug)]
 pub struct Selected {
     pub cik: Cik,
-    /// The periodic reports, in the order they became known.
+    /// Periodic reports, in the order in which they became known.
     pub reports: Vec<Report>,
-    /// By measure, series, end and start.
+    /// Sorted by measure, series, end and start.
     pub periods: Vec<Period>,
     pub observations: Vec<Observation>,
-    /// Candidates that were not taken and differ from the one that was.
+    /// Candidates that were not chosen and differ from the chosen one.
     pub conflicts: Vec<(u16, Amount)>,
-    /// Metrics that were never reported in a series, and periods whose report the archive lacks; by
-    /// measure, series and end.
+    /// Metrics that were never reported in a series, and periods whose report the archive lacks,
+    /// sorted by measure, series and end.
     pub missing: Vec<Missing>,
     pub findings: Vec<Finding>,
     pub outcome: Outcome,
 }
 
-/// Selects what a registrant reported: for every measure and period the concept each periodic
-/// report gives it under, the history of the figure, and what is wrong with it. Figures keep their
-/// own periods, whatever report they come from.
+/// Selects a registrant's reported figures. For every measure and period, determines the concept in
+/// each periodic report, the history of the figure, and its warnings. Figures keep their own
+/// periods, whatever report they come from.
 pub fn select(cik: Cik, company: &CompanyFacts, filings: &[Filing], rules: &Rules) -> Selected {
     let facts = company.facts.as_slice();
     let mut reports = Reports::new(facts, filings);

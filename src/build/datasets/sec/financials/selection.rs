@@ -1,4 +1,4 @@
-//! The figures of one registrant as they are selected, measure by measure.
+//! Selects the figures of one registrant, measure by measure.
 
 use crate::datasets::sec::fact::{Amount, Fact};
 use crate::datasets::sec::financials::calendar::Calendar;
@@ -16,10 +16,10 @@ use crate::datasets::sec::financials::settings::{Kind, Measure, Rules};
 use crate::datasets::sec::financials::warnings::{Warning, Warnings};
 use crate::normalise::Day;
 
-/// The finding about figures of which a report states parts and no whole.
+/// Issue code of figures for which a report states parts but no total.
 pub const STATED_IN_PARTS: &str = "stated_in_parts";
 
-/// What selecting makes.
+/// Output of the selection.
 #[derive(Default)]
 pub struct SelectionOutput {
     pub periods: Vec<Period>,
@@ -28,14 +28,14 @@ pub struct SelectionOutput {
     pub findings: Vec<Finding>,
 }
 
-/// The state of selecting one registrant.
+/// State while selecting the figures of one registrant.
 pub struct Selection<'a> {
     pub facts: &'a [Fact],
     pub reports: &'a [Report],
     pub rules: &'a Rules,
-    /// Of every measure.
+    /// Candidates of every measure.
     pub candidates: &'a [Vec<CandidateFact>],
-    /// Whether a periodic report tags the cover page.
+    /// True if a periodic report tags the cover page.
     pub has_cover: bool,
     pub calendar: &'a Calendar,
     pub comparer: &'a Comparer<'a>,
@@ -44,7 +44,7 @@ pub struct Selection<'a> {
 }
 
 impl Selection<'_> {
-    /// Selects the figures of a measure that are no counts of the cover page.
+    /// Selects the figures of a measure that are not counts of the cover page.
     pub fn measure(&mut self, measure: usize, of_measure: &[CandidateFact]) {
         let usage = Usage::new(
             &self.rules.measures[measure],
@@ -125,8 +125,7 @@ impl Selection<'_> {
             .place_instant(self.rules, family, candidate.end, has_other)
     }
 
-    /// Notes a metric's figure that has no place; lines beyond the metrics are left out without a
-    /// word.
+    /// Records a metric's figure that cannot be published. Omits other statement lines silently.
     pub fn reject(&mut self, code: &'static str, measure: usize, candidate: &CandidateFact) {
         if self.rules.measures[measure].is_metric {
             let Fact { offset, length, .. } = self.facts[candidate.fact as usize];
@@ -165,13 +164,14 @@ impl Selection<'_> {
         if let Some(parts) = parts_of(rule, &candidates[chosen], candidates) {
             let amount = |candidate: &CandidateFact| self.facts[candidate.fact as usize].value.0;
             let sum: i128 = parts.iter().map(amount).sum();
-            // A total is not less than its parts, however rarely the company states it.
+            // A total is not less than its parts, even if the company rarely states it.
             match candidates
                 .iter()
                 .position(|candidate| !is_part(rule, candidate) && amount(candidate) >= sum)
             {
                 Some(total) => chosen = total,
-                // As filed there is no figure: neither part is the whole, and nothing is added up.
+                // As filed, the figure does not exist: neither part is the total, and nothing is
+                // added up.
                 None => {
                     return parts
                         .iter()
@@ -179,7 +179,7 @@ impl Selection<'_> {
                 }
             }
         }
-        // A last resort is no other name of the line.
+        // A last resort is not another name of the line.
         let is_other = |other: &CandidateFact| {
             self.facts[other.fact as usize].value
                 != self.facts[candidates[chosen].fact as usize].value
@@ -199,7 +199,8 @@ impl Selection<'_> {
             .for_each(|warning| observation.warnings.add(warning));
     }
 
-    /// The warnings about a figure that other figures of the same report and period give.
+    /// Returns the warnings about a figure that follow from other figures of the same report and
+    /// period.
     fn warnings_of(
         &self,
         measure: usize,
@@ -243,7 +244,7 @@ impl Selection<'_> {
         warnings
     }
 
-    /// Adds an observation after those from `first` on, which are about the same period.
+    /// Adds an observation after those from index `first`, which have the same period.
     pub fn add_observation(
         &mut self,
         measure: usize,
@@ -319,7 +320,7 @@ impl Selection<'_> {
         &mut self.output.observations[last]
     }
 
-    /// Adds a period with the observations from `first` on.
+    /// Adds a period with the observations from index `first`.
     pub fn add_period(&mut self, measure: usize, place: PeriodKey, first: u32) {
         let PeriodKey {
             series,
@@ -353,13 +354,14 @@ impl Selection<'_> {
     }
 }
 
-/// Whether a concept names a part of the measure.
+/// Returns true if a concept names a part of the measure.
 fn is_part(rule: &Measure, candidate: &CandidateFact) -> bool {
     rule.parts
         .is_some_and(|parts| parts.contains(&candidate.rank))
 }
 
-/// The two parts that a report states of a period, when one of them would be taken for the whole.
+/// Returns the two parts that a report states for a period, if one of them would be chosen as the
+/// total.
 fn parts_of(
     rule: &Measure,
     chosen: &CandidateFact,

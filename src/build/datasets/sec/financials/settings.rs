@@ -1,5 +1,5 @@
-//! The settings of `sec.financials` as declared, and the rules made from them once they are
-//! checked: measures, statement lines and thresholds, with positions in place of names.
+//! Reads the settings of `sec.financials`, and checks and compiles them into rules: measures,
+//! statement lines and thresholds, with indexes instead of names.
 
 use serde::Deserialize;
 
@@ -8,12 +8,12 @@ use crate::datasets::sec::fact::{Amount, Unit};
 use crate::datasets::sec::financials::warnings::Warning;
 use pubdata_core::contract::parse_decimal;
 
-/// Digits after the point of an [`Amount`].
+/// Digits after the decimal point of an [`Amount`].
 const SCALE: i8 = 10;
 
 type Result<T> = std::result::Result<T, Fault>;
 
-/// The declaration's settings as written.
+/// Declaration's settings as written.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Settings {
@@ -30,7 +30,7 @@ pub struct Settings {
     statements: Statements,
 }
 
-/// Length of durations in days, from and to.
+/// Lengths of durations in days, from and to.
 #[derive(Debug, Clone, Copy, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Bands {
@@ -59,7 +59,7 @@ pub struct CalendarDays {
     pub label: i32,
 }
 
-/// When a company's own annual reports name their year one lower than the date does.
+/// Thresholds for companies whose own annual reports name their year one lower than the date does.
 #[derive(Debug, Clone, Copy, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct LabelOffset {
@@ -67,7 +67,7 @@ pub struct LabelOffset {
     pub min_percent: usize,
 }
 
-/// When a concept is the face of the statement.
+/// Thresholds for a concept that is on the face of the statement.
 #[derive(Debug, Clone, Copy, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Persistence {
@@ -126,16 +126,16 @@ struct MeasureText {
     parts: Option<[String; 2]>,
     /// Concepts that may name a part, and those that name the total.
     part: Option<PartText>,
-    /// The concepts differ in scope: one never replaces one before it in the list.
+    /// True if the concepts differ in scope: a concept never replaces one before it in the list.
     #[serde(default)]
     is_scoped: bool,
-    /// A zero is never a new figure.
+    /// True if a zero is never a new figure.
     #[serde(default)]
     is_never_zero: bool,
     /// Warnings for figures of some concepts.
     #[serde(default)]
     warn: Vec<WarningText>,
-    /// Concepts of the same line that are not taken.
+    /// Concepts of the same line that are not used.
     #[serde(default)]
     other_concepts: Vec<String>,
 }
@@ -171,7 +171,7 @@ enum UnitText {
     Shares,
 }
 
-/// What a measure's facts look like.
+/// Kind of a measure's facts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Kind {
@@ -198,12 +198,12 @@ struct LineText {
     label: String,
 }
 
-/// The settings, checked and with names replaced by positions: what selection works with.
+/// Checked settings with indexes instead of names, for selection.
 #[derive(Debug, Clone)]
 pub struct Rules {
-    /// Wanted concepts as `taxonomy:Name`, sorted: a fact's `concept` is the position here.
+    /// Wanted concepts as `taxonomy:Name`, sorted. A fact's `concept` is an index into this list.
     pub concepts: Vec<String>,
-    /// For each wanted concept the measures it serves and its rank in their lists.
+    /// Measures that use each wanted concept, with its rank in their lists.
     pub uses: Vec<Vec<(usize, u16)>>,
     /// Sorted by key.
     pub measures: Vec<Measure>,
@@ -212,7 +212,7 @@ pub struct Rules {
     /// Measures that show the fiscal calendar.
     pub calendar: Vec<usize>,
     pub cover_evidence: u16,
-    /// By concept: whether its facts are looked up beside the figures of measures.
+    /// By concept: true if its facts are looked up beside the figures of measures.
     pub is_beside: Vec<bool>,
     pub bands: Bands,
     pub days: CalendarDays,
@@ -222,30 +222,30 @@ pub struct Rules {
     pub checks: Checks,
 }
 
-/// What is read, in which unit, from which concepts.
+/// Figure to read: its unit and concepts.
 #[derive(Debug, Clone)]
 pub struct Measure {
     pub key: String,
-    /// One of the eight metrics, with every observation published.
+    /// True for the eight metrics, whose observations are all published.
     pub is_metric: bool,
     pub unit: Unit,
     pub kind: Kind,
-    /// The first concept that is tagged wins, whatever is tagged more often.
+    /// True if the first tagged concept wins, regardless of how often others are tagged.
     pub by_order: bool,
-    /// Preferred first.
+    /// Concepts, preferred first.
     pub concepts: Vec<u16>,
-    /// Rank of the first concept that is taken only when there is no other.
+    /// Rank of the first concept that is used only without any other.
     pub first_last_resort: u16,
-    /// Ranks of two concepts neither of which is the figure where a report states both.
+    /// Ranks of two concepts, neither of which is the figure if a report states both.
     pub parts: Option<[u16; 2]>,
     pub part: Option<Part>,
-    /// The concepts differ in scope: a figure of one never replaces a figure of one before it in
-    /// the list.
+    /// True if the concepts differ in scope: a figure of one never replaces a figure of one before
+    /// it in the list.
     pub is_scoped: bool,
-    /// A zero never replaces another figure.
+    /// True if a zero never replaces another figure.
     pub is_never_zero: bool,
     pub warnings: Vec<ConceptWarning>,
-    /// Concepts of the same line that are not taken: why there is no figure.
+    /// Concepts of the same line that are not used, as the reason for a missing figure.
     pub other_concepts: Vec<u16>,
 }
 
@@ -260,7 +260,7 @@ pub struct Part {
     pub larger_percent: i128,
 }
 
-/// A warning for figures of some concepts, where the same report tags another concept for the same
+/// Warning for figures of some concepts, if the same report tags another concept for the same
 /// period.
 #[derive(Debug, Clone)]
 pub struct ConceptWarning {
@@ -268,13 +268,13 @@ pub struct ConceptWarning {
     /// Ranks of the concepts.
     pub concepts: Vec<u16>,
     pub beside: Vec<u16>,
-    /// Only where the other figure is larger.
+    /// True if the warning needs a larger figure of the other concept.
     pub exceeding: bool,
     /// Ranks of concepts of the measure that no report may tag.
     pub without: Vec<u16>,
 }
 
-/// A line of a statement.
+/// Line of a statement.
 #[derive(Debug, Clone)]
 pub struct Line {
     pub statement: &'static str,
@@ -283,13 +283,13 @@ pub struct Line {
     pub measure: usize,
 }
 
-/// When a later figure is a restatement, and of which kind.
+/// Thresholds that decide if a later figure is a restatement, and of which kind.
 #[derive(Debug, Clone)]
 pub struct Restatement {
     pub max_scale: usize,
     pub scale_percent: u32,
     pub coarse_figure_factor: i128,
-    /// Millionths of the first figure that its nearest rounding may differ by.
+    /// Millionths of the first figure by which its nearest rounding may differ.
     pub rounded_ppm: i128,
     pub per_share_unit: Amount,
     /// Split ratios in tenths: 3 for 2 is 15.
@@ -308,11 +308,12 @@ pub struct Checks {
     pub quarter_sum_percent: i128,
     pub neighbour_factor: i128,
     pub share_jump_factor: i128,
-    /// Powers of ten that share counts are misstated by, and the factor that a misstated count may
-    /// differ by from its witnesses.
+    /// Powers of ten by which share counts are misstated. The next field is the factor by which a
+    /// misstated count may then differ from the figures that imply it.
     pub share_scales: Vec<i128>,
     pub share_scale_factor: i128,
-    /// How much a witness differs from the count of one class of stock, in percent of the smaller.
+    /// Difference between an implied number of shares and the count of one class of stock, in
+    /// percent of the smaller.
     pub share_contradiction_percent: i128,
     pub balance_percent: i128,
     pub temporary_equity: Vec<u16>,
@@ -337,7 +338,7 @@ impl Rules {
     /// Checks the settings and resolves the names in them.
     ///
     /// # Errors
-    /// `Config`, naming the key that does not hold.
+    /// `Config`, naming the invalid key.
     pub fn new(settings: &Settings) -> Result<Self> {
         let mut texts: Vec<&MeasureText> = settings.measures.iter().collect();
         texts.sort_by(|a, b| a.key.cmp(&b.key));
@@ -436,12 +437,12 @@ impl Rules {
         })
     }
 
-    /// Name of a concept, `taxonomy:Name`.
+    /// Returns the name of a concept, `taxonomy:Name`.
     pub fn concept(&self, position: u16) -> &str {
         &self.concepts[usize::from(position)]
     }
 
-    /// The metrics, by position among the measures, in the order of their keys.
+    /// Returns the metrics as indexes into the measures, in the order of their keys.
     pub fn metrics(&self) -> impl Iterator<Item = usize> {
         (0..self.measures.len()).filter(|number| self.measures[*number].is_metric)
     }
@@ -549,7 +550,7 @@ impl Statements {
                 });
             }
         }
-        // The order of the published rows: what is made in it need not be sorted.
+        // Order of the published rows, which then need no sorting.
         lines.sort_by(|a, b| (a.statement, &a.key).cmp(&(b.statement, &b.key)));
         Ok(lines)
     }
@@ -581,7 +582,7 @@ impl RestatementText {
 }
 
 impl ChecksText {
-    /// Concepts that are compared with the figures of measures.
+    /// Returns the concepts that are compared with the figures of measures.
     fn beside(&self) -> impl Iterator<Item = &String> {
         self.temporary_equity
             .iter()

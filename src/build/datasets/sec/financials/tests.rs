@@ -1,4 +1,4 @@
-//! Selection on real figures: lines of companyfacts members, one fact each.
+//! Tests selection on real figures: lines of companyfacts members, one fact each.
 
 use super::frames::{Source, lines_frame, values_frame};
 use super::observation::{Change, Observation};
@@ -20,8 +20,8 @@ fn day(text: &str) -> Day {
     Day::from_iso(text.as_bytes()).unwrap()
 }
 
-/// Reads lines `concept unit start end value accession form filed fy fp`; `-` for the start of an
-/// instant, `us-gaap` unless said.
+/// Reads lines `concept unit start end value accession form filed fy fp`. The start is `-` for an
+/// instant, the default taxonomy is `us-gaap`.
 fn company(rules: &Rules, lines: &str) -> CompanyFacts {
     let mut company = CompanyFacts {
         taxonomies: vec!["us-gaap".to_owned()],
@@ -57,7 +57,7 @@ fn company(rules: &Rules, lines: &str) -> CompanyFacts {
     company
 }
 
-/// One line per period of a measure, and what each report says of it: `series year period
+/// Formats one line per period of a measure, with the value in each report: `series year period
 /// start..end: value form change [warnings]`.
 fn history(rules: &Rules, selected: &Selected, measure: &str) -> Vec<String> {
     let of_measure = selected
@@ -172,7 +172,7 @@ fn quarters_and_year_to_date_are_told_by_their_dates() {
             "quarterly 2010 Q3 to date 2009-09-27..2010-06-26: 1291200000000/100 2010-07-21 first",
         ]
     );
-    // The balance at the last year's end in a quarterly report makes no row.
+    // The balance at the last year's end in a quarterly report gives no row.
     assert_eq!(
         history(&rules, &apple, "total_assets"),
         ["quarterly 2010 Q1 2009-12-26: 5392600000000/100 2010-01-25 first"]
@@ -313,8 +313,8 @@ fn the_face_of_the_statement_wins_over_zeros_and_stray_totals() {
 #[test]
 fn goods_and_services_stated_apart_are_added_up_and_goods_alone_are_the_revenue() {
     let rules = rules();
-    // AMD states its whole revenue as goods. The company beside it is made up: products and
-    // services, and a total in the second report alone.
+    // AMD states its whole revenue as goods. The second company is invented: products and services,
+    // and a total in the second report alone.
     let goods = "SalesRevenueGoodsNet USD 2015-12-27 2016-12-31 4272000000 0000002488-17-000043 10-K 2017-02-21 2016 FY";
     assert_eq!(
         history(&rules, &selected(&rules, goods), "revenue"),
@@ -338,7 +338,7 @@ fn goods_and_services_stated_apart_are_added_up_and_goods_alone_are_the_revenue(
             "annual 2016 FY 2016-01-01..2016-12-31: 101000000000/100 2017-02-20 first [concept_conflict]",
         ]
     );
-    // The report of 2016 has no total: neither part is the revenue.
+    // The report of 2016 has no total, and neither part is the revenue.
     let set_aside: Vec<&str> = apart.findings.iter().map(|finding| finding.code).collect();
     assert_eq!(set_aside, ["stated_in_parts", "stated_in_parts"]);
 }
@@ -346,7 +346,7 @@ fn goods_and_services_stated_apart_are_added_up_and_goods_alone_are_the_revenue(
 #[test]
 fn one_period_with_a_start_stated_differently_has_one_history() {
     let rules = rules();
-    // Lam Research's year of 53 weeks began on 2012-06-25; the report of 2015 says 2012-07-01.
+    // Lam Research's year of 53 weeks began on 2012-06-25; the report of 2015 states 2012-07-01.
     let lam = selected(
         &rules,
         "NetIncomeLoss USD 2012-06-25 2013-06-30 113879000 0001193125-13-348269 10-K 2013-08-27 2013 FY
@@ -401,8 +401,8 @@ fn one_year_whose_end_is_stated_a_day_apart_is_one_period() {
         stated.physical().iter().flatten().collect::<Vec<_>>(),
         [day("2008-11-28").number(); 2]
     );
-    // Both days of the period are of the latest report: years as Deere states them, first to
-    // October 31 and then in weeks. Numbers of reports are made up.
+    // Both days of the period come from the latest report: years as Deere states them, first to
+    // October 31 and then in weeks. The accession numbers are invented.
     let deere = selected(
         &rules,
         "NetIncomeLoss USD 2014-11-01 2015-10-31 1940000000 0000315189-15-000001 10-K 2015-12-18 2015 FY
@@ -426,7 +426,7 @@ fn one_year_whose_end_is_stated_a_day_apart_is_one_period() {
 #[test]
 fn a_figure_restated_under_another_concept_is_restated() {
     let rules = rules();
-    // Microsoft took up the new standard of revenue in its report of 2018 and restated the years
+    // Microsoft adopted the new revenue standard in its report of 2018 and restated the years
     // before under its concept.
     let microsoft = selected(
         &rules,
@@ -574,13 +574,13 @@ fn share_counts_belong_to_the_period_of_their_report() {
         [
             "annual 2009 FY 2009-09-26: 90067847300/100 2009-10-27 first, 90067847300/100 2010-01-25 equal",
             "annual 2010 FY 2010-09-25: 91730709900/100 2010-10-27 first",
-            // As AMD in 2012: a count in millions times a million.
+            // Like AMD in 2012: a count in millions times a million.
             "annual 2011 FY 2011-09-24: 92940900000000000/100 2011-10-26 first [share_count_jump]",
             "annual 2012 FY 2012-09-29: 94069200000/100 2012-10-31 first",
         ]
     );
     assert_eq!(apple.observations[2].as_of, Some(day("2010-10-15")));
-    // Without submissions the report's period is unknown, and the count has no place.
+    // Without submissions the report's period is unknown, and the count has no position.
     assert_eq!(selected(&rules, &lines).findings.len(), 5);
 }
 
@@ -595,7 +595,7 @@ fn a_metric_never_reported_has_a_reason() {
             .find(|none| rules.measures[none.measure].key == metric && none.series == series);
         missing.map(|none| none.reason)
     };
-    // Meta counts shares by class: its cover pages are tagged, and no count is without dimensions.
+    // Meta counts shares by class: its cover pages are tagged, but no count is without dimensions.
     let annual = "NetIncomeLoss USD 2023-01-01 2023-12-31 39098000000 0001326801-24-000012 10-K 2024-02-02 2023 FY";
     let meta = company(
         &rules,
@@ -615,8 +615,8 @@ fn a_metric_never_reported_has_a_reason() {
         reason(&meta, "total_liabilities", Series::Annual),
         Some("not_tagged")
     );
-    // Made up: goods and services of one year without a total, and of different years, each of a
-    // length that is none.
+    // Invented: goods and services of one year without a total, and of different years, each with a
+    // length in no band.
     let goods = "SalesRevenueGoodsNet USD 2015-01-01 2015-12-31 700 0009900009-16-000001 10-K 2016-02-20 2015 FY";
     let services = |days: &str| {
         format!(
@@ -638,7 +638,7 @@ fn a_metric_never_reported_has_a_reason() {
         Some("unclassified_period")
     );
     assert_eq!(reason(&meta, "net_income", Series::Annual), None);
-    // Without a tagged cover page nothing can be said.
+    // Without a tagged cover page, the classes are unknown.
     assert_eq!(
         reason(
             &company(&rules, annual),
@@ -734,8 +734,8 @@ fn frames_have_a_row_for_each_observation_and_each_missing_series() {
     );
 }
 
-/// One line per period of a measure: the figure that counts, in dollars, whether it is restated,
-/// and the changes of all reports.
+/// Formats one line per period of a measure: the figure that counts, in dollars, the restatement
+/// flag, and the changes of all reports.
 fn standing(rules: &Rules, selected: &Selected, measure: &str) -> Vec<String> {
     let of_measure = selected
         .periods
@@ -763,8 +763,8 @@ fn equity_with_noncontrolling_interest_never_replaces_the_parents() {
         "StockholdersEquity USD -",
         "StockholdersEquityIncludingPortionAttributableToNoncontrollingInterest USD -",
     );
-    // Kimberly-Clark: the report of 2020 gives the opening balance of its statement of equity
-    // alone; those of 2019-07 and 2020-04 give the total column of that statement as
+    // Kimberly-Clark: the report of 2020 states only the opening balance of its statement of
+    // equity; those of 2019-07 and 2020-04 state the total column of that statement as
     // `StockholdersEquity`.
     let kimberly = selected(
         &rules,
@@ -790,7 +790,7 @@ fn equity_with_noncontrolling_interest_never_replaces_the_parents() {
             "quarterly 2019 Q1 2019-03-31: -305000000 of first other_scope other_scope other_scope",
         ]
     );
-    // The wider figure is there first and says so; the narrower one takes its place without
+    // The wider figure comes first and has a warning; the narrower one supersedes it without
     // restating it.
     let later = selected(
         &rules,
@@ -815,8 +815,8 @@ fn equity_with_noncontrolling_interest_never_replaces_the_parents() {
 #[test]
 fn a_rounded_note_replaces_no_figure_and_a_recast_does() {
     let rules = rules();
-    // American Express: a segment note of the report of 2021 gives billions. Twenty other figures
-    // in millions make the report's scale.
+    // American Express: a segment note of the report of 2021 states billions. Twenty other figures
+    // in millions determine the report's scale.
     let note = "0000004962-21-000013 10-K 2021-02-12 2020 FY";
     let others: String = (1..=20)
         .map(|line| {
@@ -841,7 +841,7 @@ fn a_rounded_note_replaces_no_figure_and_a_recast_does() {
         standing(&rules, &amex, "total_assets")[0],
         "annual 2018 FY 2018-12-31: 188602000000 of first rounding"
     );
-    // A zero is no balance.
+    // A zero is not a balance.
     let zero = selected(
         &rules,
         &format!("{income}{first}{}{others}", assets(0, note)),
@@ -876,7 +876,7 @@ fn a_rounded_note_replaces_no_figure_and_a_recast_does() {
         standing(&rules, &thermo, "capital_expenditure"),
         ["annual 2009 FY 2009-01-01..2009-12-31: 200000000 restated of first value"]
     );
-    // Coca-Cola changed its pension method: 2,797, then 2,800, which ends in zeros and is no
+    // Coca-Cola changed its pension method: 2,797, then 2,800, which ends in zeros and is not a
     // rounding.
     let coke = selected(
         &rules,
@@ -899,7 +899,7 @@ fn a_rounded_note_replaces_no_figure_and_a_recast_does() {
 #[test]
 fn the_concept_with_a_comparative_is_the_statements() {
     let rules = rules();
-    // Mastercard, first quarter of 2018: the note on revenue gives gross revenue under the new
+    // Mastercard, first quarter of 2018: the note on revenue states gross revenue under the new
     // concept, for one year alone.
     let mastercard = selected(
         &rules,
@@ -963,7 +963,7 @@ fn a_share_count_in_millions_is_refused_on_two_witnesses() {
 #[test]
 fn the_balance_at_the_end_of_a_transition_is_none_of_the_fiscal_year() {
     let rules = rules();
-    // Goldman Sachs changed its fiscal year at the end of 2008: the next year's report gives the
+    // Goldman Sachs changed its fiscal year at the end of 2008: the next year's report states the
     // comparative balance as of the month's end.
     let goldman = selected(
         &rules,
@@ -1014,7 +1014,7 @@ fn starts_far_apart_are_one_period_where_reports_state_the_same_figure() {
 #[test]
 fn a_predecessors_stub_is_a_transition() {
     let rules = rules();
-    // Made up: a merger on 9 August, and a report of the successor's 53 days beside the
+    // Invented: a merger on 9 August, and a report with the successor's 53 days beside the
     // predecessor's 182.
     let merged = selected(
         &rules,
@@ -1038,7 +1038,7 @@ fn a_predecessors_stub_is_a_transition() {
 #[test]
 fn liabilities_on_another_line_are_warned() {
     let rules = rules();
-    // Open Text, 2009: `Liabilities` stands on "Total long-term liabilities".
+    // Open Text, 2009: `Liabilities` is tagged on "Total long-term liabilities".
     let report = "0001193125-09-180252 10-K 2009-08-21 2009 FY";
     let lines = format!(
         "NetIncomeLoss USD 2008-07-01 2009-06-30 56938000 {report}
@@ -1049,7 +1049,7 @@ fn liabilities_on_another_line_are_warned() {
     );
     let warned = history(&rules, &selected(&rules, &lines), "total_liabilities").remove(0);
     assert!(warned.ends_with("first [balance_disagrees]"), "{warned}");
-    // Preferred stock between liabilities and equity that is not tagged explains what is missing.
+    // Untagged preferred stock between liabilities and equity explains the difference.
     let explained = history(
         &rules,
         &selected(&rules, &lines.replace("502044000", "620000000")),
@@ -1064,7 +1064,7 @@ fn a_part_of_revenue_is_none_where_other_reports_state_the_total() {
     let rules = rules();
     let contract = "RevenueFromContractWithCustomerExcludingAssessedTax USD";
     // American Express: fees from contracts beside revenue net of interest expense. The comparative
-    // of 2017 has the fees alone.
+    // of 2017 has only the fees.
     let mut lines = format!(
         "{contract} 2017-01-01 2017-03-31 6047000000 0000004962-18-000052 10-Q 2018-04-25 2018 Q1\n"
     );

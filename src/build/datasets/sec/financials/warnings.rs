@@ -1,7 +1,7 @@
-//! The warnings that an observation can be published with, and a set of them. Their order is the
-//! alphabet's, so that lists of codes are sorted.
+//! Defines the warnings that an observation can be published with, and a set of them. The order is
+//! alphabetical, so that lists of codes are sorted.
 
-/// What a consumer should know of an observation that is published all the same.
+/// Warning about an observation that is published nevertheless.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Warning {
     AssetsBelowEquity,
@@ -27,7 +27,7 @@ pub enum Warning {
     WithNoncontrollingInterest,
 }
 
-/// Codes of the warnings, in the order of [`Warning`], which is the alphabet's.
+/// Codes of the warnings, in the alphabetical order of [`Warning`].
 const CODES: [&str; 21] = [
     "assets_below_equity",
     "balance_disagrees",
@@ -52,7 +52,7 @@ const CODES: [&str; 21] = [
     "with_noncontrolling_interest",
 ];
 
-/// The warnings, in the order of their codes.
+/// All warnings, in the order of their codes.
 const ALL: [Warning; CODES.len()] = [
     Warning::AssetsBelowEquity,
     Warning::BalanceDisagrees,
@@ -87,7 +87,7 @@ impl Warning {
     }
 }
 
-/// A set of warnings.
+/// Set of warnings.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Warnings(u32);
 
@@ -97,17 +97,17 @@ impl Warnings {
         self.0 |= 1 << warning as u32;
     }
 
-    /// Adds a warning where it is found.
+    /// Adds a warning if it is found.
     pub fn set(&mut self, warning: Warning, is_found: bool) {
         self.0 |= u32::from(is_found) << warning as u32;
     }
 
-    /// Whether a warning is among them.
+    /// Returns true if the set has a warning.
     pub fn has(self, warning: Warning) -> bool {
         self.0 >> warning as u32 & 1 == 1
     }
 
-    /// The codes, in their order.
+    /// Returns the codes, in their order.
     pub fn codes(self) -> impl Iterator<Item = &'static str> {
         CODES
             .iter()

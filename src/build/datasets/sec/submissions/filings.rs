@@ -1,6 +1,6 @@
-//! The rows of `sec.filing`: one per registrant and accession number, from the parallel arrays of
-//! the submissions and from the indexes. A pointer into the arrays leads to the accession number,
-//! because no bytes hold one filing alone.
+//! Builds the rows of `sec.filing`: one per registrant and accession number, from the parallel
+//! arrays of the submissions and from the indexes. A pointer into the arrays leads to the accession
+//! number, because no byte range holds one filing alone.
 
 use polars::prelude::*;
 
@@ -13,14 +13,14 @@ use pubdata_core::error::Result;
 use pubdata_core::ids::{AccessionNumber, Cik};
 use pubdata_core::issue::{Issue, Severity};
 
-/// Where a filing is listed.
+/// Source that lists a filing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Listing {
     Submissions,
     FullIndex,
 }
 
-/// One place of the parallel arrays, or one row of an index.
+/// Index in the parallel arrays, or row of a quarterly index.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct ListedFiling<'m> {
     pub(super) accession: AccessionNumber,
@@ -41,7 +41,7 @@ pub(super) struct ListedFiling<'m> {
     pub(super) pointer: [u64; 4],
 }
 
-/// A member or page that was read: its text and the numbers its pointers begin with.
+/// Member or page in memory: its text and the first two numbers of its pointers.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Document<'m> {
     pub(super) text: &'m str,
@@ -50,7 +50,7 @@ pub(super) struct Document<'m> {
 }
 
 impl Document<'_> {
-    /// Points to a part, given by offset and length; to the whole when there is none.
+    /// Returns a pointer to a part, given by offset and length, or to the whole document.
     pub(super) fn pointer(&self, part: Option<(u64, u64)>) -> [u64; 4] {
         let (offset, length) = part.unwrap_or((0, self.text.len() as u64));
         [self.input, self.member, offset, length]
@@ -60,14 +60,13 @@ impl Document<'_> {
 /// Reads the filings of a member or page.
 ///
 /// # Shape
-/// One per place of the arrays that has an accession number, a form and a filing date. Its pointer
-/// is the place of the accession number: parallel arrays have no bytes that hold one filing alone,
-/// and whoever counts the accession numbers before it finds every other value at the same place of
-/// its own array.
+/// One per array index with an accession number, a form and a filing date. The pointer leads to the
+/// accession number, because no byte range of parallel arrays holds one filing alone. Its index in
+/// the array gives the index of every other value of the filing.
 ///
 /// # Issues
-/// `filing_unreadable` (quarantine) for a place without them; `bad_value` (warning) for another
-/// value that is not what it should be, which is published as null.
+/// `filing_unreadable` (quarantine) for an index without these values; `bad_value` (warning) for
+/// another invalid value, which is published as null.
 pub(super) fn read_filings<'m>(
     cik: Cik,
     arrays: &'m Arrays<'m>,
@@ -171,9 +170,9 @@ pub(super) fn read_filings<'m>(
     }
 }
 
-/// The numbers of a filing's items, such as `2.02` and `9.01` of an 8-K; none when the text is
-/// something else: notices of effectiveness (EFFECT) have a form, a file number and an instant
-/// there.
+/// Returns the numbers of a filing's items, such as `2.02` and `9.01` of an 8-K. Returns `None` for
+/// other texts: notices of effectiveness (EFFECT) have a form, a file number and an instant in this
+/// place.
 pub(super) fn item_numbers(items: &str) -> Option<Vec<&str>> {
     let is_number = |item: &&str| {
         (1..=8).contains(&item.len())
@@ -218,7 +217,7 @@ const TEXT_COLUMNS: [&str; 12] = [
 ];
 
 impl FilingTable {
-    /// No rows yet; `bucket` is the value of the partition column.
+    /// Creates an empty table; `bucket` is the value of the partition column.
     pub(super) fn new(bucket: &str) -> Self {
         let texts = TEXT_COLUMNS
             .iter()
@@ -239,11 +238,10 @@ impl FilingTable {
         }
     }
 
-    /// Adds the row of one accession number, given everything that lists it, the best listing
-    /// first.
+    /// Adds the row of one accession number from all its listings, the best listing first.
     ///
     /// # Issues
-    /// `filing_listed_twice` (warning), when two places of the submissions differ in more than the
+    /// `filing_listed_twice` (warning) if two entries of the submissions differ in more than the
     /// form type.
     pub(super) fn push(
         &mut self,
@@ -319,10 +317,7 @@ impl FilingTable {
         self.pointers.push(pointers);
     }
 
-    /// The rows as a frame.
-    ///
-    /// # Errors
-    /// When polars fails.
+    /// Returns the rows as a frame.
     pub(super) fn finish(mut self) -> Result<DataFrame> {
         let height = self.filed.len();
         let mut columns: Vec<Column> = self

@@ -1,5 +1,5 @@
-//! The filings with XBRL of the quarterly indexes, held by registrant. A row that is in several
-//! indexes counts once; one that cannot be read waits for the build of its registrant.
+//! Holds the filings with XBRL of the quarterly indexes by registrant. A row in several indexes
+//! counts once; an unreadable row is kept for the build of its registrant.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -15,21 +15,22 @@ use super::{FILING, filing_record};
 
 const SOURCE: &str = "sec.xbrl_index";
 
-/// The filings with XBRL of the quarterly indexes. A row is a few dozen bytes: there are millions.
+/// Filings with XBRL of the quarterly indexes. A row takes a few dozen bytes, because there are
+/// millions.
 #[derive(Debug, Default)]
 pub(super) struct FilingIndex {
-    /// By registrant, filing date and accession number.
+    /// Sorted by registrant, filing date and accession number.
     rows: Vec<IndexRow>,
     forms: Vec<String>,
     /// Digests of the indexes, by input number.
     digests: BTreeMap<u16, Digest>,
-    /// The name in the registrant's newest row.
+    /// Name in the registrant's newest row.
     names: BTreeMap<Cik, (Day, String)>,
-    /// Rows that cannot be read, by the registrant they begin with.
+    /// Issues about unreadable rows, by the registrant at the start of the row.
     unreadable: BTreeMap<Cik, Vec<Issue>>,
 }
 
-/// A filing of an index.
+/// Filing of an index.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct IndexRow {
     pub(super) cik: Cik,
@@ -48,10 +49,10 @@ impl IndexRow {
 }
 
 impl FilingIndex {
-    /// Reads the indexes one after the other.
+    /// Reads the indexes in order.
     ///
     /// # Errors
-    /// `Format`, when an index is not in its layout, or a row does not begin with a CIK.
+    /// `Format` if an index does not have its layout, or if a row does not begin with a CIK.
     ///
     /// # Issues
     /// Rows without a readable form, date or file name, kept for the build of their registrant.
@@ -104,7 +105,7 @@ impl FilingIndex {
                     issue.detail
                 ))
             })?;
-            // The record begins with its registrant, as every finding of a registrant's build does.
+            // The record begins with its registrant, like every issue of a registrant's build.
             issue.record = Some(filing_record(
                 cik,
                 issue.record.as_deref().unwrap_or(SOURCE),
@@ -202,7 +203,7 @@ impl FilingIndex {
         Ok(())
     }
 
-    /// The registrants of the indexes, some of them several times.
+    /// Returns the registrants of the indexes, some of them several times.
     pub(super) fn ciks(&self) -> impl Iterator<Item = Cik> {
         self.rows
             .iter()
@@ -210,15 +211,15 @@ impl FilingIndex {
             .chain(self.unreadable.keys().copied())
     }
 
-    /// A registrant's filings, oldest first.
+    /// Returns a registrant's filings, oldest first.
     pub(super) fn of(&self, cik: Cik) -> &[IndexRow] {
         let start = self.rows.partition_point(|row| row.cik < cik);
         let count = self.rows[start..].partition_point(|row| row.cik == cik);
         &self.rows[start..start + count]
     }
 
-    /// A registrant's rows as they stand and their places, also of those that cannot be read, for
-    /// the fingerprint: pointers are published too.
+    /// Returns a registrant's rows and their positions, including unreadable rows, for the
+    /// fingerprint. Positions count because pointers are published too.
     pub(super) fn source_text(&self, cik: Cik) -> String {
         let readable = self.of(cik).iter().map(|row| {
             let digest = self
@@ -249,24 +250,24 @@ impl FilingIndex {
         readable.chain(unreadable).collect()
     }
 
-    /// The form type as published.
+    /// Returns the form type as published.
     pub(super) fn form(&self, row: &IndexRow) -> &str {
         &self.forms[usize::from(row.form)]
     }
 
-    /// The registrant's name in its newest row.
+    /// Returns the registrant's name in its newest row.
     pub(super) fn name(&self, cik: Cik) -> Option<&str> {
         self.names.get(&cik).map(|(_, name)| name.as_str())
     }
 
-    /// Findings about rows of the registrant that cannot be read.
+    /// Returns the issues about unreadable rows of the registrant.
     pub(super) fn unreadable(&self, cik: Cik) -> &[Issue] {
         self.unreadable.get(&cik).map_or(&[], Vec::as_slice)
     }
 }
 
-/// The accession number in `edgar/data/{cik}/{accession number}.txt`; none when the file is in
-/// another registrant's folder.
+/// Returns the accession number in `edgar/data/{cik}/{accession number}.txt`, or `None` if the file
+/// is in another registrant's folder.
 fn accession_of(file_name: &str, cik: Cik) -> Option<AccessionNumber> {
     let (folder, file) = file_name.strip_prefix("edgar/data/")?.split_once('/')?;
     let is_own = folder.parse::<Cik>().is_ok_and(|folder| folder == cik);

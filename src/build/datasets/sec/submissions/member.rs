@@ -1,5 +1,5 @@
-//! The layout of a registrant's submissions member and of its pages of older filings. Parallel
-//! arrays of unequal length are refused, because it cannot be told which filing a place is about.
+//! Reads the layout of a registrant's submissions member and of its pages of older filings. Rejects
+//! parallel arrays of unequal length, because their indexes do not identify filings.
 
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -7,8 +7,7 @@ use serde_json::value::RawValue;
 use crate::datasets::sec::json::{Text, json_object};
 
 json_object! {
-    /// What a registrant's own member says of it. `ein`, telephone and mailing address are read by
-    /// nobody.
+    /// Registrant's data in its own member. `ein`, telephone and mailing address are never read.
     Head<'m> {
         "cik" => cik: Text<'m>,
         "entityType" => entity_type: Text<'m>,
@@ -73,7 +72,7 @@ json_object! {
 }
 
 json_object! {
-    /// A page of older filings that the member names.
+    /// Page of older filings that the member names.
     PageEntry<'m> {
         "name" => name: Text<'m>,
         "filingCount" => filing_count: i64,
@@ -82,8 +81,8 @@ json_object! {
 }
 
 json_object! {
-    /// Filings as parallel arrays: place `n` of every array is about the same filing. A page is
-    /// nothing but this.
+    /// Filings as parallel arrays: index `n` of every array is the same filing. A page consists of
+    /// these arrays only.
     Arrays<'m> {
         "accessionNumber" => accession_number: Vec<Text<'m>>,
         "filingDate" => filing_date: Vec<Text<'m>>,
@@ -105,13 +104,12 @@ json_object! {
 }
 
 impl Arrays<'_> {
-    /// Number of filings.
+    /// Returns the number of filings.
     pub(super) fn count(&self) -> usize {
         self.accession_number.as_ref().map_or(0, Vec::len)
     }
 
-    /// Says what is wrong with the arrays as arrays: one that is missing, or that has another
-    /// length.
+    /// Returns the first defect of the arrays: one that is missing, or one with another length.
     fn fault(&self) -> Option<String> {
         let length = |array: &Option<Vec<Text<'_>>>| array.as_ref().map(Vec::len);
         let number_length = |array: &Option<Vec<Option<i64>>>| array.as_ref().map(Vec::len);
@@ -138,26 +136,26 @@ impl Arrays<'_> {
         lengths.into_iter().find_map(|(name, length)| match length {
             None => Some(format!("the array `{name}` is missing")),
             Some(length) if length != count => {
-                Some(format!("`{name}` has {length} places and `accessionNumber` has {count}: which filing a place is about cannot be told"))
+                Some(format!("`{name}` has {length} values and `accessionNumber` has {count}: the values cannot be assigned to filings"))
             }
             Some(_) => None,
         })
     }
 }
 
-/// A registrant's own member.
+/// Registrant's own member.
 #[derive(Debug)]
 pub(super) struct Member<'m> {
     pub(super) head: Head<'m>,
     pub(super) recent: Arrays<'m>,
     pub(super) pages: Vec<PageEntry<'m>>,
-    /// Bytes before the list of filings: everything that the registrant's own row is made from. The
-    /// whole member where the list is not its last key.
+    /// Bytes before the list of filings, which hold all data of the registrant's own row. The whole
+    /// member if the list is not its last key.
     pub(super) head_length: u64,
 }
 
 impl Member<'_> {
-    /// Keys that this program does not know, as paths.
+    /// Returns the keys that this program does not know, as paths.
     pub(super) fn unknown_keys(&self) -> Vec<String> {
         let business = self
             .head
@@ -205,7 +203,7 @@ impl Member<'_> {
 /// Reads a registrant's own member.
 ///
 /// # Errors
-/// What is not in the layout, readable alone.
+/// Complete message about the part that does not follow the layout.
 pub(super) fn read_member(text: &str) -> Result<Member<'_>, String> {
     let mut head: Head<'_> = parse(text)?;
     let filings = head.filings.take().ok_or("`filings` is missing")?;
@@ -230,7 +228,7 @@ pub(super) fn read_member(text: &str) -> Result<Member<'_>, String> {
 /// Reads a page of older filings.
 ///
 /// # Errors
-/// What is not in the layout, readable alone.
+/// Complete message about the part that does not follow the layout.
 pub(super) fn read_page(text: &str) -> Result<Arrays<'_>, String> {
     let arrays: Arrays<'_> = parse(text)?;
     arrays.fault().map_or(Ok(arrays), Err)
@@ -259,7 +257,7 @@ mod tests {
         assert_eq!(member.head.exchanges.as_ref().unwrap()[0].given(), None);
         let head = usize::try_from(member.head_length).unwrap();
         assert!(text[..head].ends_with(r#""filings":"#));
-        // The list of filings is not the last key: the whole member is the head.
+        // The list of filings is not the last key, so that the whole member is the head.
         let text = format!(r#"{{"filings":{{"recent":{ARRAYS},"files":[]}},"cik":"0000320193"}}"#);
         assert_eq!(read_member(&text).unwrap().head_length, text.len() as u64);
     }
@@ -270,7 +268,7 @@ mod tests {
             (
                 r#""form":["10-K"]"#,
                 r#""form":[]"#,
-                "`form` has 0 places and `accessionNumber` has 1",
+                "`form` has 0 values and `accessionNumber` has 1",
             ),
             (
                 r#""form":["10-K"]"#,

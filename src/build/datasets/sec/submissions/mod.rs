@@ -43,16 +43,16 @@ pub(in crate::datasets) const BUILDER: Builder = Builder {
     vocabulary: None,
 };
 
-/// There are no settings to check.
+/// Accepts every declaration, because the builder has no settings.
 fn check(_declaration: &Declaration) -> std::result::Result<(), Fault> {
     Ok(())
 }
 
-/// Reads the lists and the archive's directory; the members are read when their shard is built.
+/// Reads the lists and the archive's directory. Members are read when their shard is built.
 ///
 /// # Errors
-/// `Format`, when the archive holds a member by another name than those of registrants and their
-/// pages, or a list is not in its layout.
+/// `Format` if a list does not have its layout, or if the archive holds a member that is neither a
+/// registrant's nor a page.
 fn prepare(context: &Context<'_>) -> Result<Box<dyn Sharded>> {
     let archive = context
         .archives(ARCHIVE)?
@@ -85,22 +85,23 @@ fn prepare(context: &Context<'_>) -> Result<Box<dyn Sharded>> {
     Ok(Box::new(submissions))
 }
 
-/// The record of a registrant.
+/// Returns the record id of a registrant.
 fn registrant_record(cik: Cik) -> String {
     format!("{REGISTRANT}:{cik}")
 }
 
-/// The record of a filing, or of what cannot be read where a filing should be.
+/// Returns the record id of a filing, or of an unreadable entry in its place.
 fn filing_record(cik: Cik, accession: &str) -> String {
     format!("{FILING}:{cik}:{accession}")
 }
 
-/// All that registrants and filings are made from.
+/// Sources of registrants and filings.
 struct Submissions {
     archive: SourceArchive,
-    /// Members by registrant and page, each with its place in the archive's list.
+    /// Members by registrant and page, each with its index in the archive's list.
     members: Vec<(SubmissionsMember, usize)>,
-    /// What was fetched of single registrants after the archive, in place of their own members.
+    /// Documents of single registrants that were fetched after the archive and replace their own
+    /// members.
     now: BTreeMap<Cik, SourceDocument>,
     tickers: TickerLists,
     index: FilingIndex,
@@ -161,7 +162,7 @@ impl Sharded for Submissions {
     }
 }
 
-/// A member or page in memory.
+/// Member or page in memory.
 struct Content {
     name: String,
     page: u16,
@@ -171,8 +172,8 @@ struct Content {
 }
 
 impl Submissions {
-    /// Every registrant of the members, the lists or the indexes, by the last three digits of its
-    /// CIK.
+    /// Returns every registrant of the members, the lists or the indexes, grouped by the last three
+    /// digits of its CIK.
     fn find_shards(&self) -> Vec<Shard> {
         let ciks = self
             .members
@@ -184,10 +185,10 @@ impl Submissions {
         shards_of(ciks.collect(), |cik| self.fingerprint(cik))
     }
 
-    /// Of the registrant's members, its rows of the ticker lists and its rows of the indexes. Where
-    /// a row stands in which file counts too: the lists are sorted anew every night, and what is
-    /// carried over must point where a build from nothing points. That is ten thousand registrants
-    /// built again, most of which have filed something that day.
+    /// Hashes the registrant's members, its rows of the ticker lists and its rows of the indexes.
+    /// The position of a row in its file counts too, because reused records must have the same
+    /// pointers as a full build. The SEC sorts the lists anew every day, so that each nightly run
+    /// rebuilds ten thousand registrants, most of which filed something that day.
     fn fingerprint(&self, cik: Cik) -> Digest {
         let mut text = String::new();
         for member in self.members_of(cik) {
@@ -209,7 +210,7 @@ impl Submissions {
         Digest::of(text.as_bytes())
     }
 
-    /// The registrant's own member and then its pages in order.
+    /// Returns the registrant's own member, followed by its pages in order.
     fn members_of(&self, cik: Cik) -> impl Iterator<Item = &decode::Member> {
         let start = self.members.partition_point(|(member, _)| member.cik < cik);
         self.members[start..]
@@ -250,8 +251,8 @@ impl Submissions {
     /// Adds the rows of one registrant.
     ///
     /// # Issues
-    /// `member_unreadable` for a member or page that is not in its layout. It blocks: half a
-    /// registrant would look like all of it, and the last good release has all of it.
+    /// `member_unreadable` for a member or page that does not have its layout. It blocks the task:
+    /// half a registrant would look complete, and the last good release has all of it.
     fn build_registrant(
         &self,
         cik: Cik,
@@ -319,8 +320,8 @@ impl Submissions {
         }
         self.add_index_filings(cik, &mut listed);
         issues.extend(self.index.unreadable(cik).iter().cloned());
-        // What is listed first in the same member is first; of the two listings, the submissions
-        // say more.
+        // Within a member, the order of the listing counts. The submissions have more
+        // details than the indexes.
         listed.sort_by_key(|filing| (filing.accession, filing.listing));
         for listings in listed.chunk_by(|a, b| a.accession == b.accession) {
             activity.add(listings[0].form, listings[0].filed);
@@ -362,7 +363,7 @@ impl Submissions {
             film_number: None,
             items: None,
             size_bytes: None,
-            // It is an index of filings with XBRL; whether inline, it does not say.
+            // The index lists filings with XBRL, but does not show if the XBRL is inline.
             has_xbrl: Some(true),
             has_inline_xbrl: None,
             primary_document: None,
@@ -373,8 +374,8 @@ impl Submissions {
     }
 }
 
-/// Where the filings of a text have their accession numbers, when it is read as a registrant's own
-/// member and as a page, by offset and length.
+/// Returns offset and length of the accession numbers of a text, read both as a registrant's own
+/// member and as a page.
 #[cfg(fuzzing)]
 pub fn filings_of_member(text: &str) -> Vec<(u64, u64)> {
     let cik: Cik = "320193".parse().expect("a CIK");
@@ -411,8 +412,8 @@ fn read_own(cik: Cik, text: &str) -> std::result::Result<Member<'_>, String> {
     }
 }
 
-/// Warns once per registrant of keys this program does not know: the SEC adds some every few years,
-/// and the values beside them hold.
+/// Warns once per registrant of unknown keys. The SEC adds some every few years, and the other
+/// values remain valid.
 fn warn_of_unknown_keys(
     cik: Cik,
     own: Option<&Member<'_>>,

@@ -1,5 +1,5 @@
-//! The rows of `sec.registrant`: one per registrant, from its own member, the ticker lists and the
-//! indexes. Street, city and postal code are withheld where they may be a person's.
+//! Builds the rows of `sec.registrant`: one per registrant, from its own member, the ticker lists
+//! and the indexes. Withholds street, city and postal code if they may be a person's.
 
 use polars::prelude::*;
 
@@ -14,7 +14,7 @@ use pubdata_core::error::Result;
 use pubdata_core::ids::Cik;
 use pubdata_core::issue::{Issue, Severity};
 
-/// What a list says where the source has nothing: lists that belong together keep their places.
+/// Entry for a missing value in a list, which keeps parallel lists aligned.
 const UNKNOWN: &str = "unknown";
 
 /// Number of filings of a family of forms, with the first and last filing date.
@@ -25,13 +25,14 @@ pub(super) struct Span {
     last: Option<Day>,
 }
 
-/// A registrant's filings in numbers.
+/// Numbers of a registrant's filings.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Activity {
     all: Span,
     annual: Span,
     quarterly: Span,
-    /// Pages of older filings that the member names and the archive lacks, and the filings on them.
+    /// Pages of older filings that the member names and the archive lacks. The next field counts
+    /// the filings on them.
     pub(super) missing_pages: i64,
     pub(super) missing_filings: i64,
 }
@@ -58,10 +59,10 @@ impl Activity {
     }
 }
 
-/// Everything the sources say of one registrant.
+/// Source data of one registrant.
 pub(super) struct Registrant<'m> {
     pub(super) cik: Cik,
-    /// The registrant's own member; none when the archive has none.
+    /// Registrant's own member; `None` if the archive has none.
     pub(super) head: Option<&'m Head<'m>>,
     pub(super) tickers: Option<&'m Tickers>,
     pub(super) index_name: Option<&'m str>,
@@ -69,7 +70,7 @@ pub(super) struct Registrant<'m> {
     pub(super) pointers: Vec<u64>,
 }
 
-/// One ticker of a registrant, and whether each list has it.
+/// Ticker of a registrant, and the sources that have it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Ticker<'m> {
     symbol: &'m str,
@@ -79,8 +80,8 @@ struct Ticker<'m> {
 }
 
 impl Registrant<'_> {
-    /// The tickers: those of the lists in their order, then those that only the registrant's own
-    /// member has. The exchange is that of the list, else that of the member.
+    /// Returns the tickers of the lists in their order, then those that only the registrant's own
+    /// member has. The exchange in the list takes precedence over that in the member.
     fn tickers(&self) -> Vec<Ticker<'_>> {
         let mut tickers: Vec<Ticker<'_>> = Vec::new();
         for listed in self
@@ -126,7 +127,7 @@ impl Registrant<'_> {
         tickers
     }
 
-    /// Name and where it comes from. An entity name of companyfacts is never taken: it may be a
+    /// Returns the name and its source. Never uses an entity name of companyfacts, which may be a
     /// co-registrant's.
     fn name(&self) -> (Option<&str>, &'static str) {
         let own = self
@@ -146,9 +147,9 @@ impl Registrant<'_> {
     }
 }
 
-/// Whether the business address may be a person's: an `other` filer that is an owner of securities
-/// and no issuer, or has no industry code. Funds, banks and companies among them lose their address
-/// too, until the SEC says what they are. Listed companies never do.
+/// Returns true if the business address may be a person's: an `other` filer that owns securities
+/// and is not an issuer, or has no industry code. This also withholds addresses of funds, banks and
+/// companies until the SEC classifies them. Never applies to listed companies.
 fn is_address_withheld(head: &Head<'_>, has_tickers: bool) -> bool {
     let is_other = head
         .entity_type
@@ -160,15 +161,15 @@ fn is_address_withheld(head: &Head<'_>, has_tickers: bool) -> bool {
     is_other && !has_tickers && (!has_industry || is_owner_only)
 }
 
-/// Folds every run of blanks, no-break spaces among them, to one space.
+/// Folds every run of blanks, including no-break spaces, to one space.
 fn normalized(name: &str) -> String {
     name.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// `0926` as `09-26`; none for anything that is no day of any year.
+/// Converts `0926` to `09-26`. Returns `None` for a text that is not a day of any year.
 fn month_and_day(text: &str) -> Option<String> {
     let (month, day) = text.split_at_checked(2)?;
-    // 2000 was a leap year: it had every day there is.
+    // 2000 was a leap year, so that it has every possible day.
     Day::from_iso(format!("2000-{month}-{day}").as_bytes()).map(|_| format!("{month}-{day}"))
 }
 
@@ -224,7 +225,7 @@ const LIST_COLUMNS: [&str; 9] = [
 ];
 
 impl RegistrantTable {
-    /// No rows yet; `bucket` is the value of the partition column.
+    /// Creates an empty table; `bucket` is the value of the partition column.
     pub(super) fn new(bucket: &str) -> Self {
         let texts = TEXT_COLUMNS
             .iter()
@@ -244,7 +245,7 @@ impl RegistrantTable {
     /// Adds the row of one registrant.
     ///
     /// # Issues
-    /// All warnings: `ticker_lists_differ`, `bad_value` for a value that is published as null,
+    /// Warnings only: `ticker_lists_differ`, `bad_value` for a value that is published as null,
     /// `pages_missing`.
     pub(super) fn push(&mut self, registrant: Registrant<'_>, issues: &mut Vec<Issue>) {
         let cik = registrant.cik;
@@ -370,10 +371,7 @@ impl RegistrantTable {
         self.pointers.push(registrant.pointers);
     }
 
-    /// The rows as a frame.
-    ///
-    /// # Errors
-    /// When polars fails.
+    /// Returns the rows as a frame.
     pub(super) fn finish(mut self) -> Result<DataFrame> {
         let height = self.activity.len();
         let mut columns: Vec<Column> = self
@@ -449,7 +447,7 @@ fn given<'t>(text: &'t Option<Text<'_>>) -> Option<&'t str> {
     text.as_ref().and_then(Text::given)
 }
 
-/// A text in the form it should have; another one publishes null and a warning.
+/// Reads a text with a required format. An invalid text becomes null with a warning.
 fn checked(
     text: Option<&Text<'_>>,
     name: &str,
@@ -486,7 +484,7 @@ fn warn_of_tickers(
     }
 }
 
-/// Former names with the first and last day of each, as three lists of equal length.
+/// Returns former names with the first and last day of each, as three lists of equal length.
 fn former_names(head: &Head<'_>, warn: &mut impl FnMut(&str, String)) -> [Vec<String>; 3] {
     let mut lists: [Vec<String>; 3] = Default::default();
     for former in head.former_names.iter().flatten() {
@@ -510,7 +508,7 @@ fn former_names(head: &Head<'_>, warn: &mut impl FnMut(&str, String)) -> [Vec<St
     lists
 }
 
-/// The filer category, and the statuses that stand behind it: `Non-accelerated filer<br>Smaller
+/// Splits the filer category from the statuses after it: `Non-accelerated filer<br>Smaller
 /// reporting company`.
 fn filer_category<'h>(head: &'h Head<'_>) -> (Option<String>, Vec<&'h str>) {
     let Some(text) = given(&head.category) else {

@@ -1,5 +1,5 @@
-//! The SEC's three ticker lists, by registrant. One odd row refuses its list: the SEC generates
-//! them, so that it means another file.
+//! Reads the SEC's three ticker lists by registrant. One malformed row rejects its list: the SEC
+//! generates the lists, so that such a row means a different file.
 
 use std::collections::BTreeMap;
 
@@ -10,38 +10,38 @@ use crate::datasets::{Context, SourceDocument};
 use pubdata_core::error::{Error, Result, ResultExt};
 use pubdata_core::ids::Cik;
 
-/// The SEC's ticker lists, by registrant.
+/// SEC's ticker lists, by registrant.
 #[derive(Debug, Default)]
 pub(super) struct TickerLists {
     by_cik: BTreeMap<Cik, Tickers>,
 }
 
-/// What the ticker lists say of one registrant, each list in its own order, which is about that of
+/// Ticker list rows of one registrant. Each list keeps its own order, which is roughly that of
 /// market value.
 #[derive(Debug, Default)]
 pub(super) struct Tickers {
-    /// Of the list with exchanges.
+    /// Rows of the list with exchanges.
     pub(super) listed: Vec<Listed>,
-    /// Of the list without.
+    /// Rows of the list without exchanges.
     pub(super) plain: Vec<Listed>,
     /// Share classes of funds.
     pub(super) classes: Vec<FundClass>,
-    /// All rows as they stand, each with its place, for the fingerprint: pointers are published
+    /// All rows as published, each with its position, for the fingerprint: pointers are published
     /// too.
     pub(super) source_text: String,
 }
 
-/// A ticker of a list.
+/// Ticker of a list.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Listed {
     pub(super) ticker: String,
     pub(super) exchange: Option<String>,
-    /// The list's name for the registrant.
+    /// Name of the registrant in the list.
     pub(super) name: String,
     pub(super) pointer: [u64; 4],
 }
 
-/// A share class of a fund's series.
+/// Share class of a fund's series.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct FundClass {
     pub(super) symbol: String,
@@ -54,8 +54,8 @@ impl TickerLists {
     /// Reads the three lists.
     ///
     /// # Errors
-    /// `Format`, naming list and row, when a list is not in its layout: the SEC generates them, so
-    /// that one odd row means another file.
+    /// `Format`, naming list and row, if a list does not have its layout: the SEC generates the
+    /// lists, so that one malformed row means a different file.
     pub(super) fn read(context: &Context<'_>) -> Result<Self> {
         let mut lists = Self::default();
         for document in context.documents("sec.company_tickers_exchange")? {
@@ -100,7 +100,7 @@ impl TickerLists {
                 rows.context(|| document.snapshot.url.clone())?
             {
                 let tickers = lists.of(&cik, &source_text, pointer, &document)?;
-                // A class that has no symbol yet cannot be asked for by one.
+                // A class without a symbol cannot be looked up by symbol.
                 if !symbol.is_empty() {
                     tickers.classes.push(FundClass {
                         symbol,
@@ -114,12 +114,12 @@ impl TickerLists {
         Ok(lists)
     }
 
-    /// The registrants of the lists.
+    /// Returns the registrants of the lists.
     pub(super) fn ciks(&self) -> impl Iterator<Item = Cik> {
         self.by_cik.keys().copied()
     }
 
-    /// What the lists say of a registrant.
+    /// Returns the list rows of a registrant.
     pub(super) fn get(&self, cik: Cik) -> Option<&Tickers> {
         self.by_cik.get(&cik)
     }
@@ -147,7 +147,7 @@ impl TickerLists {
 }
 
 impl Tickers {
-    /// The registrant's name as the lists have it.
+    /// Returns the registrant's name in the lists.
     pub(super) fn name(&self) -> Option<&str> {
         self.listed
             .iter()
@@ -156,7 +156,7 @@ impl Tickers {
             .find(|name| !name.trim().is_empty())
     }
 
-    /// Pointers to all rows.
+    /// Returns pointers to all rows.
     pub(super) fn pointers(&self) -> impl Iterator<Item = u64> {
         let listed = self
             .listed
@@ -177,11 +177,11 @@ fn required(ticker: String, source_text: &str) -> Result<String> {
     }
 }
 
-/// A row as texts, its pointer and its own text.
+/// Row as texts, its pointer and its source text.
 type Row<T> = (T, [u64; 4], String);
 
-/// Reads `{"fields": [names], "data": [[cells], …]}`. Cells are texts, numbers by their digits, and
-/// nulls as blank texts.
+/// Reads `{"fields": [names], "data": [[cells], …]}`. Returns cells as texts: numbers by their
+/// digits, nulls as blank texts.
 fn table_rows<const N: usize>(
     document: &SourceDocument,
     names: [&str; N],

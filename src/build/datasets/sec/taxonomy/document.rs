@@ -1,7 +1,7 @@
-//! Reads one file of a taxonomy: the elements a schema declares, and the labels and calculations
-//! that its linkbases attach to elements. A linkbase may stand in a file of its own or inside a
-//! schema; both are read the same way. Source: "XBRL 2.1", sections 3.5 (links), 5.1 (concepts) and
-//! 5.2 (relationships); "Calculations 1.1", which has an arcrole of its own.
+//! Reads one file of a taxonomy: the elements that a schema declares, and the labels and
+//! calculations that its linkbases attach to elements. A linkbase can be a separate file or part of
+//! a schema. Source: "XBRL 2.1", sections 3.5 (links), 5.1 (concepts) and 5.2 (relationships);
+//! "Calculations 1.1", which has a separate arcrole.
 
 use std::collections::HashMap;
 
@@ -21,10 +21,10 @@ const SUMMATION: [&str; 2] = [
     "https://xbrl.org/2023/arcrole/summation-item",
 ];
 
-/// First byte and length.
+/// Offset and length in bytes.
 pub(super) type Range = (u64, u64);
 
-/// What a file says.
+/// Content of a file.
 #[derive(Debug, Default)]
 pub(super) struct Document {
     /// Target namespace of a schema.
@@ -34,7 +34,7 @@ pub(super) struct Document {
     pub summations: Vec<Summation>,
 }
 
-/// A global element of a schema, its attributes as they stand.
+/// Global element of a schema, with its attributes unchanged.
 #[derive(Debug, Default)]
 pub(super) struct Element {
     pub id: Option<String>,
@@ -50,7 +50,7 @@ pub(super) struct Element {
     pub range: Range,
 }
 
-/// A label of an element.
+/// Label of an element.
 #[derive(Debug, Clone)]
 pub(super) struct Label {
     /// Id of the element, such as `us-gaap_Assets`.
@@ -62,12 +62,12 @@ pub(super) struct Label {
     pub range: Range,
 }
 
-/// That one element counts towards another in one statement.
+/// Contribution of one element to another in one statement.
 #[derive(Debug, Clone)]
 pub(super) struct Summation {
     pub parent_id: String,
     pub child_id: String,
-    /// As it stands: `1.0` or `-1.0`.
+    /// Weight as published: `1.0` or `-1.0`.
     pub weight: String,
     /// URI of the statement.
     pub role: String,
@@ -77,7 +77,7 @@ pub(super) struct Summation {
 /// Reads a file.
 ///
 /// # Errors
-/// `Format`, when it is not well-formed, or a link lacks what every link has.
+/// `Format` if the file is not well-formed, or if a link lacks a required attribute.
 pub(super) fn read(content: &[u8]) -> Result<Document> {
     let xml = XmlDocument::new(content)?;
     let mut reader = xml.reader();
@@ -137,14 +137,14 @@ fn schema_element(element: &XmlElement, reader: &mut XmlReader<'_>) -> Result<El
     })
 }
 
-/// One extended link. Its names for elements and labels hold inside it only.
+/// Extended link. Its names for elements and labels are valid only inside it.
 #[derive(Default)]
 struct Link {
     depth: usize,
     role: String,
-    /// Ids of elements by the link's name for them.
+    /// Ids of elements, by the link's name for them.
     locators: HashMap<String, Vec<String>>,
-    /// Role, language, text and place by the link's name for them.
+    /// Role, language, text and byte range, by the link's name for them.
     labels: HashMap<String, Vec<(String, String, String, Range)>>,
     label_arcs: Vec<Arc>,
     summation_arcs: Vec<(Arc, String)>,
@@ -157,7 +157,7 @@ struct Arc {
 }
 
 impl Link {
-    /// Takes what stands directly in the link, and reads it to its end.
+    /// Reads a direct child of the link up to its end.
     fn add(&mut self, element: &XmlElement, reader: &mut XmlReader<'_>) -> Result<()> {
         let content = reader.content()?;
         let range = (element.offset, content.length);
@@ -199,8 +199,8 @@ impl Link {
                 .or_default()
                 .push(label);
         } else if element.attribute(NO_NAMESPACE, "use") == Some("prohibited") {
-            // Only extensions take back what another file says; a publisher that begins to must be
-            // understood first.
+            // Only extensions prohibit relationships of other files. If a publisher begins to do
+            // so, this reader must support it first.
             return Err(Error::format(format!(
                 "byte {}: a prohibited arc, which is not read",
                 element.offset
@@ -282,7 +282,7 @@ mod tests {
 
     const LABEL_ROLE: &str = "http://www.xbrl.org/2003/role/label";
 
-    /// A linkbase of one link.
+    /// Builds a linkbase of one link.
     fn linkbase(kind: &str, links: &str) -> String {
         let spaces = format!("xmlns:link='{LINKBASE}' xmlns:xlink='{XLINK}'");
         format!(

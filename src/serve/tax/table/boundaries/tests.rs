@@ -1,8 +1,8 @@
-//! The bounds on memory and time that a state with two million boundary records must keep.
+//! Checks memory and lookup time of a state with two million boundary records.
 
 use crate::tax::table::boundaries::*;
 
-/// As many records as the largest published file has, with ids as long as they are published.
+/// As many records as the largest published file, with ids of the published length.
 #[test]
 fn two_million_records_take_far_less_than_200_bytes_each_and_are_found_in_microseconds() {
     const COUNT: u32 = 2_000_000;
@@ -45,7 +45,7 @@ fn two_million_records_take_far_less_than_200_bytes_each_and_are_found_in_micros
                 .unwrap();
         }
     }
-    // A default for each ZIP code, and one for the whole state.
+    // One default for each ZIP code, and one for the whole state.
     made.zip9.extend((30_000..31_000).map(|zip| Span {
         low: zip * 10_000,
         high: zip * 10_000 + 9_999,
@@ -63,7 +63,7 @@ fn two_million_records_take_far_less_than_200_bytes_each_and_are_found_in_micros
         made.addresses,
         IntervalIndex::new(made.zip9),
     );
-    // Beside them two bytes of a status and four of the file each is from.
+    // Add two bytes for a status and four for the source file of each record.
     let bytes = (size_of::<Row>() + 6) * rows.capacity()
         + ids.size_bytes()
         + addresses.size_bytes()
@@ -81,7 +81,7 @@ fn two_million_records_take_far_less_than_200_bytes_each_and_are_found_in_micros
         })
         .sum();
     assert!((2_000..=3_000).contains(&found), "{found}");
-    // Generous, because tests run unoptimised and beside others.
+    // Generous, because tests run unoptimised and in parallel with others.
     assert!(
         started.elapsed().as_millis() < 5_000,
         "a thousand lookups took {:?}",

@@ -1,4 +1,4 @@
-//! The rows of `sec.statement_line`: one per statement line, period and report.
+//! Builds the rows of `sec.statement_line`: one per statement line, period and report.
 
 use polars::prelude::*;
 
@@ -9,10 +9,10 @@ use crate::datasets::sec::financials::settings::{Line, Rules};
 use crate::normalise::DictionaryTexts;
 use pubdata_core::error::Result;
 
-/// Makes the rows of `sec.statement_line`: one per observation of a line.
+/// Builds the rows of `sec.statement_line`: one per observation of a line.
 ///
 /// # Errors
-/// When polars fails.
+/// Only if polars fails.
 pub fn lines_frame(bucket: &str, rules: &Rules, sources: &[Source<'_>]) -> Result<DataFrame> {
     let rows = sources
         .iter()
@@ -49,7 +49,7 @@ pub fn lines_frame(bucket: &str, rules: &Rules, sources: &[Source<'_>]) -> Resul
 struct LineRows {
     common: Common,
     statement: DictionaryTexts,
-    /// Both have the lines of the rules as values, in their order.
+    /// Dictionaries whose values are the lines of the rules, in their order.
     line: DictionaryTexts,
     label: DictionaryTexts,
 }

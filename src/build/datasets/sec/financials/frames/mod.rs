@@ -1,4 +1,4 @@
-//! The rows of the two tables of figures, and what they have in common.
+//! Builds the rows of the two tables of figures, and their common columns.
 
 mod lines;
 mod text;
@@ -30,18 +30,18 @@ pub use values::values_frame;
 pub const VALUES: &str = "sec.financial_value";
 pub const LINES: &str = "sec.statement_line";
 
-/// The figures of one registrant and the member they come from.
+/// Figures of one registrant and the member they come from.
 #[derive(Clone, Copy)]
 pub struct Source<'a> {
     pub selected: &'a Selected,
     /// Numbers of the snapshot and of the member, for pointers.
     pub input: u64,
     pub member: u64,
-    /// Size of the member, for the pointers of what it does not say.
+    /// Size of the member, for pointers of missing figures.
     pub size_bytes: u64,
 }
 impl Finding {
-    /// The finding as an issue about the record that is not published.
+    /// Converts the finding to an issue about the unpublished record.
     pub fn issue(&self, rules: &Rules, selected: &Selected, pointer: SourcePointer) -> Issue {
         let metric = &rules.measures[self.measure].key;
         let report = &selected.reports[self.report as usize];
@@ -103,8 +103,8 @@ fn cik_text(cik: Cik) -> String {
 struct Common {
     record_id: StringChunkedBuilder,
     cik: DictionaryTexts,
-    /// Of the registrant whose rows are added: the place of its CIK, of the accession number of its
-    /// first report, and of the form of each.
+    /// Dictionary indexes of the current registrant: its CIK, the accession number of its first
+    /// report, and the form of each report.
     cik_place: usize,
     first_accession: usize,
     forms: Vec<usize>,
@@ -116,7 +116,7 @@ struct Common {
     period_end: Vec<Option<i32>>,
     is_ytd: Vec<bool>,
     value: StringChunkedBuilder,
-    /// Its values are the concepts of the rules, in their order.
+    /// Dictionary whose values are the concepts of the rules, in their order.
     concept: DictionaryTexts,
     form: DictionaryTexts,
     filed_date: Vec<Option<i32>>,
@@ -127,13 +127,13 @@ struct Common {
     change: DictionaryTexts,
     supersedes: Vec<bool>,
     is_restated: Vec<bool>,
-    /// The period as the report states it, where that is not the period's.
+    /// Period as the report states it, if that differs.
     reported_start: Vec<Option<i32>>,
     reported_end: Vec<Option<i32>>,
     pointers: Vec<[u64; 4]>,
-    /// A record id on its way.
+    /// Buffer for the current record id.
     id: String,
-    /// Another text on its way.
+    /// Buffer for other texts.
     text: String,
 }
 
@@ -198,7 +198,7 @@ impl Common {
         );
     }
 
-    /// Begins record ids with dataset and registrant; `finish_id` adds one that is whole.
+    /// Begins record ids with dataset and registrant; `finish_id` adds a complete one.
     fn begin_id(&mut self, dataset_id: &str, cik: &str) -> &mut String {
         self.id.clear();
         for part in [dataset_id, ":", cik, ":"] {
@@ -212,7 +212,7 @@ impl Common {
         self.cik.push_place(self.cik_place);
     }
 
-    /// Adds what the rows of a period share.
+    /// Adds the values that all rows of a period share.
     fn add_period(&mut self, unit: Unit, period: &Period) {
         let rows = period.observations().len();
         self.cik.push_places(self.cik_place, rows);
@@ -231,8 +231,8 @@ impl Common {
         self.is_ytd.extend(repeat_n(period.is_ytd, rows));
     }
 
-    /// Adds the rest of a period's row; its record id has been begun up to the report. `position`
-    /// is the observation's among the registrant's.
+    /// Adds the other values of a period's row, whose record id is complete up to the report.
+    /// `position` is the observation's index among the registrant's.
     fn add_observation(
         &mut self,
         source: &Source<'_>,
@@ -272,7 +272,7 @@ impl Common {
         );
     }
 
-    /// Adds the concept of the figure and where it stands.
+    /// Adds the concept of the figure and its pointer.
     fn add_concept(&mut self, source: &Source<'_>, observation: &Observation) {
         self.concept.push_place(usize::from(observation.concept));
         self.pointers.push([
@@ -283,8 +283,8 @@ impl Common {
         ]);
     }
 
-    /// Adds what is common to a row without a value: it points to the whole member, which does not
-    /// say it.
+    /// Adds the common values of a row without a figure. The pointer covers the whole member,
+    /// because no part of it states the figure.
     fn add_missing(&mut self, unit: Unit, missing: &Missing, pointer: [u64; 4]) {
         self.unit.push(unit_name(unit));
         self.series.push(missing.series.name());

@@ -1,10 +1,11 @@
-//! Numbers and days as the tables of figures write them.
+//! Formats numbers and days for the tables of figures.
 
 use crate::datasets::sec::fact::Amount;
 use crate::datasets::sec::financials::period::NO_START;
 use crate::normalise::Day;
 
-/// Adds a period as record ids have it: `2019-09-29..2020-09-26`, or the day of an instant.
+/// Appends a period in the format of record ids: `2019-09-29..2020-09-26`, or the day of an
+/// instant.
 pub fn push_period(text: &mut String, start: Day, end: Day) {
     if start != NO_START {
         push_day(text, start);
@@ -13,7 +14,7 @@ pub fn push_period(text: &mut String, start: Day, end: Day) {
     push_day(text, end);
 }
 
-/// Adds a day as `YYYY-MM-DD`. Written by hand: every row has several.
+/// Appends a day as `YYYY-MM-DD`. Uses no formatting machinery, because every row has several days.
 fn push_day(text: &mut String, day: Day) {
     let (year, month, day_of_month) = day.civil();
     let year = u32::try_from(year).unwrap_or(0);
@@ -33,10 +34,10 @@ fn push_digits(text: &mut String, number: u32) {
 
 const ONE: u128 = 10_000_000_000;
 
-/// What stands before and behind the point of a number in ten-thousand-millionths.
+/// Splits a number of ten-billionths into integer part and fraction.
 ///
-/// Every row has one: ten thousand million is 2^10 times 5^10, and after the shift nearly all
-/// numbers fit a machine word.
+/// Optimised, because every row has one: ten billion is 2^10 times 5^10, and after the shift nearly
+/// all numbers fit a machine word.
 fn parts(magnitude: u128) -> (u128, u128) {
     const FIVES: u64 = 5_u64.pow(10);
     match u64::try_from(magnitude >> 10) {
@@ -48,7 +49,7 @@ fn parts(magnitude: u128) -> (u128, u128) {
     }
 }
 
-/// Adds a decimal number without exponent and without zeros at the end of its fraction.
+/// Appends a decimal number without exponent and trailing zeros.
 pub fn push_amount(text: &mut String, amount: Amount) {
     use std::fmt::Write;
     if amount.0 < 0 {
@@ -84,8 +85,8 @@ mod tests {
         assert_eq!(written(0), "0");
         assert_eq!(written(100_000_000_000), "10");
         assert_eq!(written(-20_000_000_001), "-2.0000000001");
-        // The largest whose shifted magnitude fits a machine word, the next one, and the largest of
-        // all.
+        // The largest number whose shifted magnitude fits a machine word, the next one, and the
+        // largest of all.
         assert_eq!(
             written((i128::from(u64::MAX) << 10) + 1_023),
             "1888946593147.8580854783"

@@ -1,6 +1,6 @@
-//! The rows of `sec.financial_value`: one per observation of a metric, and one with the reason for
-//! each metric and series that was never reported, and for each period whose report the archive
-//! lacks.
+//! Builds the rows of `sec.financial_value`: one per observation of a metric. Adds a row with the
+//! reason for each metric and series that was never reported, and for each period whose report the
+//! archive lacks.
 
 use polars::prelude::*;
 
@@ -13,10 +13,10 @@ use crate::datasets::sec::financials::settings::Rules;
 use crate::normalise::{Day, DictionaryTexts};
 use pubdata_core::error::Result;
 
-/// Makes the rows of `sec.financial_value`.
+/// Builds the rows of `sec.financial_value`.
 ///
 /// # Errors
-/// When polars fails.
+/// Only if polars fails.
 pub fn values_frame(bucket: &str, rules: &Rules, sources: &[Source<'_>]) -> Result<DataFrame> {
     let count =
         |source: &Source<'_>| source.selected.observations.len() + source.selected.missing.len();

@@ -1,0 +1,303 @@
+//! Replaces the records of some subjects in a part of the last release, so that the part equals the
+//! one that a build of all rows makes.
+
+use std::cmp::Ordering;
+use std::collections::HashSet;
+use std::ops::Range;
+
+use arrow::array::{Array, AsArray, DynComparator, RecordBatch, make_comparator};
+use arrow::compute::{SortOptions, concat_batches};
+use arrow::datatypes::SchemaRef;
+use bytes::Bytes;
+use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
+use pubdata_store::{Part, PartReport, parquet_error};
+
+use super::carried::of_schema;
+use super::columns::{BATCH_ROWS, column_of, record_ids};
+use super::part_claims::RowCounts;
+use pubdata_core::contract::Contract;
+use pubdata_core::error::Result;
+
+/// The records of some subjects in one dataset partition, as two builds make them.
+pub struct Replacement {
+    /// As the last release has them, if its part was made from the same sources.
+    pub before: RecordBatch,
+    pub before_report: PartReport,
+    pub now: RecordBatch,
+    pub now_report: PartReport,
+}
+
+/// A part after some of its records were replaced.
+pub struct ReplacedPart {
+    pub rows: RecordBatch,
+    pub report: PartReport,
+    /// Number of records that were not replaced.
+    pub kept: usize,
+}
+
+/// Reads all rows of a part, with the columns of a schema.
+///
+/// # Errors
+/// `Store`, when the bytes are not such a part.
+pub fn rows_of_part(bytes: Bytes, schema: &SchemaRef) -> Result<RecordBatch> {
+    let batches = ParquetRecordBatchReaderBuilder::try_new(bytes)
+        .map_err(parquet_error)?
+        .with_batch_size(BATCH_ROWS)
+        .build()
+        .map_err(parquet_error)?
+        .map(|batch| of_schema(&batch?, schema))
+        .collect::<Result<Vec<_>>>()?;
+    Ok(concat_batches(schema, &batches)?)
+}
+
+/// Replaces records of a part. `rows` are all its rows, in the contract's order; none if the last
+/// release does not have the part. Returns the reason instead if the part does not fit: if its
+/// records of the subjects are not those of `before`, or the counts of the whole part do not follow
+/// from those of its pieces.
+///
+/// # Errors
+/// `Store`, when a column is missing.
+pub fn replace(
+    contract: &Contract,
+    part: Option<(&Part, &RecordBatch)>,
+    replacement: &Replacement,
+) -> Result<std::result::Result<ReplacedPart, String>> {
+    let Replacement {
+        before,
+        before_report,
+        now,
+        now_report,
+    } = replacement;
+    let schema = now.schema();
+    let none = RecordBatch::new_empty(schema.clone());
+    // A part that is not there has no rows: its columns are as empty as those of the new rows.
+    let none_listed = PartReport {
+        empty_columns: now_report.empty_columns.clone(),
+        ..PartReport::default()
+    };
+    let (report, rows) = part.map_or((&none_listed, &none), |(part, rows)| (&part.report, rows));
+    let before_ids: HashSet<&str> = record_ids(before)?.iter().flatten().collect();
+    let now_ids: HashSet<&str> = record_ids(now)?.iter().flatten().collect();
+    let mut kept_runs: Vec<Range<usize>> = Vec::new();
+    let mut replaced_runs: Vec<Range<usize>> = Vec::new();
+    for (row, id) in record_ids(rows)?.iter().enumerate() {
+        let id = id.unwrap_or_default();
+        let is_replaced = before_ids.contains(id);
+        if !is_replaced && now_ids.contains(id) {
+            return Ok(Err(format!("{id} is a record of another subject")));
+        }
+        let runs = if is_replaced {
+            &mut replaced_runs
+        } else {
+            &mut kept_runs
+        };
+        match runs.last_mut().filter(|run| run.end == row) {
+            Some(run) => run.end = row + 1,
+            None => runs.push(row..row + 1),
+        }
+    }
+    let slices = |runs: &[Range<usize>]| -> Vec<RecordBatch> {
+        runs.iter()
+            .map(|run| rows.slice(run.start, run.len()))
+            .collect()
+    };
+    let replaced = concat_batches(&schema, &slices(&replaced_runs))?;
+    if replaced != *before {
+        return Ok(Err(
+            "the records of the subjects are not those of the last release".to_owned(),
+        ));
+    }
+    let kept = kept_runs.iter().map(ExactSizeIterator::len).sum();
+    let merged = match merged(contract, rows, &kept_runs, now)? {
+        Ok(pieces) => concat_batches(&schema, &pieces)?,
+        Err(reason) => return Ok(Err(reason)),
+    };
+    let counts = RowCounts::of(contract, &merged)?;
+    let report = report_of(
+        report,
+        [before_report, now_report],
+        counts,
+        EmptyColumns {
+            merged: &merged,
+            kept,
+            removed: before.num_rows(),
+        },
+    );
+    Ok(report.map(|report| ReplacedPart {
+        rows: merged,
+        report,
+        kept,
+    }))
+}
+
+/// Rows of the part that are kept, and the new ones, in the contract's order and in pieces.
+fn merged(
+    contract: &Contract,
+    rows: &RecordBatch,
+    kept: &[Range<usize>],
+    now: &RecordBatch,
+) -> Result<std::result::Result<Vec<RecordBatch>, String>> {
+    let order: Vec<&str> = contract
+        .sort_by
+        .iter()
+        .map(String::as_str)
+        .chain(["record_id"])
+        .collect();
+    let comparators = order
+        .iter()
+        .map(|name| {
+            Ok(make_comparator(
+                column_of(rows, name)?,
+                column_of(now, name)?,
+                SortOptions::default(),
+            )?)
+        })
+        .collect::<Result<Vec<DynComparator>>>()?;
+    let compare = |row: usize, new: usize| {
+        comparators.iter().fold(Ordering::Equal, |order, column| {
+            order.then_with(|| column(row, new))
+        })
+    };
+    let mut pieces = Vec::new();
+    let mut next = 0;
+    for run in kept {
+        let mut start = run.start;
+        while start < run.end && next < now.num_rows() {
+            // The new rows up to `next` are placed; the next one goes before the first row above it.
+            let before = start
+                + partition_point(run.end - start, |offset| {
+                    compare(start + offset, next).is_lt()
+                });
+            if before == run.end {
+                break;
+            }
+            if compare(before, next).is_eq() {
+                return Ok(Err("two records have the same position".to_owned()));
+            }
+            if before > start {
+                pieces.push(rows.slice(start, before - start));
+            }
+            let first = next;
+            while next < now.num_rows() && compare(before, next).is_gt() {
+                next += 1;
+            }
+            pieces.push(now.slice(first, next - first));
+            start = before;
+        }
+        if start < run.end {
+            pieces.push(rows.slice(start, run.end - start));
+        }
+    }
+    if next < now.num_rows() {
+        pieces.push(now.slice(next, now.num_rows() - next));
+    }
+    Ok(Ok(pieces))
+}
+
+/// Number of leading positions below `length` that fulfil a predicate.
+fn partition_point(length: usize, is_before: impl Fn(usize) -> bool) -> usize {
+    let (mut low, mut high) = (0, length);
+    while low < high {
+        let middle = low.midpoint(high);
+        if is_before(middle) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    low
+}
+
+/// Rows that decide which columns of a part have no value.
+struct EmptyColumns<'a> {
+    merged: &'a RecordBatch,
+    kept: usize,
+    removed: usize,
+}
+
+/// The report of a part from that of the last release and those of the records that were replaced.
+fn report_of(
+    report: &PartReport,
+    [before, now]: [&PartReport; 2],
+    counts: RowCounts,
+    empty: EmptyColumns<'_>,
+) -> std::result::Result<PartReport, String> {
+    if before.notes != now.notes {
+        return Err("its notes name single findings".to_owned());
+    }
+    let notes = if report.notes.is_empty() {
+        now.notes.clone()
+    } else {
+        report.notes.clone()
+    };
+    let mut quarantined = report.quarantined.clone();
+    for (code, count) in &before.quarantined {
+        let left = quarantined
+            .get(code)
+            .and_then(|known| known.checked_sub(*count));
+        match left {
+            Some(0) => drop(quarantined.remove(code)),
+            Some(left) => drop(quarantined.insert(code.clone(), left)),
+            None => return Err(format!("it has fewer records of the rule {code}")),
+        }
+    }
+    for (code, count) in &now.quarantined {
+        *quarantined.entry(code.clone()).or_default() += count;
+    }
+    Ok(PartReport {
+        quarantined,
+        warnings: counts.warnings,
+        notes,
+        empty_columns: empty_columns(report, now, &empty)?,
+        words: counts.words,
+    })
+}
+
+/// The columns without a value; none are listed if no report lists them. In a file, a list without
+/// a value and an empty list are equal: only the reports tell them apart.
+fn empty_columns(
+    report: &PartReport,
+    now: &PartReport,
+    EmptyColumns {
+        merged,
+        kept,
+        removed,
+    }: &EmptyColumns<'_>,
+) -> std::result::Result<Option<Vec<String>>, String> {
+    let (Some(in_part), Some(in_now)) = (&report.empty_columns, &now.empty_columns) else {
+        return Ok(None);
+    };
+    let mut empty = Vec::new();
+    let has_new = merged.num_rows() > *kept;
+    for (field, column) in merged.schema().fields().iter().zip(merged.columns()) {
+        let name = field.name();
+        let (in_part, in_now) = (in_part.contains(name), in_now.contains(name));
+        let is_empty = match column.as_list_opt::<i32>() {
+            None => merged.num_rows() > 0 && column.null_count() == column.len(),
+            Some(lists) if lists.value_offsets()[0] < lists.value_offsets()[lists.len()] => false,
+            Some(_) if *kept == 0 => in_now,
+            Some(_) if in_part || *removed == 0 => in_part && (in_now || !has_new),
+            Some(_) if has_new && !in_now => false,
+            // The only empty list may be one of those that were replaced.
+            Some(_) => return Err(format!("whether `{name}` has a value is not known")),
+        };
+        if is_empty {
+            empty.push(name.clone());
+        }
+    }
+    Ok(Some(empty))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn partition_point_finds_the_first_position_that_fails() {
+        for length in 0..20 {
+            for border in 0..=length {
+                assert_eq!(partition_point(length, |place| place < border), border);
+            }
+        }
+    }
+}
