@@ -26,7 +26,7 @@ const ENTITY: &str = "business.entity";
 const OFFICER: &str = "business.officer";
 
 pub(in crate::datasets) const BUILDER: Builder = Builder {
-    code_version: 5,
+    code_version: 6,
     build: Build::Whole(build),
     check,
     vocabulary: Some(&VOCABULARY),

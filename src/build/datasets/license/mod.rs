@@ -50,7 +50,7 @@ published_row! {
 }
 
 pub(in crate::datasets) const BUILDER: Builder = Builder {
-    code_version: 7,
+    code_version: 8,
     build: Build::Whole(build),
     check,
     vocabulary: Some(&VOCABULARY),

@@ -38,7 +38,7 @@ const CONTACT: &str = "permit.contact";
 const AT_ONCE: usize = 20_000;
 
 pub(in crate::datasets) const BUILDER: Builder = Builder {
-    code_version: 10,
+    code_version: 11,
     build: Build::Whole(build),
     check,
     vocabulary: Some(&VOCABULARY),

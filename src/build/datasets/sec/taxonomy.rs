@@ -66,7 +66,7 @@ impl Part {
 }
 
 pub(in crate::datasets) const BUILDER: Builder = Builder {
-    code_version: 1,
+    code_version: 2,
     build: Build::Whole(build),
     check,
     vocabulary: None,

@@ -37,7 +37,7 @@ struct Settings {
 }
 
 pub(in crate::datasets) const BUILDER: Builder = Builder {
-    code_version: 7,
+    code_version: 8,
     build: Build::Whole(build),
     check,
     vocabulary: None,

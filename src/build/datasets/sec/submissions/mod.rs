@@ -37,7 +37,7 @@ const ARCHIVE: &str = "sec.submissions";
 const NOW: &str = "sec.submissions_api";
 
 pub(in crate::datasets) const BUILDER: Builder = Builder {
-    code_version: 3,
+    code_version: 4,
     build: Build::Sharded(prepare),
     check,
     vocabulary: None,
