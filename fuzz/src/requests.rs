@@ -12,7 +12,7 @@ use jiff::Timestamp;
 use pubdata_core::declared::DeclarationFiles;
 use pubdata_core::ids::ReleaseId;
 use pubdata_core::pipeline::Declarations;
-use pubdata_serve::fuzzing::{answer_to_message, cursor_and_back, read_cursor};
+use pubdata_serve::fuzzing::{answer_to_message, cursor_round_trip, read_cursor};
 use pubdata_serve::{Api, ServeSettings, Server};
 use pubdata_store::{Home, Keys, NewKey, Plans, Scope};
 use serde_json::Value;
@@ -35,12 +35,12 @@ pub fn stream(data: &[u8]) {
 pub fn cursor(data: &[u8]) {
     let release: ReleaseId = "r0123456789abcdef0123".parse().expect("this is one");
     let text = String::from_utf8_lossy(data);
-    let (written, read) = cursor_and_back(&release, "0123456789abcdef", &text);
+    let (written, read) = cursor_round_trip(&release, "0123456789abcdef", &text);
     assert_eq!(read.as_deref(), Some(text.as_ref()), "what is written is read");
     assert!(read_cursor(&written, &release, "other filters").1.is_none());
     let (_, sort_key) = read_cursor(&text, &release, "0123456789abcdef");
     if let Some(sort_key) = sort_key {
-        assert_eq!(cursor_and_back(&release, "0123456789abcdef", &sort_key).1, Some(sort_key));
+        assert_eq!(cursor_round_trip(&release, "0123456789abcdef", &sort_key).1, Some(sort_key));
     }
     let _ = read_cursor(&URL_SAFE_NO_PAD.encode(data), &release, "0123456789abcdef");
 }

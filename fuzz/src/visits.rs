@@ -9,7 +9,7 @@ use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, Request, StatusCode
 use jiff::Timestamp;
 use pubdata_core::declared::DeclarationFiles;
 use pubdata_core::pipeline::Declarations;
-use pubdata_serve::fuzzing::address_behind;
+use pubdata_serve::fuzzing::client_address;
 use pubdata_serve::{Api, ServeSettings, Server};
 use pubdata_store::{Home, Keys, NewKey, Plans, Scope};
 use tokio::runtime::Runtime;
@@ -105,7 +105,7 @@ pub fn visits(data: &[u8]) {
     let first = lines.remove(0);
     let forwarded: Vec<&[u8]> = lines.iter().copied().filter(|line| line.len() < 4_096).collect();
     for hops in 0..3 {
-        if let Some(address) = address_behind(&forwarded, hops) {
+        if let Some(address) = client_address(&forwarded, hops) {
             let address = address.strip_suffix("/64").unwrap_or(&address);
             assert!(address.parse::<std::net::IpAddr>().is_ok(), "{address} is not an address");
         }

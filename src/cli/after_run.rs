@@ -17,7 +17,7 @@ use pubdata_fetch as fetch;
 use pubdata_run::lineage::{self, Emitter};
 use pubdata_run::{self as run, RunReport, RunSettings, SharedObserver};
 use pubdata_serve::freshness_of;
-use pubdata_store::monitor::{self, HOOK_TIMEOUT, History, Message, OfRelease, Readings};
+use pubdata_store::monitor::{self, HOOK_TIMEOUT, History, Message, Readings, ReleaseFreshness};
 use pubdata_store::{self as store, LedgerEntry};
 
 /// Receivers of notifications about a run.
@@ -184,7 +184,7 @@ impl AfterRunArgs {
 }
 
 /// Reports the end of the run to the receiver of lineage events.
-pub(super) async fn tell_lineage(emitter: &Emitter, report: &Result<RunReport>) {
+pub(super) async fn report_lineage(emitter: &Emitter, report: &Result<RunReport>) {
     if let Err(error) = emitter.ended(report.as_ref()).await {
         tracing::warn!(%error, "the lineage address did not receive all events; the run's file in the home has them");
     }
@@ -231,7 +231,7 @@ pub(super) async fn tell(
     arguments
         .deliver(
             settings,
-            Message::of_last_run(&entries).as_ref(),
+            Message::for_last_run(&entries).as_ref(),
             RunEnd::of(last),
         )
         .await
@@ -327,7 +327,7 @@ pub(super) async fn readings(settings: &RunSettings) -> Result<Readings> {
             .datasets
             .iter()
             .map(|(id, dataset)| (id.clone(), freshness_of(manifest, dataset, today).name()));
-        OfRelease {
+        ReleaseFreshness {
             channel: &settings.channel,
             manifest,
             freshness: freshness.collect(),

@@ -13,6 +13,7 @@ mod man;
 mod metrics;
 mod new;
 mod output;
+mod output_failure;
 mod placed;
 mod probe;
 mod progress;
@@ -28,7 +29,6 @@ mod status;
 mod terminal;
 mod trace;
 mod tracer;
-mod unprintable;
 mod upgrade;
 mod user;
 mod verify;
@@ -216,7 +216,7 @@ fn unused(names: &[&'static str]) -> Vec<Arg> {
 
 /// Runs the program with its command line.
 pub fn main() -> ExitCode {
-    unprintable::end_with_a_word();
+    output_failure::install_panic_hook();
     let cli = match Cli::try_parse()
         .map_err(Refused::Usage)
         .and_then(with_settings)
@@ -314,7 +314,7 @@ fn with_settings(cli: Cli) -> std::result::Result<Cli, Refused> {
 const FILES_OF_RUNTIME: usize = 8;
 
 /// How long to wait at exit for remaining work.
-const LAST_PATIENCE: Duration = Duration::from_secs(2);
+const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(2);
 
 fn dispatch(cli: Cli) -> Result<ExitCode> {
     let spare = (0..FILES_OF_RUNTIME)
@@ -329,7 +329,7 @@ fn dispatch(cli: Cli) -> Result<ExitCode> {
     let outcome = carry_out(&cli, &runtime);
     // A request to an unresponsive disk only ends when the disk responds; the process does not wait
     // for it.
-    runtime.shutdown_timeout(LAST_PATIENCE);
+    runtime.shutdown_timeout(SHUTDOWN_TIMEOUT);
     outcome
 }
 
@@ -390,7 +390,7 @@ fn set_up_tracing(cli: &Cli) {
     let builder = tracing_subscriber::fmt()
         .with_env_filter(filter)
         .log_internal_errors(false)
-        .with_writer(progress::above_the_bar)
+        .with_writer(progress::progress_writer)
         .with_ansi(is_coloured);
     if std::env::var("PUBDATA_LOG_FORMAT").is_ok_and(|format| format == "json") {
         builder.json().init();

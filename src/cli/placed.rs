@@ -35,7 +35,7 @@ enum TaskCommand {
         #[command(flatten)]
         of: OfPlan,
         #[command(flatten)]
-        whose: Whose,
+        whose: WorkSelection,
         /// With --task: numbers of files, counted from 0, as under `inputs` of the plan.
         #[arg(long, value_name = "N,…", value_delimiter = ',', requires = "task")]
         input: Vec<usize>,
@@ -46,7 +46,7 @@ enum TaskCommand {
         #[command(flatten)]
         of: OfPlan,
         #[command(flatten)]
-        whose: Whose,
+        whose: WorkSelection,
         /// With --task: keys of units, as under `units` of the plan.
         #[arg(long, value_name = "KEY,…", value_delimiter = ',', requires = "task")]
         unit: Vec<String>,
@@ -56,7 +56,7 @@ enum TaskCommand {
 /// Selects work: named pieces of one task, or a share of all.
 #[derive(Args)]
 #[group(required = true, multiple = false)]
-struct Whose {
+struct WorkSelection {
     /// A task, as in the plan.
     #[arg(long, value_name = "TASK")]
     task: Option<String>,
@@ -167,7 +167,7 @@ pub(super) async fn task(global: &Global, arguments: &TaskArgs) -> Result<ExitCo
     Ok(ExitCode::from(exit_code(&units)))
 }
 
-impl Whose {
+impl WorkSelection {
     /// Returns the selected work, by task.
     async fn work(
         &self,
@@ -216,7 +216,7 @@ pub(super) async fn commit(global: &Global, arguments: &CommitArgs) -> Result<Ex
     if let (Some(key), Ok(_)) = (&signing_key, &report) {
         receipts::seal_after_run(&settings, key, &Roots::default()).await;
     }
-    after_run::tell_lineage(&emitter, &report).await;
+    after_run::report_lineage(&emitter, &report).await;
     // Nothing was committed yet, so no notification is sent.
     if !report
         .as_ref()

@@ -134,7 +134,7 @@ async fn settings(global: &Global, arguments: &ProbeArgs) -> Result<ProbeSetting
 fn print(report: &ProbeReport, arguments: &ProbeArgs) {
     print_sources(&report.sources);
     report.tasks.iter().for_each(print_task);
-    print_ways_out(&report.sources);
+    print_hints(&report.sources);
     print_suggestions(&report.sources, arguments);
     let count = |is_counted: fn(&ProbedTask) -> bool| {
         report.tasks.iter().filter(|task| is_counted(task)).count()
@@ -212,11 +212,11 @@ fn ending(outcome: End, would: Would) -> String {
 
 /// Prints the details of a task as a run would.
 fn print_task(task: &ProbedTask) {
-    let is_not_renewed = matches!(task.outcome, End::Missing | End::Blocked);
-    if !is_not_renewed && task.reasons.is_empty() {
+    let is_stale_outcome = matches!(task.outcome, End::Missing | End::Blocked);
+    if !is_stale_outcome && task.reasons.is_empty() {
         return;
     }
-    let what_stays = match (is_not_renewed, task.is_in_release) {
+    let what_stays = match (is_stale_outcome, task.is_in_release) {
         (true, true) => ": the last good build stays",
         (true, false) => ": not in the release",
         (false, _) => "",
@@ -231,7 +231,7 @@ fn print_task(task: &ProbedTask) {
         .for_each(|reason| output::print_line!("  {reason}"));
 }
 
-fn print_ways_out(sources: &[ProbedSource]) {
+fn print_hints(sources: &[ProbedSource]) {
     let with_ways = sources.iter().filter(|source| !source.ways_out.is_empty());
     let mut told: Vec<(&str, &Option<String>)> = Vec::new();
     for source in with_ways {

@@ -16,13 +16,13 @@ use pubdata_run::{Observer, TaskReport};
 static SHOWN: Mutex<Option<ProgressBar>> = Mutex::new(None);
 
 /// Returns a writer to standard error that puts log lines above the progress bar.
-pub(super) fn above_the_bar() -> impl Write {
-    AboveTheBar
+pub(super) fn progress_writer() -> impl Write {
+    ProgressWriter
 }
 
-struct AboveTheBar;
+struct ProgressWriter;
 
-impl Write for AboveTheBar {
+impl Write for ProgressWriter {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let bar = SHOWN.lock().unwrap_or_else(PoisonError::into_inner).clone();
         match bar {

@@ -175,7 +175,7 @@ pub(super) async fn releases(global: &Global, arguments: &ReleasesArgs) -> Resul
                 ),
                 None => (
                     run::current_manifest(&settings).await?,
-                    settings.releases.unrenewed_if_readable(channel).await,
+                    settings.releases.stale_tasks_if_readable(channel).await,
                 ),
             };
             let channels = pointing_at(&settings, &manifest.release_id).await?;
@@ -252,7 +252,7 @@ pub(super) async fn releases(global: &Global, arguments: &ReleasesArgs) -> Resul
                 true => Move::planned(publish::planned_promotion(&releases, from, to).await?),
                 false => Move::made(publish::promote(&releases, from, to, &now.to_string()).await?),
             };
-            tell_move(global, to, before.as_ref(), &outcome);
+            print_move(global, to, before.as_ref(), &outcome);
         }
         ReleasesCommand::Rollback {
             channel,
@@ -268,7 +268,7 @@ pub(super) async fn releases(global: &Global, arguments: &ReleasesArgs) -> Resul
                     Move::made(publish::rollback(&releases, channel, to, &now.to_string()).await?)
                 }
             };
-            tell_move(global, channel, before.as_ref(), &outcome);
+            print_move(global, channel, before.as_ref(), &outcome);
         }
         ReleasesCommand::Prune {
             keep,
@@ -277,8 +277,7 @@ pub(super) async fn releases(global: &Global, arguments: &ReleasesArgs) -> Resul
         } => {
             let settings = global.reading("nightly")?;
             if *snapshots {
-                UnneededSnapshots::refuse_without_releases(&settings.home, &settings.releases)
-                    .await?;
+                UnneededSnapshots::require_releases(&settings.home, &settings.releases).await?;
             }
             let _lock = if *dry_run {
                 None
@@ -297,7 +296,7 @@ pub(super) async fn releases(global: &Global, arguments: &ReleasesArgs) -> Resul
             if !dry_run {
                 unneeded.remove(&settings.home, &settings.releases).await?;
             }
-            tell_prune(
+            print_pruned(
                 global,
                 *dry_run,
                 &pruned,
@@ -329,7 +328,7 @@ impl Move {
 /// Last line of the output with `--dry-run`.
 const NOTHING_CHANGED: &str = "nothing was changed: without --dry-run it is done";
 
-fn tell_move(global: &Global, channel: &str, before: Option<&ChannelEntry>, outcome: &Move) {
+fn print_move(global: &Global, channel: &str, before: Option<&ChannelEntry>, outcome: &Move) {
     let from = before.map(|before| &before.release_id);
     if global.json {
         let (word, release_id, made) = match outcome {
@@ -374,7 +373,7 @@ fn tell_move(global: &Global, channel: &str, before: Option<&ChannelEntry>, outc
 }
 
 /// Prints what was deleted, or would be.
-fn tell_prune(global: &Global, is_dry_run: bool, pruned: &Pruned, snapshots: &[(String, u64)]) {
+fn print_pruned(global: &Global, is_dry_run: bool, pruned: &Pruned, snapshots: &[(String, u64)]) {
     let paths: Vec<&String> = snapshots.iter().map(|(path, _)| path).collect();
     let Pruned {
         releases,

@@ -126,7 +126,7 @@ pub(super) async fn status(global: &Global, arguments: &StatusArgs) -> Result<Ex
         .into_iter()
         .chain(run::attention(&tasks))
         .collect();
-    let by_hand = run::files_by_hand(&settings, manifest.as_ref())?;
+    let by_hand = run::manual_imports(&settings, manifest.as_ref())?;
     attention.extend(run::of_files_by_hand(&by_hand, today(), &attention));
     let by_hand = by_hand.files;
     let is_running = settings.home.is_running()?;
@@ -207,7 +207,7 @@ pub(super) async fn status(global: &Global, arguments: &StatusArgs) -> Result<Ex
             || file.source_date.is_none()
             || file.is_due(today())
     };
-    print_by_hand(by_hand.iter().filter(is_shown));
+    print_manual_imports(by_hand.iter().filter(is_shown));
     if is_running {
         output::print_paragraph!("a run is under way");
     }
@@ -422,7 +422,7 @@ fn print_release(manifest: &Manifest) {
 }
 
 /// Prints the sources whose files are or were imported manually, and when a newer file is due.
-fn print_by_hand<'f>(files: impl Iterator<Item = &'f FileByHand>) {
+fn print_manual_imports<'f>(files: impl Iterator<Item = &'f FileByHand>) {
     let mut rows = vec![vec![
         "MANUAL IMPORT".into(),
         "NEWEST".into(),

@@ -14,7 +14,7 @@ use super::{Global, output};
 use pubdata_core::error::Result;
 use pubdata_run::{self as run, RebuildReport, VerifyReport};
 use pubdata_store::evidence::Replay;
-use pubdata_store::receipts::{LogEntry, SealFindings, examine_seal};
+use pubdata_store::receipts::{LogEntry, SealCheck, examine_seal};
 
 #[derive(Args)]
 pub(super) struct VerifyArgs {
@@ -131,7 +131,7 @@ pub(super) async fn verify(global: &Global, arguments: &VerifyArgs) -> Result<Ex
     Ok(ExitCode::from(exit_code(worst.unwrap_or(Replay::Match))))
 }
 
-fn seal_text(seal: &SealFindings, are_parts_whole: bool) -> String {
+fn seal_text(seal: &SealCheck, are_parts_whole: bool) -> String {
     match &seal.entry {
         _ if !are_parts_whole && seal.problems.is_empty() => "its seal was not checked".to_owned(),
         Some(LogEntry { log, log_index, .. }) => {

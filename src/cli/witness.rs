@@ -10,7 +10,7 @@ use super::receipts::verifier_key;
 use super::{Global, output};
 use pubdata_core::error::{Error, ErrorKind, Result};
 use pubdata_fetch::witness::{
-    self, FileOutcome, KeyFrom, LogReport, Outcome, RecordReport, WitnessReport, WitnessSettings,
+    self, AuditSettings, FileOutcome, KeyFrom, LogReport, Outcome, RecordReport, WitnessReport,
 };
 use pubdata_store::Home;
 
@@ -65,7 +65,7 @@ pub(super) async fn witness(global: &Global, arguments: &WitnessArgs) -> Result<
                 .hint("name one with --seed")
         })?,
     };
-    let settings = WitnessSettings {
+    let settings = AuditSettings {
         declarations: global.declarations()?,
         fetch: arguments.publishers.fetch_settings(),
         url: arguments.url.clone().unwrap_or_default(),

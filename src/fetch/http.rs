@@ -13,13 +13,13 @@ use reqwest::{Response, StatusCode, Version};
 use super::body::{self, Coding, restarted};
 use super::check;
 use super::client::causes;
-use super::mirror::MOST_MIRROR_FILE_BYTES;
+use super::mirror::MAX_MIRROR_FILE_BYTES;
 use super::retry::{Failure, retry_after};
 use super::secret::SecretUrl;
-use super::way::{Address, HttpClient, KEY_ERROR, Reached, at_end_of_way, text_of};
+use super::way::{Address, HttpClient, KEY_ERROR, Reached, text_of, with_redirect_target};
 use super::{FetchProgress, FetchSettings};
 use pubdata_core::error::Error;
-use pubdata_store::{KnownUrl, Partial, PartialOf};
+use pubdata_store::{KnownUrl, Partial, PartialOrigin};
 
 /// HTTP downloads, one attempt at a time.
 pub(super) struct Http {
@@ -121,7 +121,7 @@ impl Http {
         let answer = self
             .take(response, way, target, resumed.as_ref(), partial, progress)
             .await;
-        answer.map_err(|failure| at_end_of_way(failure, end.as_deref()))
+        answer.map_err(|failure| with_redirect_target(failure, end.as_deref()))
     }
 
     async fn take<'a>(
@@ -129,7 +129,7 @@ impl Http {
         response: Response,
         way: Vec<String>,
         target: &Target<'a>,
-        resumed: Option<&PartialOf>,
+        resumed: Option<&PartialOrigin>,
         partial: &mut Partial,
         progress: &dyn FetchProgress,
     ) -> Result<Answer<'a>, Failure> {
@@ -139,7 +139,7 @@ impl Http {
             Judgement::Rest => None,
             Judgement::Beginning(coding) => {
                 let header = |name| text_of(response.headers(), name);
-                partial.begin(PartialOf {
+                partial.begin(PartialOrigin {
                     origin: target.origin.clone(),
                     etag: header(ETAG),
                     last_modified: header(LAST_MODIFIED),
@@ -184,8 +184,8 @@ impl Http {
             .map_err(|error| Failure::again(Error::fetch(causes(error))))?
         {
             bytes.extend_from_slice(&chunk);
-            if bytes.len() as u64 > MOST_MIRROR_FILE_BYTES {
-                return Err(check::too_large(bytes.len() as u64, MOST_MIRROR_FILE_BYTES).into());
+            if bytes.len() as u64 > MAX_MIRROR_FILE_BYTES {
+                return Err(check::too_large(bytes.len() as u64, MAX_MIRROR_FILE_BYTES).into());
             }
         }
         Ok(Some(String::from_utf8_lossy(&bytes).into_owned()))
@@ -195,7 +195,7 @@ impl Http {
         &self,
         response: &Response,
         target: &Target<'a>,
-        resumed: Option<&PartialOf>,
+        resumed: Option<&PartialOrigin>,
         partial: &mut Partial,
     ) -> Result<Judgement<'a>, Failure> {
         let (status, headers) = (response.status(), response.headers());
@@ -339,7 +339,7 @@ pub(super) fn key_error(secrets: &SecretUrl) -> Error {
 }
 
 /// Returns the validator for `If-Range`, which must not be a weak ETag.
-fn strong_validator(of: &PartialOf) -> Option<String> {
+fn strong_validator(of: &PartialOrigin) -> Option<String> {
     of.etag
         .clone()
         .filter(|etag| !etag.starts_with("W/"))

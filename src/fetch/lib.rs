@@ -159,7 +159,7 @@ pub struct FetchSettings {
     pub resolve: BTreeMap<String, SocketAddr>,
     pub clock: Arc<dyn Clock>,
     /// True if files are requested regardless of publishers' documents.
-    pub asks_all: bool,
+    pub ignores_stated_changes: bool,
     /// Logins of the sources whose URLs are `sftp://`, by source.
     pub sftp: BTreeMap<String, SftpLogin>,
 }
@@ -209,7 +209,7 @@ impl Default for FetchSettings {
             ca_file: None,
             resolve: BTreeMap::new(),
             clock: Arc::new(SystemClock),
-            asks_all: false,
+            ignores_stated_changes: false,
             sftp: BTreeMap::new(),
         }
     }
@@ -217,7 +217,7 @@ impl Default for FetchSettings {
 
 impl FetchSettings {
     /// Returns whether at least one mirror is set and all are folders of this machine.
-    pub fn asks_folders_only(&self) -> bool {
+    pub fn has_only_local_mirrors(&self) -> bool {
         !self.mirrors.is_empty() && !self.mirrors.iter().any(|mirror| is_url(mirror))
     }
 

@@ -15,10 +15,10 @@ use pubdata_store::{open_file, read_at_most};
 pub(super) const MIRROR_FILE: &str = ".pubdata-mirror";
 
 /// Maximum number of characters of a mirror's name.
-const MOST_NAME_CHARACTERS: usize = 200;
+const MAX_NAME_CHARACTERS: usize = 200;
 
 /// Maximum size of a mirror's description.
-pub(super) const MOST_MIRROR_FILE_BYTES: u64 = 1 << 16;
+pub(super) const MAX_MIRROR_FILE_BYTES: u64 = 1 << 16;
 
 /// A folder, or the URL of one, that holds publishers' files under names derived from their URLs.
 pub(super) struct Mirror {
@@ -82,7 +82,7 @@ impl Mirror {
             );
         }
         let described = open_file(&folder.join(MIRROR_FILE))
-            .and_then(|file| read_at_most(file, MOST_MIRROR_FILE_BYTES));
+            .and_then(|file| read_at_most(file, MAX_MIRROR_FILE_BYTES));
         let described = match described {
             Ok(content) => MirrorFile::parse(&String::from_utf8_lossy(&content), text)?,
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => MirrorFile::default(),
@@ -125,7 +125,7 @@ impl Mirror {
             .map(str::to_owned)
             .or_else(of_place)
             .unwrap_or_else(|| "a mirror".to_owned());
-        name.chars().take(MOST_NAME_CHARACTERS).collect()
+        name.chars().take(MAX_NAME_CHARACTERS).collect()
     }
 }
 

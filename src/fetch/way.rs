@@ -8,10 +8,10 @@ use super::FetchSettings;
 use super::check;
 use super::client::{Clients, NamedBy, causes, is_private_name};
 use super::host_limiter::HostLimiter;
-use super::redirect::{self, MOST_REDIRECTS, Reach};
+use super::redirect::{self, MAX_REDIRECTS, Reach};
 use super::retry::Failure;
 use super::secret::SecretUrl;
-use pubdata_core::error::{Error, want_of_files};
+use pubdata_core::error::{Error, file_limit_error};
 
 /// Header of a missing or wrong API key; the Census Data API sends it with a redirect to a page.
 pub(super) const KEY_ERROR: HeaderName = HeaderName::from_static("x-datawebapi-keyerror");
@@ -20,7 +20,7 @@ pub(super) const KEY_ERROR: HeaderName = HeaderName::from_static("x-datawebapi-k
 const MOST_TEXT_BYTES: usize = 8 << 10;
 
 /// Maximum length of a redirect's target without its query.
-const MOST_PLACE_BYTES: usize = 2 << 10;
+const MAX_REDIRECT_URL_BYTES: usize = 2 << 10;
 
 /// HTTP client that keeps to the rate limit of each host.
 pub(super) struct HttpClient {
@@ -105,7 +105,7 @@ impl HttpClient {
                 request = request.header(name, value);
             }
             let sent = request.send().await.map_err(|error| {
-                at_end_of_way(not_answered(error), way.last().map(String::as_str))
+                with_redirect_target(not_answered(error), way.last().map(String::as_str))
             });
             let response = sent?;
             if !is_redirect(&response) {
@@ -121,7 +121,7 @@ impl HttpClient {
             url = match self.next(address, &url, &response, &asked) {
                 Ok(next) => next,
                 Err(refusal) => {
-                    let refusal = at_end_of_way(refusal, way.last().map(String::as_str));
+                    let refusal = with_redirect_target(refusal, way.last().map(String::as_str));
                     return Ok((
                         Reached {
                             response,
@@ -198,16 +198,16 @@ impl HttpClient {
             ));
         }
         // The snapshot records it.
-        if redirect::without_query(&next).len() > MOST_PLACE_BYTES {
+        if redirect::without_query(&next).len() > MAX_REDIRECT_URL_BYTES {
             return Err(refuse(
                 "an address that is too long",
                 check::NOT_THE_FILE_HINT,
             ));
         }
-        if asked.len() > MOST_REDIRECTS {
+        if asked.len() > MAX_REDIRECTS {
             return Err(refuse(
                 &format!(
-                    "the {}th redirect; no more than {MOST_REDIRECTS} are followed",
+                    "the {}th redirect; no more than {MAX_REDIRECTS} are followed",
                     asked.len()
                 ),
                 check::NOT_THE_FILE_HINT,
@@ -224,12 +224,12 @@ fn is_redirect(response: &Response) -> bool {
 }
 
 fn not_answered(error: reqwest::Error) -> Failure {
-    if let Some(error) = want_of_files(&error) {
+    if let Some(error) = file_limit_error(&error) {
         return error.into();
     }
     if is_private_name(&error) {
         return Error::fetch("the server redirected to this machine or a private network")
-            .hint(redirect::MISUSED)
+            .hint(redirect::COMPROMISED_HINT)
             .into();
     }
     let causes = causes(error);
@@ -243,7 +243,7 @@ fn not_answered(error: reqwest::Error) -> Failure {
 }
 
 /// Adds the server to a failure if it is not the one that was requested first.
-pub(super) fn at_end_of_way(failure: Failure, end: Option<&str>) -> Failure {
+pub(super) fn with_redirect_target(failure: Failure, end: Option<&str>) -> Failure {
     match (end, failure) {
         (Some(end), Failure::Final(error)) => {
             Failure::Final(error.context(format!("redirected to {end}")))

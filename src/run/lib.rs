@@ -27,8 +27,8 @@ pub mod fuzzing {
 }
 
 pub use building::declaration_faults::declaration_faults;
+pub use evidence::public_replay::public_replay;
 pub use evidence::shown::{is_open, shown_bytes};
-pub use evidence::told_replay::told_replay;
 pub use evidence::trace::{
     AccessionReport, LocatedRecord, TraceReport, locate, trace, trace_accession, trace_located,
 };
@@ -58,5 +58,5 @@ pub use reporting::report::{ExitCode, RunReport, SubjectCounts, TaskReport};
 pub use settings::{Chosen, RunSettings, current_manifest, manifest_of};
 pub use standing::attention::{Attention, attention, of_failed_run, of_files_by_hand};
 pub use standing::tasks::{
-    FileByHand, FilesByHand, blocked_before, files_by_hand, not_renewed_since, standing,
+    FileByHand, ManualImports, blocked_before, manual_imports, stale_since, standing,
 };

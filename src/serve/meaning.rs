@@ -14,7 +14,7 @@ use pubdata_store::{DatasetEntry, Manifest, WordCounts};
 const MOST_WORDS: usize = 10;
 
 /// Maximum number of lists named by a notice.
-const MOST_LISTS: usize = 5;
+const MAX_LISTS: usize = 5;
 
 /// Shares are cut off after four decimals.
 const SHARE_STEPS: f64 = 10_000.0;
@@ -127,8 +127,8 @@ pub fn lost(searched: &Searched<'_>, manifest: &Manifest) -> Option<String> {
         }
     }
     (!told.is_empty()).then(|| {
-        let others = told.len().saturating_sub(MOST_LISTS);
-        told.truncate(MOST_LISTS);
+        let others = told.len().saturating_sub(MAX_LISTS);
+        told.truncate(MAX_LISTS);
         if others > 0 {
             told.push(format!("and {others} more lists, which `/v1/coverage` names"));
         }

@@ -23,7 +23,7 @@ use crate::json::Json;
 use crate::tracer::Tracer;
 use pubdata_core::ids::{Digest, RecordId};
 use pubdata_core::provenance::{Obtained, Snapshot, SourcePointer};
-use pubdata_store::evidence::{Replay, Shown, ShownBytes, ToldReplay};
+use pubdata_store::evidence::{Replay, ReplayView, Shown, ShownBytes};
 use pubdata_store::{FoundRecord, Part, Record};
 
 pub const ENDPOINT: Endpoint = Endpoint {
@@ -69,7 +69,7 @@ struct Chain<'a> {
     /// Result of rebuilding the record from its source bytes; only with `include=replay`.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "ToldReplay")]
-    replay: Option<&'a ToldReplay>,
+    replay: Option<&'a ReplayView>,
 }
 
 #[derive(Serialize, JsonSchema)]
@@ -204,7 +204,7 @@ struct File<'a> {
 struct Told {
     /// One entry for each pointer.
     bytes: Option<Arc<Vec<ShownBytes>>>,
-    replay: Option<Arc<ToldReplay>>,
+    replay: Option<Arc<ReplayView>>,
 }
 
 async fn trace(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
@@ -253,7 +253,7 @@ async fn trace(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
         if !asked.contains(&"replay") {
             return Ok(None);
         }
-        let nothing = ToldReplay::untried(NO_TRACER);
+        let nothing = ReplayView::untried(NO_TRACER);
         look(
             call,
             &service.replays,
@@ -271,7 +271,7 @@ async fn trace(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
         ..Meta::default()
     };
     // Another server of the same store may have the files, and this server may get them later.
-    meta.is_momentary = told.replay.as_ref().is_some_and(|replay| !is_final(replay))
+    meta.is_uncacheable = told.replay.as_ref().is_some_and(|replay| !is_final(replay))
         || told.bytes.as_ref().is_some_and(|bytes| !is_seen(bytes));
     json.value(&chain(call, &id, part, &record, &told));
     Ok(meta)
@@ -312,7 +312,7 @@ async fn look<T: Send + Sync + 'static>(
 
 /// Reports whether the result of a replay is final. A mismatch may come from a damaged file, which
 /// can be repaired.
-fn is_final(replay: &ToldReplay) -> bool {
+fn is_final(replay: &ReplayView) -> bool {
     matches!(replay.verdict, Some(Replay::Match | Replay::NotPossible))
 }
 

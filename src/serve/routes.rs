@@ -58,7 +58,7 @@ pub static FAMILIES: [&Family; 11] = [
     &permit::FAMILY,
     &zip_code::FAMILY,
     &tax::FAMILY,
-    &admin::OF_HOLDERS,
+    &admin::HOLDER_FAMILY,
     &admin::FAMILY,
 ];
 

@@ -26,8 +26,8 @@ const METRICS_CONNECTIONS: usize = 64;
 /// `/metrics`, and connections about to close.
 const OTHER_DESCRIPTORS: usize = 256;
 /// Minimum number of other descriptors; with fewer the server cannot answer.
-const LEAST_OTHER_DESCRIPTORS: usize = 32;
-const LEAST_CONNECTIONS: usize = 8;
+const MIN_OTHER_DESCRIPTORS: usize = 32;
+const MIN_CONNECTIONS: usize = 8;
 
 /// Serves until the process receives SIGTERM or ctrl-c, then lets requests in progress finish.
 ///
@@ -80,7 +80,7 @@ pub async fn serve(mut settings: ServeSettings, contracts: Contracts) -> Result<
     // Runs before the first request, because this server's keys come from the store.
     let replica = match replica {
         Some(mut replica) => {
-            tell_of_replica(&mut String::new(), replica.refresh(Timestamp::now()).await);
+            log_replica_failure(&mut String::new(), replica.refresh(Timestamp::now()).await);
             Some(tokio::spawn(follow_store(replica)))
         }
         None => None,
@@ -158,9 +158,9 @@ fn fit_connections(limits: &mut Limits) -> Result<()> {
     }
     let fitting = given
         - (given / 4)
-            .clamp(LEAST_OTHER_DESCRIPTORS, OTHER_DESCRIPTORS)
+            .clamp(MIN_OTHER_DESCRIPTORS, OTHER_DESCRIPTORS)
             .min(given);
-    if fitting < LEAST_CONNECTIONS {
+    if fitting < MIN_CONNECTIONS {
         return Err(Error::config(format!("the system limits this process to {given} open files and connections, which is not enough to serve"))
             .hint("raise the limit: `ulimit -n 8192`, or `LimitNOFILE=8192` in the service's unit"));
     }
@@ -181,8 +181,8 @@ fn share_out(limits: &mut Limits) {
     limits.simultaneous_requests = limits
         .simultaneous_requests
         .min((limits.connections / 4).max(1));
-    limits.requests_of_client = limits
-        .requests_of_client
+    limits.requests_per_client = limits
+        .requests_per_client
         .min((limits.connections / 8).max(1));
 }
 
@@ -236,21 +236,21 @@ async fn follow_channel(service: Arc<Service>) {
 }
 
 /// Interval at which keys and event log of a store are polled.
-const LOOK_AT_STORE: Duration = Duration::from_secs(1);
+const STORE_POLL_INTERVAL: Duration = Duration::from_secs(1);
 
 /// Copies shared keys and events from the store for as long as the server runs.
 async fn follow_store(mut replica: Replica) {
-    let mut interval = tokio::time::interval(LOOK_AT_STORE);
+    let mut interval = tokio::time::interval(STORE_POLL_INTERVAL);
     interval.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
     let mut last_failure = String::new();
     loop {
         interval.tick().await;
-        tell_of_replica(&mut last_failure, replica.refresh(Timestamp::now()).await);
+        log_replica_failure(&mut last_failure, replica.refresh(Timestamp::now()).await);
     }
 }
 
 /// Logs a failure to follow the store, once per distinct failure.
-fn tell_of_replica(last_failure: &mut String, outcome: Result<()>) {
+fn log_replica_failure(last_failure: &mut String, outcome: Result<()>) {
     let failure = outcome
         .err()
         .map(|error| error.to_string())

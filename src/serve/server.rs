@@ -16,7 +16,7 @@ use super::stream::{Stream, asyncapi};
 use pubdata_core::contract::Contracts;
 use pubdata_core::error::Result;
 use pubdata_core::ids::ReleaseId;
-use pubdata_store::monitor::{OfRelease, Readings, Watch};
+use pubdata_store::monitor::{Readings, ReleaseFreshness, Watch};
 use pubdata_store::{Home, Manifest};
 
 /// State that all routes share.
@@ -95,7 +95,7 @@ impl Server {
                 .datasets
                 .iter()
                 .map(|(id, dataset)| (id.clone(), freshness_of(manifest, dataset, today).name()));
-            OfRelease {
+            ReleaseFreshness {
                 channel: &self.service.settings.channel,
                 manifest,
                 freshness: freshness.collect(),

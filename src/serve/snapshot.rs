@@ -27,7 +27,7 @@ use crate::http::response::{as_file, insert, not_modified};
 use crate::http::scope::scope_of;
 use crate::http::{etag, range};
 use crate::json::Json;
-use crate::settings::HandedOut;
+use crate::settings::SnapshotAccess;
 use pubdata_core::error::{self, IoExt};
 use pubdata_core::ids::Digest;
 use pubdata_core::provenance::Snapshot;
@@ -45,7 +45,7 @@ pub const ENDPOINT: Endpoint = Endpoint {
     body: None,
     data: Data::of::<SnapshotReport<'static>>(),
     // The answer must not mention a release after its deletion.
-    validity: Validity::Moment,
+    validity: Validity::NoStore,
     handler: Handler::Download { list: |call, json| report(call, json).boxed(), file: |call, head| file(call, head).boxed() },
 };
 
@@ -111,7 +111,7 @@ struct Availability {
 }
 
 /// Number of releases that are searched, the newest that are kept.
-const MOST_RELEASES: usize = 30;
+const MAX_RELEASES: usize = 30;
 
 /// A snapshot, and the releases that used it.
 struct Used {
@@ -160,7 +160,7 @@ async fn find(call: &Call<'_>) -> Result<Used> {
         if seen.contains(&&entry.release_id) {
             continue;
         }
-        if seen.len() == MOST_RELEASES {
+        if seen.len() == MAX_RELEASES {
             break;
         }
         seen.push(&entry.release_id);
@@ -191,7 +191,7 @@ async fn find(call: &Call<'_>) -> Result<Used> {
         }
     }
     found.ok_or_else(|| {
-        let message = format!("none of the newest {MOST_RELEASES} releases that are kept was made from a file with the digest {digest}");
+        let message = format!("none of the newest {MAX_RELEASES} releases that are kept was made from a file with the digest {digest}");
         Problem::of_field(Code::NotFound, "sha256", message)
     })
 }
@@ -240,9 +240,9 @@ fn for_whom(call: &Call<'_>, snapshot: &Snapshot) -> &'static str {
         .as_ref()
         .is_some_and(|tracer| tracer.is_open(&snapshot.source_id));
     match (call.service.settings.snapshots, is_open) {
-        (HandedOut::Off, _) => "nobody",
-        (HandedOut::Public, true) => "keys",
-        (HandedOut::Public, false) => "administrators",
+        (SnapshotAccess::Off, _) => "nobody",
+        (SnapshotAccess::Public, true) => "keys",
+        (SnapshotAccess::Public, false) => "administrators",
     }
 }
 

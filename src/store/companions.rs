@@ -24,7 +24,7 @@ pub fn delta_log_path(dataset_id: &str) -> String {
 
 impl Releases {
     /// Returns whether a sidecar file exists with these bytes.
-    pub async fn has_companion(&self, id: &ReleaseId, path: &str, digest: &Digest) -> Result<bool> {
+    pub async fn has_sidecar(&self, id: &ReleaseId, path: &str, digest: &Digest) -> Result<bool> {
         Ok(self
             .store
             .read(&part_key(id, path)?)
@@ -35,13 +35,13 @@ impl Releases {
     /// Returns the problems with a release's sidecar files: which are missing or changed, and which
     /// Delta commits another engine has added. Readers of a Delta log would take such commits for
     /// the release. Releases of earlier versions have no sidecar files.
-    pub async fn companion_problems(&self, manifest: &Manifest) -> Result<Vec<String>> {
+    pub async fn sidecar_problems(&self, manifest: &Manifest) -> Result<Vec<String>> {
         let (id, mut problems) = (&manifest.release_id, Vec::new());
         if manifest.companions.is_empty() {
             return Ok(problems);
         }
         for (path, digest) in &manifest.companions {
-            if !self.has_companion(id, path, digest).await? {
+            if !self.has_sidecar(id, path, digest).await? {
                 problems.push(format!("release {id}: {path} is missing or was changed; `pubdata run --force` rewrites it if nothing else changes"));
             }
         }

@@ -94,27 +94,27 @@ impl MappedFile {
 pub struct Copies {
     folder: PathBuf,
     /// Tables smaller than this are kept in memory.
-    least_bytes: usize,
+    min_file_bytes: usize,
     written: Arc<AtomicU64>,
 }
 
 impl Copies {
-    pub fn new(folder: PathBuf, least_bytes: usize) -> Self {
+    pub fn new(folder: PathBuf, min_file_bytes: usize) -> Self {
         Self {
             folder,
-            least_bytes,
+            min_file_bytes,
             written: Arc::default(),
         }
     }
 
     /// Returns whether a table is large enough to be read from a copy.
     pub fn is_large(&self, size_bytes: usize) -> bool {
-        size_bytes >= self.least_bytes
+        size_bytes >= self.min_file_bytes
     }
 
     /// Returns whether the rows of compressed parts are so large that structures derived from them
     /// are kept in a file.
-    pub fn are_large(&self, part_bytes: u64) -> bool {
+    pub fn exceed_memory_limit(&self, part_bytes: u64) -> bool {
         usize::try_from(part_bytes)
             .is_ok_and(|bytes| self.is_large(bytes.saturating_mul(ROW_BYTES_OF_PARQUET)))
     }
@@ -138,7 +138,7 @@ impl Copies {
             return Ok(None);
         };
         if !is_whole(&file).at("read", &path)? {
-            tell_damaged(&path);
+            warn_damaged(&path);
             return Ok(None);
         }
         map(file).context(|| path.display().to_string()).map(Some)
@@ -152,7 +152,7 @@ impl Copies {
             return Ok(None);
         };
         let Some(content) = content_of(&file).at("read", &path)? else {
-            tell_damaged(&path);
+            warn_damaged(&path);
             return Ok(None);
         };
         batches_of(content)
@@ -305,7 +305,7 @@ fn opened(path: &Path) -> Result<Option<File>> {
     }
 }
 
-fn tell_damaged(path: &Path) {
+fn warn_damaged(path: &Path) {
     tracing::warn!(path = %path.display(), "a copy of a part is damaged; rebuilding it");
 }
 

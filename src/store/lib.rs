@@ -73,16 +73,16 @@ pub use invitations::{CreatedInvitation, Invitation, NewInvitation};
 pub use keys::Keys;
 pub use ledger::{
     IMPORTED, ImportedFile, LEDGER_FORMAT_VERSION, LedgerEntry, LedgerTask, WITHDRAWN,
-    append_ledger, last_word_on_import, read_ledger,
+    append_ledger, last_import_entry, read_ledger,
 };
 pub use log_files::{remember_signed_note, signed_note};
 pub use manifest::{
-    BUCKET, DatasetEntry, MANIFEST_FORMAT_VERSION, Manifest, OF_DATASET, PART_FORMAT_VERSION, Part,
-    PartReport, TaskEntry, part_path,
+    BUCKET, DatasetEntry, MANIFEST_FORMAT_VERSION, Manifest, PART_FORMAT_VERSION, Part, PartReport,
+    QUARANTINE_DATASET_COLUMN, TaskEntry, part_path,
 };
 pub use part_files::PartFiles;
-pub use partial::{Partial, PartialOf};
-pub use placed::{PlacedWork, staged_part_key};
+pub use partial::{Partial, PartialOrigin};
+pub use placed::{DistributedRunStore, staged_part_key};
 pub use plans::{ANONYMOUS_PLAN, Plan, Plans};
 pub use record::{
     FoundRecord, Record, find_in_batch, find_record, pointers_at, record_at, record_ids_where,
@@ -98,12 +98,12 @@ pub use seen_logs::{
 pub use shared::{SharedFile, SharedStore};
 pub use shared_snapshots::Taken;
 pub use snapshots::{
-    FileStamp, KnownChange, KnownUrl, MOST_HEADER_BYTES, Snapshots, StoredSnapshot,
+    FileStamp, KnownChange, KnownUrl, MAX_HEADER_BYTES, Snapshots, StoredSnapshot,
 };
 pub use staging::Staging;
 pub use temporary::TemporaryHome;
-pub use told::without_folders;
-pub use unrenewed::{NotRenewed, UNRENEWED_FORMAT_VERSION, Unrenewed};
+pub use told::redact_folders;
+pub use unrenewed::{NotRenewed, STALE_TASKS_FORMAT_VERSION, StaleTasks};
 pub use word_counts::{WordCounts, WordTally};
 
 use pubdata_core::error::{IoExt, Result};

@@ -8,7 +8,7 @@ use jiff::civil::Date;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Unrenewed, WordCounts};
+use super::{StaleTasks, WordCounts};
 use pubdata_core::error::{Error, Result};
 use pubdata_core::ids::{Digest, Hasher, RecordId, ReleaseId};
 use pubdata_core::issue::SourceFinding;
@@ -227,15 +227,17 @@ pub struct Part {
 impl Part {
     /// Returns the dataset from which the records of this part were quarantined; `None` for other
     /// parts.
-    pub fn set_aside_from(&self) -> Option<&str> {
-        self.partition.get(OF_DATASET).map(String::as_str)
+    pub fn quarantined_from(&self) -> Option<&str> {
+        self.partition
+            .get(QUARANTINE_DATASET_COLUMN)
+            .map(String::as_str)
     }
 
     /// Returns whether the part may hold a record. Parts of shards, which have a fingerprint, hold
     /// the subjects whose keys end with the name of their bucket.
     pub fn may_hold(&self, record_id: &RecordId) -> bool {
         let is_other = |bucket: &String| !record_id.subject().ends_with(bucket.as_str());
-        match self.partition.get(OF_DATASET) {
+        match self.partition.get(QUARANTINE_DATASET_COLUMN) {
             Some(dataset_id) => self.rows > 0 && dataset_id == record_id.subject(),
             None => {
                 self.rows > 0
@@ -260,7 +262,7 @@ impl Part {
 }
 
 /// Partition column of quarantined records: the dataset they were meant for.
-pub const OF_DATASET: &str = "dataset_id";
+pub const QUARANTINE_DATASET_COLUMN: &str = "dataset_id";
 
 /// Partition column of datasets whose parts are built one by one: the last characters of the
 /// subject's key, or the hash of the row's key.
@@ -305,7 +307,7 @@ impl Manifest {
 
     /// Marks the stale builds. Without `unrenewed` the marks stay that earlier programs wrote into
     /// the release.
-    pub fn mark(&mut self, unrenewed: Option<&Unrenewed>) {
+    pub fn mark(&mut self, unrenewed: Option<&StaleTasks>) {
         let Some(unrenewed) = unrenewed else { return };
         for (task_id, task) in &mut self.tasks {
             let mark = unrenewed.tasks.get(task_id);
@@ -315,7 +317,7 @@ impl Manifest {
     }
 
     /// Returns whether the release keeps the declaration and contracts of a build.
-    pub fn carries_declarations_of(&self, task: &TaskEntry) -> bool {
+    pub fn has_declarations_of(&self, task: &TaskEntry) -> bool {
         [task.declaration_hash, task.contracts_hash]
             .iter()
             .all(|hash| self.declarations.contains(hash))

@@ -26,11 +26,11 @@ const DIGEST_TEXT_BYTES: usize = 64;
 ///
 /// `work` is the hash of everything that decides the result of a unit.
 #[derive(Debug, Clone, Copy)]
-pub struct PlacedWork<'a> {
+pub struct DistributedRunStore<'a> {
     store: &'a SharedStore,
 }
 
-impl<'a> PlacedWork<'a> {
+impl<'a> DistributedRunStore<'a> {
     pub fn of(store: &'a SharedStore) -> Self {
         Self { store }
     }
@@ -102,16 +102,16 @@ impl<'a> PlacedWork<'a> {
     }
 
     /// Writes the result of a unit, which marks it as done. An existing result stays.
-    pub async fn put_receipt(&self, work: &Digest, unit: &str, receipt: Bytes) -> Result<()> {
+    pub async fn put_unit_result(&self, work: &Digest, unit: &str, receipt: Bytes) -> Result<()> {
         self.store
-            .create(&receipt_key(work, unit), receipt)
+            .create(&unit_result_key(work, unit), receipt)
             .await
             .map(drop)
     }
 
     /// Reads the result of a unit; `None` if it is not done.
     pub async fn receipt(&self, work: &Digest, unit: &str) -> Result<Option<Bytes>> {
-        self.store.read(&receipt_key(work, unit)).await
+        self.store.read(&unit_result_key(work, unit)).await
     }
 
     /// Returns the snapshots that were uploaded for plans, by name.
@@ -178,7 +178,7 @@ impl<'a> PlacedWork<'a> {
             .collect())
     }
 
-    /// Deletes a plan or staged work that [`PlacedWork::untouched_since`] named.
+    /// Deletes a plan or staged work that [`DistributedRunStore::untouched_since`] named.
     pub async fn remove(&self, name: &str) -> Result<()> {
         match name.starts_with("plans/") {
             true => self.store.delete(&Path::from(name)).await,
@@ -217,6 +217,6 @@ fn rows_key(work: &Digest, unit: &str) -> Path {
     work_key(work).join(unit).join("rows")
 }
 
-fn receipt_key(work: &Digest, unit: &str) -> Path {
+fn unit_result_key(work: &Digest, unit: &str) -> Path {
     work_key(work).join(unit).join(RECEIPT)
 }

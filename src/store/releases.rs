@@ -146,7 +146,7 @@ impl Releases {
             return Ok(None);
         };
         let mut manifest = self.manifest(&entry.release_id).await?;
-        manifest.mark(self.unrenewed_if_readable(channel).await.as_ref());
+        manifest.mark(self.stale_tasks_if_readable(channel).await.as_ref());
         Ok(Some(manifest))
     }
 

@@ -32,7 +32,7 @@ const ENDS: [&str; 9] = [
 /// Replaces each local path in a text by its file name. The given `folders` are found whatever
 /// their names. If the name of another folder contains blanks or punctuation, a word of it may
 /// remain.
-pub fn without_folders(text: &str, folders: &[&Path]) -> String {
+pub fn redact_folders(text: &str, folders: &[&Path]) -> String {
     let mut names: Vec<&str> = folders
         .iter()
         .filter_map(|folder| folder.to_str())
@@ -121,7 +121,7 @@ mod tests {
             ),
             ("", ""),
         ] {
-            assert_eq!(without_folders(text, &[]), expected);
+            assert_eq!(redact_folders(text, &[]), expected);
         }
     }
 
@@ -131,13 +131,13 @@ mod tests {
             Path::new("/srv/it's: a (home), of; données"),
             Path::new("/srv/it's: a (home), of; données/in/side"),
         );
-        let told = without_folders(
+        let told = redact_folders(
             "cannot read /srv/it's: a (home), of; données/in/side/a.csv: gone; /srv/it's: a (home), of; données stays",
             &[home, within],
         );
         assert_eq!(told, "cannot read a.csv: gone; ~ stays");
         assert_eq!(
-            without_folders(
+            redact_folders(
                 "a relative name says nothing",
                 &[Path::new("name"), Path::new("/")]
             ),

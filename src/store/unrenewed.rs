@@ -12,11 +12,11 @@ use super::channels::check_channel_name;
 use pubdata_core::error::{Error, Result};
 
 /// Format of the file; readers refuse a newer one.
-pub const UNRENEWED_FORMAT_VERSION: u32 = 1;
+pub const STALE_TASKS_FORMAT_VERSION: u32 = 1;
 
 /// The stale tasks of a channel's current release.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Unrenewed {
+pub struct StaleTasks {
     pub format_version: u32,
     /// By task id.
     pub tasks: BTreeMap<String, NotRenewed>,
@@ -33,10 +33,10 @@ pub struct NotRenewed {
     pub since: Option<String>,
 }
 
-impl Unrenewed {
+impl StaleTasks {
     pub fn new(tasks: BTreeMap<String, NotRenewed>) -> Self {
         Self {
-            format_version: UNRENEWED_FORMAT_VERSION,
+            format_version: STALE_TASKS_FORMAT_VERSION,
             tasks,
         }
     }
@@ -49,18 +49,18 @@ impl Releases {
     /// # Errors
     /// `Config`, when the name is not a valid channel name; `Store`, when the file cannot be read,
     /// is damaged or of a newer format.
-    pub async fn unrenewed(&self, channel: &str) -> Result<Option<Unrenewed>> {
+    pub async fn unrenewed(&self, channel: &str) -> Result<Option<StaleTasks>> {
         let key = key(channel)?;
         let Some(bytes) = self.store.read(&key).await? else {
             return Ok(None);
         };
-        let unrenewed: Unrenewed = serde_json::from_slice(&bytes).map_err(|error| {
+        let unrenewed: StaleTasks = serde_json::from_slice(&bytes).map_err(|error| {
             Error::store(format!("{key} is damaged: {error}"))
                 .hint("the next `pubdata run` rewrites it")
         })?;
-        if unrenewed.format_version > UNRENEWED_FORMAT_VERSION {
+        if unrenewed.format_version > STALE_TASKS_FORMAT_VERSION {
             let newer = format!(
-                "{key} has format {}; this program reads up to {UNRENEWED_FORMAT_VERSION}",
+                "{key} has format {}; this program reads up to {STALE_TASKS_FORMAT_VERSION}",
                 unrenewed.format_version
             );
             return Err(Error::store(newer)
@@ -70,7 +70,7 @@ impl Releases {
     }
 
     /// Reads the stale tasks as [`Releases::unrenewed`] does, but logs an error and returns `None`.
-    pub async fn unrenewed_if_readable(&self, channel: &str) -> Option<Unrenewed> {
+    pub async fn stale_tasks_if_readable(&self, channel: &str) -> Option<StaleTasks> {
         let read = self.unrenewed(channel).await;
         read.inspect_err(|error| {
             tracing::warn!(
@@ -87,7 +87,7 @@ impl Releases {
     /// # Errors
     /// `Config`, when the name is not a valid channel name; `Store`, when the file cannot be
     /// written.
-    pub async fn put_unrenewed(&self, channel: &str, unrenewed: &Unrenewed) -> Result<()> {
+    pub async fn put_stale_tasks(&self, channel: &str, unrenewed: &StaleTasks) -> Result<()> {
         let key = key(channel)?;
         let mut bytes =
             serde_json::to_vec_pretty(unrenewed).expect("what was not renewed is plain data");

@@ -33,7 +33,7 @@ pub struct Split<'a> {
 
 /// Files and members to split, in reading order, with the numbering of the members.
 #[derive(Clone, Serialize, Deserialize)]
-pub struct ToSplit {
+pub struct SplitPlan {
     /// Source id and part.
     parts: Vec<(String, SourcePart)>,
     inputs: Inputs,
@@ -50,7 +50,7 @@ pub struct SplitPart {
     filled: BTreeSet<u32>,
 }
 
-impl ToSplit {
+impl SplitPlan {
     /// Lists the files and members of every source that maps the column.
     ///
     /// # Errors
@@ -175,7 +175,7 @@ impl<'a> Split<'a> {
         uncounted: &BTreeSet<u64>,
         path_of: BucketPath<'a>,
     ) -> Result<Self> {
-        let to_split = ToSplit::of(open(), buckets)?;
+        let to_split = SplitPlan::of(open(), buckets)?;
         let context = open().numbered(to_split.inputs.clone());
         let not_counting = open().numbered(to_split.inputs.clone());
         let next = AtomicUsize::new(0);
@@ -213,7 +213,7 @@ impl<'a> Split<'a> {
     /// Assembles parts that have been split, in order, with the rows that were read from them.
     pub fn of(
         buckets: &'a Buckets,
-        to_split: &ToSplit,
+        to_split: &SplitPlan,
         parts: Vec<SplitPart>,
         rows: RowsRead,
         path_of: BucketPath<'a>,

@@ -23,7 +23,7 @@ use std::collections::BTreeMap;
 
 use polars::prelude::DataFrame;
 
-pub use buckets::{Split, SplitPart, ToSplit};
+pub use buckets::{Split, SplitPart, SplitPlan};
 pub use context::{Context, SourceDocument, SourceFrame};
 pub use fault::Fault;
 pub use rows_read::RowsRead;
@@ -186,5 +186,5 @@ fn settings<T: serde::de::DeserializeOwned>(
     declaration: &Declaration,
 ) -> std::result::Result<T, Fault> {
     serde_path_to_error::deserialize(toml::Value::Table(declaration.settings.clone()))
-        .map_err(|error| Fault::of_reader(&declaration.settings, &error))
+        .map_err(|error| Fault::from_reader_error(&declaration.settings, &error))
 }

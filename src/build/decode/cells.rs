@@ -39,7 +39,7 @@ pub struct RecordText {
 
 /// Bytes of a file with the text before and after them.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Surroundings {
+pub struct SurroundingText {
     pub text: String,
     /// Offset of the text's first byte in the file, and the text's length in bytes.
     pub offset: u64,
@@ -339,7 +339,7 @@ pub fn surroundings(
     (offset, length): (u64, u64),
     around: u64,
     max_bytes: u64,
-) -> Result<Surroundings> {
+) -> Result<SurroundingText> {
     let mut reader = open(path, member, max_bytes)?;
     let first = offset.saturating_sub(around);
     reader.skip_to(first)?;
@@ -363,7 +363,7 @@ pub fn surroundings(
     };
     let (above, value, below) = (text(start..before), text(before..behind), text(behind..end));
     let begin = above.chars().count();
-    Ok(Surroundings {
+    Ok(SurroundingText {
         characters: begin..begin + value.chars().count(),
         text: format!("{above}{value}{below}"),
         offset: first + start as u64,

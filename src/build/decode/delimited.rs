@@ -457,7 +457,7 @@ fn read_quoted(
             layout,
             &open,
             start,
-            Ending::GoesOn,
+            Ending::Continues,
         )?;
         open.drain(..read);
         start += read as u64;
@@ -478,7 +478,7 @@ fn read_quoted(
 /// What follows the lines of a record.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Ending {
-    GoesOn,
+    Continues,
     EndOfFile,
 }
 
@@ -507,7 +507,7 @@ fn push_open(
             is_open ^= leaves_open(&lines[end..next], layout);
             end = next;
         }
-        if is_open && ending == Ending::GoesOn && end - at < MAX_LINE {
+        if is_open && ending == Ending::Continues && end - at < MAX_LINE {
             break;
         }
         let whole = trim_line_end(&lines[at..end]);

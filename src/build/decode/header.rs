@@ -18,7 +18,7 @@ pub struct ColumnPlan {
 
 /// Facts about the columns of a file, apart from the plan.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct ColumnFindings {
+pub struct ColumnReport {
     /// Columns that are neither mapped nor ignored, in the form in which the plan compares names.
     pub new: Vec<String>,
     /// Our names of the file's columns, each with true if any record has a value in it.
@@ -130,7 +130,7 @@ impl ColumnPlan {
     }
 
     /// Reports whether a column nested in this one is mapped or ignored.
-    pub(super) fn knows_below(&self, column: &str) -> bool {
+    pub(super) fn knows_nested(&self, column: &str) -> bool {
         let mut names = self
             .wanted
             .iter()
@@ -236,7 +236,7 @@ impl ColumnPlan {
 
 /// Maximum number of new columns to search for the missing one, and to list in a message: a header
 /// may have any number.
-const MOST_COMPARED: usize = 1_000;
+const MAX_COMPARED: usize = 1_000;
 const MOST_TOLD: usize = 40;
 
 /// Describes which columns differ from the declaration, and for a missing one which new one may
@@ -249,7 +249,7 @@ fn refusal(missing: &[&Wanted], new: &[String]) -> Error {
             .collect::<Vec<_>>()
             .join(", ")
     };
-    let candidates: Vec<&str> = new.iter().take(MOST_COMPARED).map(String::as_str).collect();
+    let candidates: Vec<&str> = new.iter().take(MAX_COMPARED).map(String::as_str).collect();
     let mut parts = Vec::new();
     for wanted in missing {
         let names = wanted

@@ -261,7 +261,7 @@ impl<'r> Cells<'r> {
             let is_known = plan.knows(&name);
             if !is_known && value.get().starts_with('{') {
                 self.add(value.get(), &path, depth, plan, layout)?;
-            } else if is_known || value.get() != "null" || !plan.knows_below(&name) {
+            } else if is_known || value.get() != "null" || !plan.knows_nested(&name) {
                 self.0.push(Cell { name, path, value });
             }
         }

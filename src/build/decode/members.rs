@@ -15,7 +15,7 @@ use zip::CompressionMethod;
 use zip::read::Config;
 use zip::unstable::read::ZipIterable;
 
-use super::archive::{MAX_RATIO, refuse_endless_total};
+use super::archive::{MAX_RATIO, reject_excessive_total};
 use pubdata_core::error::{Error, IoExt, Result};
 
 /// Size of a member's local header before its name.
@@ -180,8 +180,8 @@ impl Archive {
                 repeated.len()
             )));
         }
-        refuse_impossible_places(&mut members, file_bytes)?;
-        refuse_endless_total(members.iter().map(|member| member.size_bytes), file_bytes)?;
+        reject_impossible_offsets(&mut members, file_bytes)?;
+        reject_excessive_total(members.iter().map(|member| member.size_bytes), file_bytes)?;
         members.sort_unstable_by(|a, b| a.name.cmp(&b.name));
         Ok(Self { file, members })
     }
@@ -314,7 +314,7 @@ impl Archive {
 /// Rejects members that extend beyond the file, because their sizes decide how much memory is
 /// allocated. Also rejects members that share bytes, with which a small archive can unpack without
 /// end. Leaves the members sorted by offset.
-fn refuse_impossible_places(members: &mut [Member], file_bytes: u64) -> Result<()> {
+fn reject_impossible_offsets(members: &mut [Member], file_bytes: u64) -> Result<()> {
     let end = |member: &Member| {
         member
             .header_start

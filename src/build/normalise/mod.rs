@@ -2,17 +2,17 @@
 //! each row that does not convert, and joins that keep order.
 
 mod day;
-mod dictionary_texts;
-mod few_texts;
+mod dictionary_column;
+mod distinct_texts;
 mod instant;
 mod pointer_rows;
 
 use polars::prelude::*;
 
 pub use day::{day_from_epoch, day_from_pattern, without_time};
-pub use dictionary_texts::DictionaryTexts;
-pub use few_texts::{FewTexts, few_texts};
-pub use instant::{Zone, instant_of_digits, instant_of_rfc3339};
+pub use dictionary_column::DictionaryColumnBuilder;
+pub use distinct_texts::{DistinctTexts, distinct_texts};
+pub use instant::{Zone, utc_from_digits, utc_from_rfc3339};
 pub use pointer_rows::PointerRows;
 pub use pubdata_core::contract::Day;
 

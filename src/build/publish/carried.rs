@@ -25,7 +25,7 @@ use pubdata_core::provenance::{Inputs, POINTERS};
 
 /// A published part of a sharded build, whose rows the next build may reuse.
 #[derive(Debug)]
-pub struct EarlierPart {
+pub struct PreviousPart {
     bytes: Bytes,
     metadata: ArrowReaderMetadata,
     /// Subjects in the order of their rows.
@@ -35,8 +35,8 @@ pub struct EarlierPart {
 }
 
 /// Rows of an earlier part that are reused.
-pub struct CarriedRows {
-    part: EarlierPart,
+pub struct ReusedRows {
+    part: PreviousPart,
     /// Rows of each reused subject.
     pub(super) runs: Vec<(String, Range<usize>)>,
     /// Decoded row groups that also hold rows that are not reused. The latter are compared with the
@@ -48,7 +48,7 @@ pub struct CarriedRows {
     warnings: BTreeMap<String, u64>,
 }
 
-impl EarlierPart {
+impl PreviousPart {
     /// Reads the footer of a part; reads no row.
     ///
     /// # Errors
@@ -96,7 +96,7 @@ impl EarlierPart {
     }
 
     /// Selects the subjects whose rows are reused.
-    pub fn keep(self, is_kept: impl Fn(&str) -> bool) -> Result<CarriedRows> {
+    pub fn keep(self, is_kept: impl Fn(&str) -> bool) -> Result<ReusedRows> {
         let kept = self
             .subjects
             .iter()
@@ -104,7 +104,7 @@ impl EarlierPart {
         let runs = kept
             .map(|subject| (subject.key.clone(), subject.rows.clone()))
             .collect();
-        let mut carried = CarriedRows {
+        let mut carried = ReusedRows {
             part: self,
             runs,
             mixed: BTreeMap::new(),
@@ -168,7 +168,7 @@ impl EarlierPart {
     }
 }
 
-impl CarriedRows {
+impl ReusedRows {
     /// Returns the reused rows in a group.
     fn in_group(&self, group: usize) -> Vec<Range<usize>> {
         let border = self.part.border(group);
@@ -259,7 +259,7 @@ impl CarriedRows {
         let leaves = ["source_id", "snapshot", "member"].map(pointer_leaf);
         for group in self.groups() {
             let rows = self.in_group(group);
-            if rows.is_empty() || self.do_all_point_to_members(group, inputs) {
+            if rows.is_empty() || self.all_point_to_members(group, inputs) {
                 continue;
             }
             let batches = self.some_of(group, &rows, |leaf| {
@@ -274,7 +274,7 @@ impl CarriedRows {
 
     /// Reports whether the statistics prove that each pointer of a row group refers to a member of
     /// one source, which is among the inputs.
-    fn do_all_point_to_members(&self, group: usize, inputs: &Inputs) -> bool {
+    fn all_point_to_members(&self, group: usize, inputs: &Inputs) -> bool {
         let statistics = |name: &str| {
             self.part
                 .chunk(group, &pointer_leaf(name))
@@ -350,7 +350,7 @@ impl CarriedRows {
                 .ok_or_else(|| Error::store("a row group was not read"))?;
             let in_group = rows.start.max(border.start) - border.start
                 ..rows.end.min(border.end) - border.start;
-            found.extend(slices(batches, in_group).map(|batch| of_schema(&batch, schema)));
+            found.extend(slices(batches, in_group).map(|batch| with_schema(&batch, schema)));
         }
         found.into_iter().collect()
     }
@@ -503,7 +503,7 @@ fn slices(batches: &[RecordBatch], rows: Range<usize>) -> impl Iterator<Item = R
 ///
 /// # Errors
 /// `Store`, when the rows have other columns.
-pub(super) fn of_schema(batch: &RecordBatch, schema: &SchemaRef) -> Result<RecordBatch> {
+pub(super) fn with_schema(batch: &RecordBatch, schema: &SchemaRef) -> Result<RecordBatch> {
     let columns = schema
         .fields()
         .iter()

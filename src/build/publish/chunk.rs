@@ -31,7 +31,7 @@ pub const LONGEST_BOUND: usize = 256;
 pub type Encoded = (Bytes, ColumnCloseResult);
 
 /// A compressor shared by many chunks, because creating one costs time and a megabyte.
-pub type OneCompressor = Option<Compressor<'static>>;
+pub type SharedCompressor = Option<Compressor<'static>>;
 
 /// Facts about a page's rows.
 #[derive(Clone, Copy, Default)]
@@ -71,7 +71,7 @@ impl<V: Values> Paged<'_, V> {
         &self,
         mut page: impl FnMut(usize, &mut Vec<u8>) -> PageFacts,
         in_filter: impl Iterator<Item = u32>,
-        compressor: &mut OneCompressor,
+        compressor: &mut SharedCompressor,
     ) -> Result<Encoded> {
         let Self {
             leaf,
@@ -177,7 +177,11 @@ pub fn write_page_levels(
 }
 
 /// Compresses a page as the crate does.
-fn compressed(bytes: &[u8], level: ZstdLevel, compressor: &mut OneCompressor) -> Result<Vec<u8>> {
+fn compressed(
+    bytes: &[u8],
+    level: ZstdLevel,
+    compressor: &mut SharedCompressor,
+) -> Result<Vec<u8>> {
     let failed = |error| Error::store(format!("zstd: {error}"));
     let compressor = match compressor {
         Some(compressor) => compressor,

@@ -12,7 +12,7 @@ use parquet::file::properties::{DEFAULT_DICTIONARY_PAGE_SIZE_LIMIT, WriterProper
 use parquet::schema::types::ColumnDescPtr;
 
 use super::chunk::{
-    DictionaryPage, Encoded, LONGEST_BOUND, OneCompressor, PageFacts, Paged, extended,
+    DictionaryPage, Encoded, LONGEST_BOUND, PageFacts, Paged, SharedCompressor, extended,
     write_page_levels,
 };
 use super::runs::{Runs, bits};
@@ -64,7 +64,7 @@ pub fn encode(
     leaf: &ColumnDescPtr,
     properties: &WriterProperties,
     column: &ArrayRef,
-    compressor: &mut OneCompressor,
+    compressor: &mut SharedCompressor,
 ) -> Result<Encoded> {
     if let Some(CodedTexts { keys, values }) = CodedTexts::of(column) {
         return encode_values(leaf, properties, keys, values, compressor);
@@ -88,7 +88,7 @@ fn encode_values<V: Values>(
     properties: &WriterProperties,
     keys: &UInt32Array,
     values: &V,
-    compressor: &mut OneCompressor,
+    compressor: &mut SharedCompressor,
 ) -> Result<Encoded> {
     let page_rows = properties.column_data_page_row_count_limit(leaf.path());
     let rows = keys.len();

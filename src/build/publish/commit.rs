@@ -10,7 +10,7 @@ use jiff::civil::Date;
 use parquet::arrow::arrow_reader::ArrowReaderMetadata;
 
 use super::delta_log::PartFacts;
-use super::stage::StagedAt;
+use super::stage::StagingLocation;
 use super::{StagedBuild, fault, part};
 use pubdata_core::contract::{Contract, Contracts};
 use pubdata_core::error::{Error, Result, ResultExt};
@@ -84,7 +84,7 @@ pub enum Outcome {
     /// The channel already points at this release.
     Unchanged,
     /// The channel already points at this release; missing or damaged parts were written again.
-    Mended,
+    Repaired,
 }
 
 /// A composed release with its id, relative to the channel generation that it was composed from.
@@ -96,7 +96,7 @@ pub struct Prepared {
     pub(super) contracts: Contracts,
     pub(super) current: Option<Current>,
     /// Staged builds by task.
-    staged: BTreeMap<String, StagedAt>,
+    staged: BTreeMap<String, StagingLocation>,
     /// Declarations and contracts by digest.
     pub(super) texts: BTreeMap<Digest, String>,
 }
@@ -281,7 +281,7 @@ async fn current_manifest(releases: &Releases, entry: &ChannelEntry) -> Result<M
 }
 
 /// Returns the reason why a task's parts cannot be reused in the next release; none if they can.
-pub fn refusal_to_carry(
+pub fn reason_not_reusable(
     previous: Option<&Manifest>,
     contracts: &Contracts,
     task_id: &str,
@@ -291,9 +291,9 @@ pub fn refusal_to_carry(
         .map(|error| error.to_string())
 }
 
-type CarriedTask = (TaskEntry, Vec<(String, Part)>);
+type ReusedTask = (TaskEntry, Vec<(String, Part)>);
 
-fn carry(previous: Option<&Manifest>, contracts: &Contracts, task_id: &str) -> Result<CarriedTask> {
+fn carry(previous: Option<&Manifest>, contracts: &Contracts, task_id: &str) -> Result<ReusedTask> {
     let previous =
         previous.ok_or_else(|| Error::store(format!("no release yet to reuse {task_id} from")))?;
     let entry = previous.tasks.get(task_id).ok_or_else(|| {
@@ -380,7 +380,7 @@ impl Prepared {
                 .await
                 .context(|| format!("release {}", committed.release_id))?;
             committed.outcome = if committed.parts_written > 0 {
-                Outcome::Mended
+                Outcome::Repaired
             } else {
                 Outcome::Unchanged
             };
@@ -428,7 +428,7 @@ impl Prepared {
         fault::point("commit.parts_verified");
         let mut declarations = self.place_declarations(releases).await?;
         fault::point("commit.declarations_placed");
-        let companions = self.place_companions(releases, &facts).await?;
+        let companions = self.write_sidecars(releases, &facts).await?;
         fault::point("commit.companions_placed");
         // An intact manifest from an earlier publish of the same content keeps its dates.
         let known = releases.manifest(id).await.ok();
@@ -483,19 +483,19 @@ impl Prepared {
             return Ok((&part.path, Placed::Linked, facts));
         }
         let is_placed = match self.staged.get(&part.task_id) {
-            Some(StagedAt::Home(staging))
+            Some(StagingLocation::Home(staging))
                 if releases.link_staged(staging, id, &part.path).await? =>
             {
                 true
             }
-            Some(StagedAt::Home(staging)) => match staging.part(&part.path)? {
+            Some(StagingLocation::Home(staging)) => match staging.part(&part.path)? {
                 Some(bytes) => releases
                     .put_part(id, &part.path, bytes.into())
                     .await
                     .map(|()| true)?,
                 None => false,
             },
-            Some(StagedAt::Store(keys)) => match keys.get(&part.path) {
+            Some(StagingLocation::Store(keys)) => match keys.get(&part.path) {
                 Some(key) => releases.take_part(key, id, &part.path).await?,
                 None => false,
             },

@@ -13,7 +13,7 @@ use pubdata_store::{DATA_PACKAGE, Releases, delta_log_path};
 impl Prepared {
     /// Writes the sidecar files into the release and returns their digests by path. A dataset with
     /// a part that its contract's schema cannot read gets no log: engines would read wrong values.
-    pub(super) async fn place_companions(
+    pub(super) async fn write_sidecars(
         &self,
         releases: &Releases,
         facts: &BTreeMap<&str, PartFacts>,
@@ -52,7 +52,7 @@ impl Prepared {
         for (path, text) in texts {
             let digest = Digest::of(text.as_bytes());
             if !releases
-                .has_companion(&self.manifest.release_id, &path, &digest)
+                .has_sidecar(&self.manifest.release_id, &path, &digest)
                 .await?
             {
                 releases

@@ -51,9 +51,9 @@ mod subjects;
 mod values;
 
 pub use batch::record_batch;
-pub use carried::{CarriedRows, EarlierPart};
+pub use carried::{PreviousPart, ReusedRows};
 pub use commit::{
-    Committed, Contribution, Outcome, Prepared, Told, commit, prepare, refusal_to_carry,
+    Committed, Contribution, Outcome, Prepared, Told, commit, prepare, reason_not_reusable,
 };
 pub use duckdb::duckdb_views;
 pub use operations::{
@@ -62,11 +62,11 @@ pub use operations::{
 };
 pub use part::verify as verify_part;
 pub use part_claims::{TaskFacts, UnitFacts};
-pub use set_aside::findings_of_subjects;
+pub use set_aside::quarantined_issues;
 pub use snapshots::{UnneededSnapshots, referenced_snapshots};
 pub use stage::{
-    Build, BuiltTable, IsCompared, PartObserver, RowsAre, STAGED_FORMAT_VERSION, Stage,
-    StagedBuild, StagedPart, TwoBuilds, stage, staged,
+    Build, BuildComparison, BuiltTable, KeepStatistics, PartObserver, RowValidation,
+    STAGED_FORMAT_VERSION, Stage, StagedBuild, StagedPart, stage, staged,
 };
 pub use statistics::{Changes, ColumnStatistics, Statistics};
 pub use subjects::{Lineage, PartSubject};

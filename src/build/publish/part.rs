@@ -277,7 +277,7 @@ pub fn encode_group(
                 .clone()
                 .with_data_type(other.data_type().clone());
             others.extend(compute_leaves(&field, &other).map_err(parquet_error)?);
-            tell_small(&other, small_bytes, &mut are_small);
+            collect_small_leaves(&other, small_bytes, &mut are_small);
             other_fields.push(field);
         }
         leaves.extend(ours);
@@ -288,8 +288,8 @@ pub fn encode_group(
     let mut are_small = are_small.into_iter();
     let is_small = |leaf: &Option<ArrayRef>| match leaf {
         Some(column) => match CodedTexts::of(column) {
-            Some(texts) => are_less(texts.lengths().map(of_text), small_bytes),
-            None => are_plain_less(column, small_bytes),
+            Some(texts) => is_sum_below(texts.lengths().map(of_text), small_bytes),
+            None => is_plain_size_below(column, small_bytes),
         },
         None => are_small.next().unwrap_or_default(),
     };
@@ -344,27 +344,27 @@ pub fn encode_group(
 
 /// Records for each leaf of a column whether its values take fewer than `limit` bytes. The result
 /// depends only on the values, not on their encoding: no list or item of a part is null.
-fn tell_small(column: &ArrayRef, limit: usize, are_small: &mut Vec<bool>) {
+fn collect_small_leaves(column: &ArrayRef, limit: usize, are_small: &mut Vec<bool>) {
     if let Some(lists) = column.as_list_opt::<i32>() {
         let (first, end) = (
             lists.value_offsets()[0] as usize,
             lists.value_offsets()[lists.len()] as usize,
         );
-        return tell_small(&lists.values().slice(first, end - first), limit, are_small);
+        return collect_small_leaves(&lists.values().slice(first, end - first), limit, are_small);
     }
     if let Some(structs) = column.as_struct_opt() {
         return structs
             .columns()
             .iter()
-            .for_each(|inner| tell_small(inner, limit, are_small));
+            .for_each(|inner| collect_small_leaves(inner, limit, are_small));
     }
-    are_small.push(are_plain_less(column, limit));
+    are_small.push(is_plain_size_below(column, limit));
 }
 
 /// Reports whether the texts, numbers or booleans of a column take fewer bytes than a limit.
-fn are_plain_less(column: &ArrayRef, limit: usize) -> bool {
+fn is_plain_size_below(column: &ArrayRef, limit: usize) -> bool {
     if let Some(texts) = column.as_string_opt::<i32>() {
-        return are_less(
+        return is_sum_below(
             texts.iter().flatten().map(|text| of_text(text.len())),
             limit,
         );
@@ -382,7 +382,7 @@ fn of_text(length: usize) -> usize {
 }
 
 /// Reports whether sizes add up to less than a limit; stops as soon as they do not.
-fn are_less(mut sizes: impl Iterator<Item = usize>, limit: usize) -> bool {
+fn is_sum_below(mut sizes: impl Iterator<Item = usize>, limit: usize) -> bool {
     limit > 0
         && sizes
             .try_fold(0, |sum: usize, size| {

@@ -13,17 +13,19 @@ use parquet::file::statistics::Statistics;
 use pubdata_store::parquet_error;
 
 use super::columns::{BATCH_ROWS, column_of, record_ids, subject_of};
-use super::{findings_of_subjects, part};
+use super::{part, quarantined_issues};
 use pubdata_core::contract::{Contract, UNKNOWN_VALUES};
 use pubdata_core::error::{Error, Result};
 use pubdata_core::provenance::POINTERS;
-use pubdata_store::{BUCKET, OF_DATASET, Part, TaskEntry, WordCounts, WordTally, part_path};
+use pubdata_store::{
+    BUCKET, Part, QUARANTINE_DATASET_COLUMN, TaskEntry, WordCounts, WordTally, part_path,
+};
 
 const WARNINGS: &str = "warnings";
 
 /// Maximum number of bytes that deflate makes of one byte. A row takes at least a byte, so no
 /// source holds more rows than this times its size.
-const MOST_INFLATED: u64 = 1_032;
+const MAX_INFLATE_RATIO: u64 = 1_032;
 
 /// Facts read from the parts of one unit of a build. Each source row belongs to one unit.
 #[derive(Default)]
@@ -39,7 +41,7 @@ pub struct UnitFacts {
     used: HashSet<(u32, u64)>,
     datasets: BTreeSet<String>,
     parts: BTreeMap<DatasetPartition, Reported>,
-    set_aside: BTreeMap<DatasetPartition, SetAside>,
+    set_aside: BTreeMap<DatasetPartition, QuarantinedRecords>,
 }
 
 /// Facts read from the parts of one task.
@@ -64,7 +66,7 @@ struct Reported {
 
 /// Records quarantined from a part.
 #[derive(Default)]
-struct SetAside {
+struct QuarantinedRecords {
     by_rule: BTreeMap<String, u64>,
     records: u64,
 }
@@ -151,23 +153,22 @@ impl UnitFacts {
             let batch = batch?;
             rows.add(&batch)
                 .map_err(|error| refused(error.to_string()))?;
-            if part.set_aside_from().is_none() {
+            if part.quarantined_from().is_none() {
                 self.add_pointers(&batch)?;
             }
         }
         rows.compare(empty_columns).map_err(refused)?;
         self.datasets.insert(contract.dataset_id.clone());
-        let partition = part
-            .partition
-            .iter()
-            .filter(|(key, _)| part.set_aside_from().is_none() || *key != OF_DATASET);
+        let partition = part.partition.iter().filter(|(key, _)| {
+            part.quarantined_from().is_none() || *key != QUARANTINE_DATASET_COLUMN
+        });
         let partition = partition
             .map(|(key, value)| (key.clone(), value.clone()))
             .collect();
-        match part.set_aside_from() {
+        match part.quarantined_from() {
             Some(dataset_id) => drop(self.set_aside.insert(
                 (dataset_id.to_owned(), partition),
-                SetAside::of(bytes.clone())?,
+                QuarantinedRecords::of(bytes.clone())?,
             )),
             None => {
                 let reported = Reported {
@@ -251,7 +252,7 @@ impl UnitFacts {
             }) += 1;
         }
         let mut contradictions = Vec::new();
-        let none = SetAside::default();
+        let none = QuarantinedRecords::default();
         for (place, Reported { path, quarantined }) in &self.parts {
             let set_aside = self.set_aside.get(place).unwrap_or(&none);
             let is_more = |(rule, count): &(&String, &u64)| {
@@ -360,7 +361,7 @@ impl TaskFacts {
             .iter()
             .filter(|snapshot| snapshot.source_id == source_id);
         let most = of_source.fold(0, |sum: u64, snapshot| {
-            sum.saturating_add(snapshot.size_bytes.saturating_mul(MOST_INFLATED))
+            sum.saturating_add(snapshot.size_bytes.saturating_mul(MAX_INFLATE_RATIO))
         });
         (said.read > most).then(|| {
             format!(
@@ -371,10 +372,10 @@ impl TaskFacts {
     }
 }
 
-impl SetAside {
+impl QuarantinedRecords {
     fn of(bytes: Bytes) -> Result<Self> {
         let (mut by_rule, mut records) = (BTreeMap::new(), BTreeSet::new());
-        for finding in findings_of_subjects(bytes, |_| true)? {
+        for finding in quarantined_issues(bytes, |_| true)? {
             *by_rule.entry(finding.code).or_default() += 1;
             records.insert(finding.record);
         }
@@ -451,7 +452,7 @@ impl<'c> PartRows<'c> {
             }
         }
         // The keys of a shard's subjects end in the name of its bucket.
-        let is_of_shard = self.part.fingerprint.is_some() && self.part.set_aside_from().is_none();
+        let is_of_shard = self.part.fingerprint.is_some() && self.part.quarantined_from().is_none();
         if let Some(bucket) = self.part.partition.get(BUCKET).filter(|_| is_of_shard)
             && let Some(id) = ids
                 .iter()
@@ -490,7 +491,7 @@ impl<'c> PartRows<'c> {
             );
         }
         if self.contract.column(WARNINGS).is_some()
-            && self.part.set_aside_from().is_none()
+            && self.part.quarantined_from().is_none()
             && self.warnings != report.warnings
         {
             return other(

@@ -12,7 +12,7 @@ use bytes::Bytes;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use pubdata_store::{Part, PartReport, parquet_error};
 
-use super::carried::of_schema;
+use super::carried::with_schema;
 use super::columns::{BATCH_ROWS, column_of, record_ids};
 use super::part_claims::RowCounts;
 use pubdata_core::contract::Contract;
@@ -45,7 +45,7 @@ pub fn rows_of_part(bytes: Bytes, schema: &SchemaRef) -> Result<RecordBatch> {
         .with_batch_size(BATCH_ROWS)
         .build()
         .map_err(parquet_error)?
-        .map(|batch| of_schema(&batch?, schema))
+        .map(|batch| with_schema(&batch?, schema))
         .collect::<Result<Vec<_>>>()?;
     Ok(concat_batches(schema, &batches)?)
 }

@@ -7,7 +7,7 @@ use std::ops::Range;
 use arrow::array::RecordBatch;
 use arrow::compute::concat_batches;
 
-use super::carried::CarriedRows;
+use super::carried::ReusedRows;
 use super::columns::{ROW_GROUP_ROWS, runs_by_subject};
 use pubdata_core::error::{Error, Result};
 use pubdata_core::ids::Digest;
@@ -20,7 +20,7 @@ const GROUP_ROWS: usize = 4_096;
 pub enum Group<'c> {
     Encoded(RecordBatch),
     /// A row group of the last release's part, by index.
-    Copied(&'c CarriedRows, usize),
+    Copied(&'c ReusedRows, usize),
 }
 
 /// Rows of one subject: new or reused.
@@ -58,7 +58,7 @@ pub struct Grouped<'c> {
 /// ones. The same if they point to something that is not among `inputs`.
 pub fn groups_by_subject<'c>(
     new: &'c RecordBatch,
-    carried: Option<&'c CarriedRows>,
+    carried: Option<&'c ReusedRows>,
     inputs: &Inputs,
 ) -> Result<Grouped<'c>> {
     let mut runs: Vec<(&'c str, Run)> = runs_by_subject(new)?
@@ -133,7 +133,7 @@ fn span(runs: &[Run]) -> Range<usize> {
     runs.first().map_or(0, |run| rows(run).start)..runs.last().map_or(0, |run| rows(run).end)
 }
 
-impl CarriedRows {
+impl ReusedRows {
     fn arrange(&self, new: &RecordBatch, groups: &[Vec<Run>]) -> Result<Vec<Group<'_>>> {
         let copied: Vec<Option<Range<usize>>> =
             groups.iter().map(|runs| self.whole_groups(runs)).collect();

@@ -18,7 +18,7 @@ use pubdata_store::pointers_at;
 ///
 /// # Errors
 /// `Store` if the bytes are not such a part.
-pub fn findings_of_subjects(part: Bytes, is_wanted: impl Fn(&str) -> bool) -> Result<Vec<Issue>> {
+pub fn quarantined_issues(part: Bytes, is_wanted: impl Fn(&str) -> bool) -> Result<Vec<Issue>> {
     let mut findings = Vec::new();
     for batch in ParquetRecordBatchReaderBuilder::try_new(part)
         .map_err(parquet_error)?

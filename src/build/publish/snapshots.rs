@@ -2,10 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use super::operations::{PLACED_GRACE, Pruned};
+use super::operations::{PLAN_GRACE, Pruned};
 use pubdata_core::error::{Error, Result};
 use pubdata_core::ids::{Digest, ReleaseId};
-use pubdata_store::{Home, PlacedWork, Releases, SharedFile, Snapshots, StoredSnapshot};
+use pubdata_store::{DistributedRunStore, Home, Releases, SharedFile, Snapshots, StoredSnapshot};
 
 /// Snapshots that nothing needs any more.
 #[derive(Default)]
@@ -48,7 +48,7 @@ impl UnneededSnapshots {
             of_store: Vec::new(),
         };
         if !store.is_home(home) {
-            let placed = PlacedWork::of(store);
+            let placed = DistributedRunStore::of(store);
             let plans = placed
                 .plans()
                 .await?
@@ -60,7 +60,7 @@ impl UnneededSnapshots {
             let is_planned =
                 |sha256: &Digest| plans.iter().any(|plan| plan.contains(&sha256.to_string()));
             let may_go = |sha256: &Digest, file: &SharedFile| {
-                now.duration_since(file.modified) > PLACED_GRACE
+                now.duration_since(file.modified) > PLAN_GRACE
                     && !referenced.contains(sha256)
                     && !is_planned(sha256)
             };
@@ -78,7 +78,7 @@ impl UnneededSnapshots {
     ///
     /// # Errors
     /// `Config` if the store has no release; `Store` if the releases cannot be listed.
-    pub async fn refuse_without_releases(home: &Home, releases: &Releases) -> Result<()> {
+    pub async fn require_releases(home: &Home, releases: &Releases) -> Result<()> {
         let store = releases.store();
         if store.is_home(home) || !releases.list().await?.is_empty() {
             return Ok(());
@@ -97,7 +97,7 @@ impl UnneededSnapshots {
             .iter()
             .try_for_each(|snapshot| snapshots.remove(snapshot))?;
         for snapshot in &self.of_store {
-            PlacedWork::of(releases.store())
+            DistributedRunStore::of(releases.store())
                 .remove_snapshot(snapshot)
                 .await?;
         }

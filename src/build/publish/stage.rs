@@ -9,7 +9,7 @@ use bytes::Bytes;
 use polars::prelude::DataFrame;
 use serde::{Deserialize, Serialize};
 
-use super::carried::{CarriedRows, EarlierPart};
+use super::carried::{PreviousPart, ReusedRows};
 use super::replaced::{self, ReplacedPart, Replacement, rows_of_part};
 use super::statistics::Statistics;
 use super::subjects::Lineage;
@@ -31,14 +31,14 @@ pub struct BuiltTable {
     /// Value of each partition key, by contract column.
     pub partition: BTreeMap<String, String>,
     pub frame: DataFrame,
-    pub rows: RowsAre,
+    pub rows: RowValidation,
     pub report: PartReport,
 }
 
 /// Tells whether validation has checked the ids, order and keys of the rows; otherwise the part is
 /// checked for them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum RowsAre {
+pub enum RowValidation {
     Validated,
     Unchecked,
 }
@@ -62,18 +62,18 @@ pub struct StagedBuild {
     pub parts: Vec<StagedPart>,
     /// Notes on totals to report that no part contains.
     pub notes: Vec<String>,
-    pub(super) place: StagedAt,
+    pub(super) place: StagingLocation,
 }
 
 /// Location of a staged build's parts.
 #[derive(Debug, Clone)]
-pub(super) enum StagedAt {
+pub(super) enum StagingLocation {
     Home(Staging),
     /// Parts that other machines left in the store: the key of each, by path.
     Store(BTreeMap<String, String>),
 }
 
-impl StagedAt {
+impl StagingLocation {
     fn bytes(&self, part: &Part) -> Result<Bytes> {
         let found = match self {
             Self::Home(staging) => staging.part(&part.path)?,
@@ -137,7 +137,7 @@ pub fn stage(home: &Home, contracts: &Contracts, build: Build) -> Result<StagedB
 
 /// Tells whether to keep statistics of a build for a comparison with another one.
 #[derive(Debug, Clone, Copy)]
-pub struct IsCompared(pub bool);
+pub struct KeepStatistics(pub bool);
 
 /// Callback for each part made only of new rows, with the rows while they are in memory. Columns
 /// with few distinct texts are dictionary-encoded.
@@ -148,17 +148,17 @@ pub struct Stage<'a> {
     contracts: &'a Contracts,
     task_id: String,
     entry: TaskEntry,
-    place: Mutex<StagedAt>,
+    place: Mutex<StagingLocation>,
     parts: Mutex<BTreeMap<String, StagedPart>>,
     /// Statistics by dataset; none if there is no build to compare with.
-    compared: Option<Mutex<BTreeMap<String, TwoBuilds>>>,
+    compared: Option<Mutex<BTreeMap<String, BuildComparison>>>,
     observer: Option<PartObserver>,
     against: Option<Digest>,
 }
 
 /// Statistics of a dataset in the last release and in the build being staged.
 #[derive(Debug, Clone, Default)]
-pub struct TwoBuilds {
+pub struct BuildComparison {
     pub before: Statistics,
     pub now: Statistics,
     /// Number of reused rows, which are in neither.
@@ -180,7 +180,7 @@ impl<'a> Stage<'a> {
             contracts,
             task_id,
             entry,
-            place: Mutex::new(StagedAt::Home(staging)),
+            place: Mutex::new(StagingLocation::Home(staging)),
             parts: Mutex::default(),
             compared: None,
             observer: None,
@@ -194,7 +194,7 @@ impl<'a> Stage<'a> {
             contracts,
             task_id,
             entry,
-            place: Mutex::new(StagedAt::Store(BTreeMap::new())),
+            place: Mutex::new(StagingLocation::Store(BTreeMap::new())),
             parts: Mutex::default(),
             compared: None,
             observer: None,
@@ -209,7 +209,7 @@ impl<'a> Stage<'a> {
     pub fn take(&self, staged: StagedPart, key: String) -> Result<()> {
         let path = staged.part.path.clone();
         self.enter(staged)?;
-        if let StagedAt::Store(keys) = &mut *self.place() {
+        if let StagingLocation::Store(keys) = &mut *self.place() {
             keys.insert(path, key);
         }
         Ok(())
@@ -217,7 +217,7 @@ impl<'a> Stage<'a> {
 
     /// Adds the rows of a part that another machine made to the compared statistics, except rows of
     /// subjects reused in it.
-    pub fn add_made(
+    pub fn add_remote_part(
         &self,
         staged: &StagedPart,
         bytes: Bytes,
@@ -236,7 +236,7 @@ impl<'a> Stage<'a> {
             false => Statistics::of_others(
                 reach,
                 contract,
-                &EarlierPart::open(bytes)?.keep(|subject| carried.contains(subject))?,
+                &PreviousPart::open(bytes)?.keep(|subject| carried.contains(subject))?,
             )?,
         };
         self.compare(&staged.dataset_id, |builds| {
@@ -246,19 +246,19 @@ impl<'a> Stage<'a> {
         Ok(())
     }
 
-    fn place(&self) -> MutexGuard<'_, StagedAt> {
+    fn place(&self) -> MutexGuard<'_, StagingLocation> {
         self.place.lock().expect("nothing panics while holding it")
     }
 
     /// Keeps statistics of everything added from here on.
     #[must_use]
-    pub fn comparing(mut self, is_compared: IsCompared) -> Self {
+    pub fn comparing(mut self, is_compared: KeepStatistics) -> Self {
         self.compared = is_compared.0.then(Mutex::default);
         self
     }
 
     /// Records what the build is checked against, and may reuse from, besides its inputs.
-    pub fn judged_against(mut self, against: Option<Digest>) -> Self {
+    pub fn checked_against(mut self, against: Option<Digest>) -> Self {
         self.against = against;
         self
     }
@@ -284,7 +284,7 @@ impl<'a> Stage<'a> {
 
     /// Adds the rows of a part of the last release that are not reused to the statistics that the
     /// build is compared with.
-    pub fn add_others_before(&self, dataset_id: &str, carried: &CarriedRows) -> Result<()> {
+    pub fn add_others_before(&self, dataset_id: &str, carried: &ReusedRows) -> Result<()> {
         self.add_statistics_before(dataset_id, |reach, contract| {
             Statistics::of_others(reach, contract, carried)
         })
@@ -304,7 +304,7 @@ impl<'a> Stage<'a> {
     }
 
     /// Takes the compared statistics by dataset; afterwards none are left.
-    pub fn take_compared(&self) -> BTreeMap<String, TwoBuilds> {
+    pub fn take_compared(&self) -> BTreeMap<String, BuildComparison> {
         self.compared
             .as_ref()
             .map(|compared| {
@@ -314,8 +314,8 @@ impl<'a> Stage<'a> {
     }
 
     /// Returns the largest hash that the sample of the rows so far still accepts.
-    fn reach(&self, dataset_id: &str, of: impl FnOnce(&TwoBuilds) -> &Statistics) -> u64 {
-        let reach = |compared: &Mutex<BTreeMap<String, TwoBuilds>>| {
+    fn reach(&self, dataset_id: &str, of: impl FnOnce(&BuildComparison) -> &Statistics) -> u64 {
+        let reach = |compared: &Mutex<BTreeMap<String, BuildComparison>>| {
             compared
                 .lock()
                 .expect("nothing panics while holding it")
@@ -325,7 +325,7 @@ impl<'a> Stage<'a> {
         self.compared.as_ref().map_or(u64::MAX, reach)
     }
 
-    fn compare(&self, dataset_id: &str, add: impl FnOnce(&mut TwoBuilds)) {
+    fn compare(&self, dataset_id: &str, add: impl FnOnce(&mut BuildComparison)) {
         if let Some(compared) = &self.compared {
             add(compared
                 .lock()
@@ -345,14 +345,14 @@ impl<'a> Stage<'a> {
         table: BuiltTable,
         inputs: &Inputs,
         lineage: Option<&Lineage>,
-        carried: Option<&CarriedRows>,
+        carried: Option<&ReusedRows>,
     ) -> Result<()> {
         let contract = self.contract(&table.dataset_id)?;
         fault::defect(&self.task_id);
         let path = part_path(&table.dataset_id, &contract.partition_by, &table.partition)?;
         let mut batch = batch::coded_batch(contract, &table.frame, inputs)?;
         drop(table.frame);
-        if table.rows == RowsAre::Unchecked {
+        if table.rows == RowValidation::Unchecked {
             part::check_rows(contract, &table.partition, &batch)?;
         }
         // Rows of the last release have no dictionaries.
@@ -450,7 +450,7 @@ impl<'a> Stage<'a> {
         let rows_and_report = |table: Option<(BuiltTable, &Inputs)>| match table {
             Some((table, inputs)) => {
                 let coded = batch::coded_batch(contract, &table.frame, inputs)?;
-                if table.rows == RowsAre::Unchecked {
+                if table.rows == RowValidation::Unchecked {
                     part::check_rows(contract, &table.partition, &coded)?;
                 }
                 Ok::<_, Error>((batch::plain(contract, &coded)?, Some(table.report)))
@@ -485,7 +485,7 @@ impl<'a> Stage<'a> {
             // A bucket without records has a part only if it has findings, which are not known of
             // unchanged subjects.
             return Ok(match known {
-                Some((part, _)) if part.set_aside_from().is_none() => {
+                Some((part, _)) if part.quarantined_from().is_none() => {
                     Err(format!("no record of {} is left", part.path))
                 }
                 _ => Ok(0),
@@ -544,7 +544,7 @@ impl<'a> Stage<'a> {
             is_carried: false,
             part,
         })?;
-        let StagedAt::Home(staging) = self.place().clone() else {
+        let StagingLocation::Home(staging) = self.place().clone() else {
             return Err(Error::store(format!(
                 "{path}: other machines make the parts of this build"
             )));
@@ -628,7 +628,7 @@ impl<'a> Stage<'a> {
             parts,
             notes,
         };
-        if let StagedAt::Home(staging) = &place {
+        if let StagingLocation::Home(staging) = &place {
             staging.finish(
                 &serde_json::to_vec_pretty(&description).expect("a staged build is plain data"),
             )?;
@@ -711,6 +711,6 @@ pub fn staged(
         entry,
         parts,
         notes,
-        place: StagedAt::Home(staging),
+        place: StagingLocation::Home(staging),
     }))
 }

@@ -14,7 +14,7 @@ use bytes::Bytes;
 use parquet::arrow::ProjectionMask;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 
-use super::carried::CarriedRows;
+use super::carried::ReusedRows;
 use super::columns::{BATCH_ROWS, column_of, record_ids};
 use pubdata_core::contract::{Contract, UNKNOWN_VALUES, WORD_BASIS};
 use pubdata_core::error::Result;
@@ -270,7 +270,7 @@ impl Statistics {
     }
 
     /// Like [`Statistics::of`], for the rows of a part that are not reused from it or in it.
-    pub fn of_others(reach: u64, contract: &Contract, carried: &CarriedRows) -> Result<Self> {
+    pub fn of_others(reach: u64, contract: &Contract, carried: &ReusedRows) -> Result<Self> {
         let mut statistics = Self::default();
         for group in carried.groups() {
             carried

@@ -105,12 +105,12 @@ fn broken_rules(contract: &Contract, column: &Column, cells: &Series) -> Result<
                             .bytes()
                             .fold(true, |are_digits, byte| are_digits & byte.is_ascii_digit())
                 };
-                range::rows_that(cells.str()?.iter(), |text| {
+                range::rows_matching(cells.str()?.iter(), |text| {
                     !(is_short(text) && are_digits(text.strip_prefix('-').unwrap_or(text)))
                         && parse_decimal(text, column_type.scale).is_none_or(is_too_long)
                 })
             } else {
-                range::rows_that(cells.i64()?.iter(), |units| is_too_long(i128::from(units)))
+                range::rows_matching(cells.i64()?.iter(), |units| is_too_long(i128::from(units)))
             };
             broken.push((
                 "too_many_digits",
@@ -122,7 +122,7 @@ fn broken_rules(contract: &Contract, column: &Column, cells: &Series) -> Result<
             let has_items = |list: &str| {
                 list.is_empty() || list.split(LIST_SEPARATOR).all(|item| !item.is_empty())
             };
-            let rows = range::texts_that(cells.str()?, |list| !has_items(list));
+            let rows = range::text_rows_matching(cells.str()?, |list| !has_items(list));
             broken.push((
                 "empty_list_item",
                 rows,
@@ -131,7 +131,7 @@ fn broken_rules(contract: &Contract, column: &Column, cells: &Series) -> Result<
         }
         Physical::Float64 => broken.push((
             "not_finite",
-            range::rows_that(cells.f64()?.iter(), |value| !value.is_finite()),
+            range::rows_matching(cells.f64()?.iter(), |value| !value.is_finite()),
             "a finite number".to_owned(),
         )),
         _ => {}
@@ -157,10 +157,10 @@ fn rows_unlike(
     is_accepted: impl Fn(&str) -> bool,
 ) -> Result<Vec<usize>> {
     match column.column_type.physical {
-        Physical::String | Physical::Date => {
-            Ok(range::texts_that(cells.str()?, |text| !is_accepted(text)))
-        }
-        Physical::StringList => Ok(range::texts_that(cells.str()?, |list| {
+        Physical::String | Physical::Date => Ok(range::text_rows_matching(cells.str()?, |text| {
+            !is_accepted(text)
+        })),
+        Physical::StringList => Ok(range::text_rows_matching(cells.str()?, |list| {
             !list.is_empty() && !list.split(LIST_SEPARATOR).all(&is_accepted)
         })),
         other => Err(Error::config(format!(

@@ -7,7 +7,7 @@ use super::{
     Breach, Contract, Error, Physical, Result, ResultExt, contract, range, rows_where, show,
     show_key,
 };
-use crate::normalise::FewTexts;
+use crate::normalise::DistinctTexts;
 use pubdata_core::contract::{Column, Condition, Invariant, Rule};
 
 /// Checks every invariant of the contract. `earlier` holds the breaches of other rules.
@@ -346,7 +346,7 @@ fn holds(contract: &Contract, frame: &DataFrame, condition: &Condition) -> Resul
         condition.equals.as_deref() == Some(text)
             || condition.any_of.iter().any(|value| value == text)
     };
-    if let Some(FewTexts { values, places }) = FewTexts::of(texts.str()?) {
+    if let Some(DistinctTexts { values, places }) = DistinctTexts::of(texts.str()?) {
         let wanted: Vec<bool> = values.into_iter().map(is_wanted).collect();
         // The index of a row without a text is beyond the end of `wanted`.
         return Ok(BooleanChunked::from_iter_values(

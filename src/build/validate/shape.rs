@@ -7,7 +7,7 @@ use polars::prelude::*;
 
 use super::{ColumnType, Contract, Error, Inputs, POINTERS, Physical, Result};
 use crate::normalise::PointerRows;
-use crate::normalise::few_texts;
+use crate::normalise::distinct_texts;
 
 /// Brings a frame into the contract's column order, with `warnings` filled in and
 /// `validation_status` left out.
@@ -110,7 +110,8 @@ fn check_partition(frame: &DataFrame, partition: &BTreeMap<String, String>) -> R
         let cells = frame.column(name)?.as_materialized_series();
         if cells.dtype() == &DataType::String
             && cells.null_count() == 0
-            && few_texts(cells.str()?).is_some_and(|texts| texts.iter().all(|text| text == value))
+            && distinct_texts(cells.str()?)
+                .is_some_and(|texts| texts.iter().all(|text| text == value))
         {
             continue;
         }

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use polars::prelude::*;
 
 use super::{Breach, Contract, Result};
-use crate::normalise::DictionaryTexts;
+use crate::normalise::DictionaryColumnBuilder;
 use pubdata_core::contract::LIST_SEPARATOR;
 use pubdata_core::issue::{Issue, Severity};
 
@@ -117,13 +117,13 @@ pub fn count(frame: &DataFrame) -> Result<BTreeMap<String, u64>> {
 
 /// Fills in `validation_status` and puts the columns in the contract's order.
 pub fn verdict_columns(contract: &Contract, mut frame: DataFrame) -> Result<DataFrame> {
-    let mut statuses = DictionaryTexts::with_capacity(frame.height());
+    let mut statuses = DictionaryColumnBuilder::with_capacity(frame.height());
     let (passed, passed_with_warnings) = (
         statuses.add_value("passed"),
         statuses.add_value("passed_with_warnings"),
     );
     for codes in frame.column("warnings")?.str()?.iter() {
-        statuses.push_place(if codes.unwrap_or_default().is_empty() {
+        statuses.push_index(if codes.unwrap_or_default().is_empty() {
             passed
         } else {
             passed_with_warnings

@@ -49,7 +49,7 @@ struct Entry {
 }
 
 /// Minimum length of a word that may be a plural.
-const FEWEST_LETTERS_OF_PLURAL: usize = 4;
+const MIN_PLURAL_LENGTH: usize = 4;
 
 /// Normalises a word for comparison: lower case, `and` for `&`, `with` for `w/`, blanks for other
 /// punctuation, each word in the singular.
@@ -67,7 +67,7 @@ pub fn normalized_word(word: &str) -> String {
 }
 
 fn singular(word: &str) -> String {
-    let is_long = word.chars().count() >= FEWEST_LETTERS_OF_PLURAL;
+    let is_long = word.chars().count() >= MIN_PLURAL_LENGTH;
     match word.strip_suffix('s') {
         Some(stem) if is_long && !stem.ends_with(['s', 'u', 'i']) => stem
             .strip_suffix("ie")

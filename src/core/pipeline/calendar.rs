@@ -130,7 +130,7 @@ impl Schedule {
     }
 
     /// Returns the calendar of a publisher with only a known cadence.
-    pub fn of_cadence(cadence: Cadence) -> Self {
+    pub fn from_cadence(cadence: Cadence) -> Self {
         let (step, grace) = match cadence {
             Cadence::Daily => (Step::Day, Some(DAYS_OF_GRACE.days())),
             Cadence::Weekly => (Step::Week, None),
@@ -273,7 +273,7 @@ impl Declaration {
             .or(self.calendar.as_ref())
         {
             Some(calendar) => Schedule::of(calendar),
-            None => Ok(Some(Schedule::of_cadence(self.cadence))),
+            None => Ok(Some(Schedule::from_cadence(self.cadence))),
         }
     }
 
@@ -405,7 +405,7 @@ mod tests {
             quarters.period_of_file(day("2027-01-16")),
             day("2027-01-01")
         );
-        let daily = Schedule::of_cadence(Cadence::Daily);
+        let daily = Schedule::from_cadence(Cadence::Daily);
         assert_eq!(
             daily.next_late_from(daily.period_of_file(day("2026-11-25"))),
             day("2026-12-03"),

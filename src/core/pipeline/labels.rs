@@ -181,7 +181,7 @@ impl Editions {
             ))
         })?;
         // A range that has ended needs no calendar.
-        let natural = || Some(Schedule::of_cadence(form.cadence())).filter(|_| range.to != NOW);
+        let natural = || Some(Schedule::from_cadence(form.cadence())).filter(|_| range.to != NOW);
         let fitting = schedule
             .filter(|schedule| form.step(schedule).is_some())
             .or_else(natural);

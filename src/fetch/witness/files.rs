@@ -8,7 +8,7 @@ use pubdata_core::pipeline::Source;
 use pubdata_core::provenance::Snapshot;
 use pubdata_store::Snapshots;
 
-use super::WitnessSettings;
+use super::AuditSettings;
 use super::records::{File, Files};
 use super::report::{FileOutcome, FileReport, WitnessReport, shown};
 
@@ -17,7 +17,7 @@ const TIME: std::time::Duration = std::time::Duration::from_secs(1_800);
 
 /// Compares one file after another until the byte budget is used up.
 pub(super) async fn check(
-    settings: &WitnessSettings,
+    settings: &AuditSettings,
     files: Files,
     report: &mut WitnessReport,
 ) -> Result<()> {
@@ -41,7 +41,7 @@ pub(super) async fn check(
 }
 
 async fn compare(
-    settings: &WitnessSettings,
+    settings: &AuditSettings,
     snapshots: &Snapshots,
     files: Files,
     report: &mut WitnessReport,

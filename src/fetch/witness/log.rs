@@ -1,7 +1,7 @@
 //! Checks the log of a server: it must be signed, consistent, and continue the log that was seen
 //! before.
 
-use super::WitnessSettings;
+use super::AuditSettings;
 use super::report::{KeyFrom, LogReport, WitnessReport, shown};
 use super::server::{NOT_OF_THIS_API, Server};
 use pubdata_core::error::{Error, Result};
@@ -40,7 +40,7 @@ fn releases(number: u64) -> String {
 
 /// Checks the log. Returns `None` if receipts cannot be compared with it.
 pub(super) async fn check(
-    settings: &WitnessSettings,
+    settings: &AuditSettings,
     server: &Server,
     report: &mut WitnessReport,
 ) -> Result<Option<CheckedLog>> {
@@ -109,7 +109,7 @@ pub(super) async fn check(
         .into_iter()
         .filter(|other| other.url != server.url() && other.key == log.key.to_string());
     for earlier in seen.clone().into_iter().chain(same_log) {
-        if let Some(reason) = log.departs_from(&earlier, server.url()) {
+        if let Some(reason) = log.contradiction_with(&earlier, server.url()) {
             against(
                 settings,
                 server,
@@ -128,7 +128,7 @@ pub(super) async fn check(
 
 impl CheckedLog {
     /// Returns how this log contradicts one that was seen before.
-    fn departs_from(&self, seen: &SeenLog, url: &str) -> Option<Fault> {
+    fn contradiction_with(&self, seen: &SeenLog, url: &str) -> Option<Fault> {
         let place = if seen.url == url {
             String::new()
         } else {
@@ -166,7 +166,7 @@ impl CheckedLog {
     pub(super) async fn has(
         &mut self,
         checkpoint: &Checkpoint,
-        settings: &WitnessSettings,
+        settings: &AuditSettings,
         server: &Server,
         report: &mut WitnessReport,
     ) -> Result<std::result::Result<(), Fault>> {
@@ -191,7 +191,7 @@ impl CheckedLog {
 
     async fn grow(
         &mut self,
-        settings: &WitnessSettings,
+        settings: &AuditSettings,
         server: &Server,
         report: &mut WitnessReport,
     ) -> Result<()> {
@@ -218,7 +218,7 @@ impl CheckedLog {
 
     fn remember(
         &self,
-        settings: &WitnessSettings,
+        settings: &AuditSettings,
         server: &Server,
         note: String,
         seen: Option<SeenLog>,
@@ -246,7 +246,7 @@ fn size_of(seen: &SeenLog) -> u64 {
 
 /// Reports a violation of the log and stores the evidence.
 fn against(
-    settings: &WitnessSettings,
+    settings: &AuditSettings,
     server: &Server,
     report: &mut WitnessReport,
     reason: &str,
@@ -258,11 +258,11 @@ fn against(
         report.note(&format!(
             "seen on {}: {}",
             seen.seen_at,
-            in_a_line(&seen.note)
+            on_one_line(&seen.note)
         ));
     }
     if let Some(given) = given {
-        report.note(&format!("shown now: {}", in_a_line(&given.note)));
+        report.note(&format!("shown now: {}", on_one_line(&given.note)));
     }
     let evidence = LogEvidence {
         format_version: SEEN_LOG_FORMAT_VERSION,
@@ -279,7 +279,7 @@ fn against(
 }
 
 /// Returns a note with its lines joined.
-fn in_a_line(note: &str) -> String {
+fn on_one_line(note: &str) -> String {
     note.lines()
         .filter(|line| !line.is_empty())
         .collect::<Vec<_>>()

@@ -28,7 +28,7 @@ pub use report::{
 };
 
 /// Which server to audit, and how thoroughly.
-pub struct WitnessSettings {
+pub struct AuditSettings {
     /// The home that stores the last seen state of the log.
     pub home: Home,
     /// Determine which addresses are the publishers'.
@@ -52,7 +52,7 @@ pub struct WitnessSettings {
 /// # Errors
 /// `Fetch`, when it does not respond or is not a server of this API; `Config`, when it requires an
 /// API key; `Store`, when the last seen state cannot be read or stored.
-pub async fn witness(settings: &WitnessSettings) -> Result<WitnessReport> {
+pub async fn witness(settings: &AuditSettings) -> Result<WitnessReport> {
     let server = server::Server::new(settings)?;
     let mut report = WitnessReport::new(server.url(), settings.seed);
     let Some(mut log) = log::check(settings, &server, &mut report).await? else {

@@ -7,7 +7,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-use super::WitnessSettings;
+use super::AuditSettings;
 use super::absent::altered;
 use super::compare::differences;
 use super::log::CheckedLog;
@@ -23,10 +23,10 @@ use pubdata_store::receipts::{Checkpoint, PartProof, Receipt};
 const TABLE_BYTES: u64 = 4 << 20;
 /// Neighbours in this dataset may be from families that the API key does not open. The server
 /// issues no receipts for absent ids of it.
-const WITHOUT_ABSENCE: &str = "pubdata.quarantine";
+const NO_ABSENCE_PROOFS_DATASET: &str = "pubdata.quarantine";
 /// Datasets that may be tried in addition to one for each record.
-const MORE_DATASETS: usize = 200;
-const MOST_UNANSWERED: u32 = 3;
+const MAX_EXTRA_DATASETS: usize = 200;
+const MAX_UNANSWERED: u32 = 3;
 const OBTAINED: &str = "by program";
 
 /// A file from which records come according to the server, by address and digest.
@@ -55,7 +55,7 @@ impl From<Error> for Stop {
 type Checked<T> = std::result::Result<T, Stop>;
 
 struct Witness<'a> {
-    settings: &'a WitnessSettings,
+    settings: &'a AuditSettings,
     server: &'a Server,
     log: &'a mut CheckedLog,
     report: &'a mut WitnessReport,
@@ -65,12 +65,12 @@ struct Witness<'a> {
     /// Failed requests. A server that stops responding is not waited for once per record.
     unanswered: u32,
     /// True if the report already has the note that the log has newer releases.
-    is_told_older: bool,
+    is_older_reported: bool,
 }
 
 /// Draws and checks records. Returns the files that the records come from according to the server.
 pub(super) async fn check(
-    settings: &WitnessSettings,
+    settings: &AuditSettings,
     server: &Server,
     log: &mut CheckedLog,
     report: &mut WitnessReport,
@@ -84,7 +84,7 @@ pub(super) async fn check(
         .filter(|dataset| dataset.parts.iter().any(|part| part.rows > 0))
         .collect();
     random.shuffle(&mut datasets);
-    datasets.truncate(settings.records + MORE_DATASETS);
+    datasets.truncate(settings.records + MAX_EXTRA_DATASETS);
     let mut queue: VecDeque<&ListedDataset> = datasets.into();
     let mut drawn = BTreeSet::new();
     let mut witness = Witness {
@@ -96,13 +96,13 @@ pub(super) async fn check(
         random,
         files: Files::new(),
         unanswered: 0,
-        is_told_older: false,
+        is_older_reported: false,
     };
     while drawn.len() < settings.records {
         let Some(dataset) = queue.pop_front() else {
             break;
         };
-        if witness.unanswered >= MOST_UNANSWERED {
+        if witness.unanswered >= MAX_UNANSWERED {
             witness
                 .report
                 .not_proven("the server stopped answering: no further record was drawn");
@@ -189,7 +189,7 @@ impl Witness<'_> {
             ));
             return Ok(None);
         };
-        if id == WITHOUT_ABSENCE {
+        if id == NO_ABSENCE_PROOFS_DATASET {
             return Ok(Some(drawn));
         }
         let neighbours = self.absence(dataset, &drawn).await?;
@@ -317,7 +317,7 @@ impl Witness<'_> {
             return Err(self.mismatch(record_id, &reason));
         }
         if proven.log_index + 1 < proven.log_size
-            && !std::mem::replace(&mut self.is_told_older, true)
+            && !std::mem::replace(&mut self.is_older_reported, true)
         {
             let place = proven.log_index + 1;
             self.report.note(&format!(

@@ -155,11 +155,11 @@ impl WitnessReport {
 
     /// Adds a note about a missing check without which nothing is proven.
     pub(super) fn not_proven(&mut self, text: &str) {
-        self.lessen();
+        self.downgrade_outcome();
         self.note(text);
     }
 
-    fn lessen(&mut self) {
+    fn downgrade_outcome(&mut self) {
         if self.outcome == Outcome::Match {
             self.outcome = Outcome::NotPossible;
         }
@@ -171,7 +171,7 @@ impl WitnessReport {
 
     pub(super) fn record(&mut self, record_id: &str, outcome: Outcome) {
         if outcome == Outcome::NotPossible {
-            self.lessen();
+            self.downgrade_outcome();
         }
         self.records.push(RecordReport {
             record_id: shown(record_id),

@@ -6,7 +6,7 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
 
-use super::WitnessSettings;
+use super::AuditSettings;
 use super::report::shown;
 use crate::{Extent, FetchSettings, Said, Stranger};
 use pubdata_core::error::{Error, Result};
@@ -109,7 +109,7 @@ pub(super) struct ChainSnapshot {
 }
 
 impl Server {
-    pub(super) fn new(settings: &WitnessSettings) -> Result<Self> {
+    pub(super) fn new(settings: &AuditSettings) -> Result<Self> {
         // A server that sends single bytes slowly must not block for hours.
         let patient = FetchSettings {
             tries: settings.fetch.tries.min(4),

@@ -18,7 +18,7 @@ use super::stage::first_damage;
 use super::units::{BuiltTask, TaskInUnits, WorkUnit, in_order};
 use crate::reporting::report::SubjectCounts;
 use crate::settings::QUARANTINE;
-use pubdata_build::datasets::{BuildWhole, Context, Split, ToSplit};
+use pubdata_build::datasets::{BuildWhole, Context, Split, SplitPlan};
 use pubdata_build::decode::KeptRows;
 use pubdata_build::publish::{self, BuiltTable, Stage};
 use pubdata_core::error::{Error, Result};
@@ -157,7 +157,7 @@ impl TaskInUnits<'_> {
         let open = || context(self.settings, self.declaration, &changes.entry, &locate);
         scratch.make(buckets.count)?;
         let changed: BTreeSet<u64> = changes.removed.union(&changes.added).copied().collect();
-        let to_split = ToSplit::of(open(), buckets)?;
+        let to_split = SplitPlan::of(open(), buckets)?;
         if let Some(other) = changed
             .iter()
             .map(|number| &to_split.inputs().snapshots()[*number as usize])
@@ -349,7 +349,7 @@ impl<'a> Units<'a> {
         'a: 'c,
     {
         let task = self.task;
-        let context = open().of_split(self.split, bucket).hiding(hidden);
+        let context = open().for_split(self.split, bucket).hiding(hidden);
         let mut tables = guarded(&task.declaration.pipeline_id, || (self.build)(&context))?;
         tables.retain(|table| bucket == 0 || table.frame.height() > 0 || !table.issues.is_empty());
         let (inputs, read) = context.finish();

@@ -14,7 +14,7 @@ use crate::reporting::report::SubjectCounts;
 use crate::settings::QUARANTINE;
 use pubdata_build::datasets::{Shard, Sharded, SourceArchive, Subject, Table};
 use pubdata_build::decode::Member;
-use pubdata_build::publish::{self, CarriedRows, EarlierPart, Lineage, Stage};
+use pubdata_build::publish::{self, Lineage, PreviousPart, ReusedRows, Stage};
 use pubdata_build::validate::MAX_RECORD;
 use pubdata_core::error::{Error, Result, ResultExt};
 use pubdata_core::ids::Digest;
@@ -64,7 +64,7 @@ pub(crate) struct Before<'a> {
     /// Each checked against the manifest.
     parts: BTreeMap<&'a str, Bytes>,
     /// Reused rows of the parts, if any.
-    kept: BTreeMap<String, CarriedRows>,
+    kept: BTreeMap<String, ReusedRows>,
 }
 
 impl TaskInUnits<'_> {
@@ -172,12 +172,12 @@ impl TaskInUnits<'_> {
             before.parts.insert(known.dataset_id, bytes.clone());
             earlier.insert(
                 known.dataset_id,
-                EarlierPart::open(bytes).context(|| known.part.path.clone())?,
+                PreviousPart::open(bytes).context(|| known.part.path.clone())?,
             );
         }
         let mut inputs = Inputs::new(self.entry.inputs.clone());
         let mut carried = carried_subjects(shard, earlier.values());
-        let findings = self.carried_findings(known, &mut carried, &mut inputs, runtime)?;
+        let findings = self.reused_issues(known, &mut carried, &mut inputs, runtime)?;
         let changed: Vec<&Subject> = shard
             .subjects
             .iter()
@@ -233,7 +233,7 @@ impl TaskInUnits<'_> {
     /// Returns the last release's issues about reused subjects, with their pointers numbered.
     /// Removes a subject from `carried` if one of its issues points to a file that is not an input
     /// of this build.
-    fn carried_findings(
+    fn reused_issues(
         &self,
         known: &KnownShard<'_>,
         carried: &mut BTreeSet<String>,
@@ -252,7 +252,7 @@ impl TaskInUnits<'_> {
             ))?;
             publish::verify_part(known.part, &bytes)?;
             findings.extend(
-                publish::findings_of_subjects(bytes, |subject| carried.contains(subject))
+                publish::quarantined_issues(bytes, |subject| carried.contains(subject))
                     .context(|| known.part.path.clone())?,
             );
         }
@@ -320,7 +320,8 @@ impl TaskInUnits<'_> {
                         true => stage.add_before(dataset_id, bytes),
                         false => stage.add_others_before(
                             dataset_id,
-                            &EarlierPart::open(bytes)?.keep(|subject| carried.contains(subject))?,
+                            &PreviousPart::open(bytes)?
+                                .keep(|subject| carried.contains(subject))?,
                         ),
                     }
                 }
@@ -342,7 +343,7 @@ impl TaskInUnits<'_> {
         shard: &Shard,
         fingerprint: Digest,
         tables: Vec<Table>,
-        kept: &BTreeMap<String, CarriedRows>,
+        kept: &BTreeMap<String, ReusedRows>,
         inputs: &Inputs,
         stage: &Stage<'_>,
     ) -> Result<WorkUnit> {
@@ -451,7 +452,7 @@ pub(crate) fn fingerprint(shard: &Shard) -> Digest {
 /// there are no earlier parts.
 fn carried_subjects<'p>(
     shard: &Shard,
-    before: impl Iterator<Item = &'p EarlierPart>,
+    before: impl Iterator<Item = &'p PreviousPart>,
 ) -> BTreeSet<String> {
     let mut carried: Option<BTreeSet<String>> = None;
     for part in before {

@@ -178,7 +178,7 @@ mod tests {
     use super::*;
     use polars::prelude::DataFrame;
     use pubdata_build::normalise::pointer_column;
-    use pubdata_build::publish::{BuiltTable, RowsAre};
+    use pubdata_build::publish::{BuiltTable, RowValidation};
     use pubdata_core::ids::Digest;
     use pubdata_core::issue::Issue;
     use pubdata_core::provenance::{Snapshot, SourcePointer};
@@ -199,7 +199,7 @@ mod tests {
             dataset_id: dataset_id.to_owned(),
             partition: BTreeMap::new(),
             frame,
-            rows: RowsAre::Unchecked,
+            rows: RowValidation::Unchecked,
             report: PartReport::default(),
         }
     }

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use rayon::prelude::*;
 
-use super::build::{BuildOutput, Division, build, judged_against};
+use super::build::{BuildOutput, Division, build, checked_against};
 use super::units::{BuiltTask, TaskInUnits};
 use crate::fetching::by_hand::withdrawn_in;
 use crate::observer::SharedObserver;
@@ -51,7 +51,7 @@ pub(crate) fn build_and_stage(
         previous: believed.filter(|_| division != Division::Shards || !settings.is_forced),
         observer: Some(observer),
         division,
-        against: Some(judged_against(
+        against: Some(checked_against(
             settings,
             plan.current.as_ref(),
             &task.task_id,

@@ -37,7 +37,7 @@ pub(crate) struct KnownWords {
 impl KnownWords {
     /// Loads the known words of a kind such as `status`; none if several tables may be meant.
     pub(crate) fn of(contracts: &Contracts, declaration: &Declaration, kind: &str) -> Option<Self> {
-        let tables = tables_of(declaration, kind);
+        let tables = pipeline_tables(declaration, kind);
         let table = match tables[..] {
             [] => kind.to_owned(),
             [(name, _)] => name.to_owned(),
@@ -101,7 +101,7 @@ impl KnownWords {
 
 /// Returns the settings' tables for words of a kind: for `status`, `[settings.status]` or
 /// `[settings.statuses]`; for `type`, also `[settings.entity_types]`.
-pub(crate) fn tables_of<'d>(
+pub(crate) fn pipeline_tables<'d>(
     declaration: &'d Declaration,
     kind: &str,
 ) -> Vec<(&'d str, &'d toml::Table)> {

@@ -14,7 +14,7 @@ use pubdata_core::pipeline::{Declaration, Declarations, WordLimits};
 use pubdata_store::{Manifest, Part, WordCounts};
 
 /// Maximum number of unknown texts reported per column.
-const MOST_TOLD: usize = 10;
+const MAX_REPORTED: usize = 10;
 
 /// Counts by dataset and coded column.
 type Counts = BTreeMap<(String, String), WordCounts>;
@@ -43,7 +43,7 @@ fn of_build(parts: &[StagedPart]) -> Counts {
 /// Lists the most common unknown words with their numbers of records.
 fn told(counts: &WordCounts) -> String {
     counts
-        .most(MOST_TOLD)
+        .most(MAX_REPORTED)
         .into_iter()
         .map(|(word, count)| format!("`{word}` {count}"))
         .collect::<Vec<_>>()
@@ -86,7 +86,7 @@ pub(crate) fn tell(
                 );
             format!("{} = {guess}", quoted(word))
         };
-        let lines: Vec<String> = counts.most(MOST_TOLD).into_iter().map(line).collect();
+        let lines: Vec<String> = counts.most(MAX_REPORTED).into_iter().map(line).collect();
         let table = known.as_ref().map_or(column.as_str(), |known| &known.table);
         let text = format!(
             "`{column}` of {dataset_id} has texts without a known meaning in {} of {} records, {percent:.1} %: {}; lines for [settings.{table}]: {}",
@@ -173,7 +173,7 @@ pub(super) fn grown(
         let (dataset_id, column) = key;
         let points = now.unknown_percent() - before.unknown_percent();
         let most = limits(declaration, &dataset_id, &column).max_growth_points();
-        if points <= most || settings.waives(&names(task_id, &dataset_id), MEANING) {
+        if points <= most || settings.has_override(&names(task_id, &dataset_id), MEANING) {
             continue;
         }
         let message = format!(

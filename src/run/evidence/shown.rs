@@ -14,7 +14,7 @@ use pubdata_core::ids::Digest;
 use pubdata_core::pipeline::{Format, Source, Syntax};
 use pubdata_core::provenance::{Snapshot, SourcePointer};
 use pubdata_store::evidence::{Excerpt, Shown, ShownBytes, ShownCell, ShownHeader};
-use pubdata_store::{FoundRecord, Snapshots, without_folders};
+use pubdata_store::{FoundRecord, Snapshots, redact_folders};
 
 /// Maximum number of bytes of one source cell that are read, and that are shown.
 const MOST_READ: u64 = 8 << 20;
@@ -56,7 +56,7 @@ pub async fn shown_bytes(
                 "the source is no longer declared, and the release does not carry its declaration",
             );
         };
-        let looked = Looked {
+        let looked = BytesToShow {
             snapshots: &snapshots,
             snapshot,
             source,
@@ -95,7 +95,7 @@ pub async fn shown_bytes(
 /// Removes local folders from a text for untrusted clients.
 pub(super) fn without_home(settings: &RunSettings, text: &str) -> String {
     let folders = [Some(settings.home.root()), settings.releases.folder()];
-    without_folders(text, &folders.into_iter().flatten().collect::<Vec<_>>())
+    redact_folders(text, &folders.into_iter().flatten().collect::<Vec<_>>())
 }
 
 /// Returns true if a source's files are declared open, so that they may be shown unchanged.
@@ -107,7 +107,7 @@ pub fn is_open(settings: &RunSettings, source_id: &str) -> bool {
 }
 
 /// Bytes to show, with everything that decides how much of them is shown.
-struct Looked<'a> {
+struct BytesToShow<'a> {
     snapshots: &'a Snapshots,
     snapshot: &'a Snapshot,
     source: &'a Source,
@@ -117,7 +117,7 @@ struct Looked<'a> {
     published: &'a Published,
 }
 
-impl Looked<'_> {
+impl BytesToShow<'_> {
     fn max_bytes(&self) -> u64 {
         if self.source.members.is_some() {
             self.source.max_member_bytes
@@ -250,7 +250,7 @@ impl Looked<'_> {
 
     /// Shows the published cells.
     fn published(&self) -> ShownBytes {
-        const MAY_TELL: &str =
+        const PERSONAL_DATA_NOTE: &str =
             "the publisher's list may contain personal data that is not published here";
         let bytes = match self.bytes() {
             Ok(bytes) => bytes,
@@ -273,7 +273,7 @@ impl Looked<'_> {
         let Some((record, plan)) = found else {
             return ShownBytes::nothing(
                 Shown::Withheld,
-                format!("{MAY_TELL}, and these bytes cannot be split into cells"),
+                format!("{PERSONAL_DATA_NOTE}, and these bytes cannot be split into cells"),
             );
         };
         let shown = |cell: &RecordCell| {
@@ -293,7 +293,9 @@ impl Looked<'_> {
         let is_all = cells.iter().all(|cell| !cell.is_withheld);
         let sha256 = is_all.then(|| Digest::of(&bytes));
         let reason = (!is_all).then(|| {
-            format!("{MAY_TELL}: cells are shown whose content is published in the record")
+            format!(
+                "{PERSONAL_DATA_NOTE}: cells are shown whose content is published in the record"
+            )
         });
         ShownBytes {
             shown: Shown::Published,

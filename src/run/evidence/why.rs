@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use super::at_hand::{AtHand, Need};
+use super::available_snapshots::{AvailableSnapshots, Need};
 use super::trace::reason_of;
 use super::verify::built_again;
 use crate::planning::made_with::MadeWith;
@@ -293,17 +293,19 @@ async fn build_with(
         (contracts.manifest, contracts.entry),
     );
     let mut mixed = MadeWith::mixed(settings, texts.0, texts.1, &entry).await?;
-    let mut at_hand = AtHand::new(settings, Some(scratch));
-    at_hand
+    let mut available_snapshots = AvailableSnapshots::new(settings, Some(scratch));
+    available_snapshots
         .take(
             &entry,
             entry.inputs.iter().map(|input| (input, Need::Whole)),
         )
         .await?;
-    if let Some(reason) = reason_of(at_hand.missing()).or_else(|| reason_of(at_hand.damaged())) {
+    if let Some(reason) = reason_of(available_snapshots.missing())
+        .or_else(|| reason_of(available_snapshots.damaged()))
+    {
         return Err(Error::store(reason));
     }
-    mixed.home = at_hand.home().clone();
+    mixed.home = available_snapshots.home().clone();
     built_again(
         &mixed,
         task_id,

@@ -18,7 +18,7 @@ pub(crate) fn is_by_hand(settings: &RunSettings, source: &Source) -> bool {
 
 /// Returns the imported snapshot of a file that an operator downloads, or a failure that says what
 /// to do.
-pub(super) fn fetched_by_hand(settings: &RunSettings, request: &Request) -> Result<Fetched> {
+pub(super) fn imported_or_due(settings: &RunSettings, request: &Request) -> Result<Fetched> {
     let url = recorded_url(&request.url)?;
     let known = Snapshots::open(&settings.home)?.known(&request.source_id, &url);
     Ok(known.map_or_else(
@@ -34,7 +34,7 @@ pub(crate) fn due_message(source_id: &str, url: &str) -> String {
 }
 
 /// Returns the imported files among those that a page lists, or instructions if none are imported.
-pub(crate) fn listed_by_hand(
+pub(crate) fn imported_or_due_files(
     settings: &RunSettings,
     source: &Source,
 ) -> Result<std::result::Result<Vec<Wanted>, String>> {
@@ -111,7 +111,7 @@ pub(crate) fn other_date(known: &Snapshot, now: &Snapshot) -> Option<String> {
 
 /// Returns who imported a file, when, and how to withdraw it; none for a file fetched
 /// automatically.
-pub(crate) fn word_on(settings: &RunSettings, snapshot: &Snapshot) -> Result<Option<String>> {
+pub(crate) fn import_note(settings: &RunSettings, snapshot: &Snapshot) -> Result<Option<String>> {
     if snapshot.obtained != Obtained::ByHand {
         return Ok(None);
     }
@@ -140,7 +140,7 @@ pub(crate) fn imported_when(
     snapshot: &Snapshot,
 ) -> Result<(String, Option<String>)> {
     let day = |instant: &str| instant.get(..10).unwrap_or(instant).to_owned();
-    let entry = store::last_word_on_import(&settings.home, snapshot)?;
+    let entry = store::last_import_entry(&settings.home, snapshot)?;
     Ok(match entry {
         Some(entry) => (day(&entry.started_at), entry.import.map(|import| import.by)),
         None => (day(&snapshot.fetched_at), None),
@@ -157,7 +157,7 @@ pub(crate) fn withdrawn_in(
         .flat_map(|build| &build.inputs)
         .filter(|input| input.obtained == Obtained::ByHand)
     {
-        let word = store::last_word_on_import(&settings.home, input)?
+        let word = store::last_import_entry(&settings.home, input)?
             .filter(|word| word.outcome == store::WITHDRAWN);
         if let Some((word, import)) =
             word.and_then(|word| word.import.clone().map(|import| (word, import)))

@@ -67,7 +67,7 @@ pub(crate) fn files_of_source(
         );
         files.extend(asked);
         // A local lookup sends no request, so the number of earlier labels is unlimited.
-        let limit = if settings.is_offline || settings.fetch.asks_folders_only() {
+        let limit = if settings.is_offline || settings.fetch.has_only_local_mirrors() {
             wanted.len()
         } else {
             MAX_EARLIER

@@ -120,7 +120,7 @@ pub async fn import(settings: &RunSettings, import: &Import) -> Result<Imported>
         before.snapshot.obtained == Obtained::ByHand && before.snapshot.sha256 == snapshot.sha256
     });
     let instead_of = match same {
-        Some(same) => store::last_word_on_import(&settings.home, &same.snapshot)?
+        Some(same) => store::last_import_entry(&settings.home, &same.snapshot)?
             .and_then(|entry| entry.import?.instead_of),
         None => before,
     };
@@ -177,7 +177,7 @@ pub fn withdraw(settings: &RunSettings, withdrawal: &Withdrawal) -> Result<Withd
         [one] => one.clone(),
         several => return Err(unclear_withdrawal(&withdrawal.source_id, several, &others)),
     };
-    let instead_of = store::last_word_on_import(&settings.home, &snapshot)?
+    let instead_of = store::last_import_entry(&settings.home, &snapshot)?
         .and_then(|entry| entry.import?.instead_of);
     snapshots.forget(&snapshot)?;
     if let Some(before) = &instead_of {

@@ -131,7 +131,7 @@ pub(crate) fn no_longer_listed<'a>(
     let Some(listing) = source
         .listing
         .as_ref()
-        .filter(|_| !settings.waives(&names(task_id, &source.source_id), SHRINK))
+        .filter(|_| !settings.has_override(&names(task_id, &source.source_id), SHRINK))
     else {
         return Vec::new();
     };

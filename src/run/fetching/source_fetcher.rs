@@ -7,7 +7,7 @@ use std::time::Instant;
 
 use futures_util::FutureExt;
 
-use super::by_hand::{fetched_by_hand, imported, is_by_hand, stands};
+use super::by_hand::{imported, imported_or_due, is_by_hand, stands};
 use super::wanted::{Fetched, NEW, REUSED, UNCHANGED};
 use crate::observer::SharedObserver;
 use crate::settings::RunSettings;
@@ -124,7 +124,7 @@ impl<'a> SourceFetcher<'a> {
             .source(&request.source_id)
             .is_some_and(|(_, source)| is_by_hand(self.settings, source))
         {
-            fetched_by_hand(self.settings, request)?
+            imported_or_due(self.settings, request)?
         } else if failures() >= FAILURES_PER_HOST {
             Fetched::Failed(format!(
                 "not asked: {host} failed {FAILURES_PER_HOST} times in this run"

@@ -134,7 +134,7 @@ impl Feeds {
             ));
         }
         let feeds = Self {
-            zone: Zone::of_rule(&raw.time_zone)?,
+            zone: Zone::from_posix_rule(&raw.time_zone)?,
             current: Paged {
                 asked: asked(&current.source_id, current.every_seconds)?,
                 page_entries: current.page_entries,

@@ -15,7 +15,7 @@ use pubdata_core::error::{Error, Result};
 use pubdata_core::pipeline::Declaration;
 use pubdata_core::provenance::Snapshot;
 use pubdata_fetch::FetchProgress;
-use pubdata_store::{self as store, Manifest, without_folders};
+use pubdata_store::{self as store, Manifest, redact_folders};
 
 /// Name of the job to which the tasks' jobs belong.
 const RUN: &str = "run";
@@ -32,7 +32,7 @@ pub struct Emitter {
 #[derive(Default)]
 struct Told {
     /// None before a run has started.
-    run: Option<BegunRun>,
+    run: Option<StartedRun>,
     sender: Option<Sender>,
     /// Files of the tasks that changed.
     files: BTreeMap<String, Vec<Snapshot>>,
@@ -45,7 +45,7 @@ struct Told {
 }
 
 #[derive(Clone)]
-struct BegunRun {
+struct StartedRun {
     run_id: String,
     at: Timestamp,
     job: JobRun,
@@ -95,7 +95,7 @@ impl Emitter {
                 })
             }
             Err(error) => {
-                let text = self.without_folders(&error.to_string());
+                let text = self.redact_folders(&error.to_string());
                 let open: Vec<String> = {
                     let told = self.told();
                     told.begun.difference(&told.ended).cloned().collect()
@@ -152,7 +152,7 @@ impl Emitter {
     }
 
     /// Reports the tasks of a completed run that were not reported yet.
-    async fn tell_tasks(&self, run: &BegunRun, report: &RunReport) {
+    async fn tell_tasks(&self, run: &StartedRun, report: &RunReport) {
         let manifest = match &report.release_id {
             Some(release_id) => self.settings.releases.manifest(release_id).await.inspect_err(|error| {
                 tracing::warn!(%error, "lineage is reported without the datasets of the release");
@@ -171,7 +171,7 @@ impl Emitter {
 
     /// Reports a task whose build is valid, new or reused. The task still counts as failed if an
     /// edition is late.
-    async fn tell_task(&self, run: &BegunRun, task: &TaskReport, manifest: Option<&Manifest>) {
+    async fn tell_task(&self, run: &StartedRun, task: &TaskReport, manifest: Option<&Manifest>) {
         let is_built = matches!(task.outcome, "built" | "resumed");
         let extent = if is_built {
             Extent::Full
@@ -241,7 +241,7 @@ impl Emitter {
     }
 
     /// Reports that a task starts, once.
-    fn begin(&self, run: &BegunRun, task_id: &str) {
+    fn begin(&self, run: &StartedRun, task_id: &str) {
         if !self.told().begun.insert(task_id.to_owned()) {
             return;
         }
@@ -263,7 +263,7 @@ impl Emitter {
     }
 
     /// Reports that a task failed and has nothing new in the release.
-    fn fail(&self, run: &BegunRun, task_id: &str, text: &str, read: Vec<Dataset>) {
+    fn fail(&self, run: &StartedRun, task_id: &str, text: &str, read: Vec<Dataset>) {
         self.begin(run, task_id);
         self.emit(&Event {
             event_type: EventType::Fail,
@@ -294,7 +294,7 @@ impl Emitter {
         }
     }
 
-    fn job_of(&self, run: &BegunRun, task_id: &str) -> JobRun {
+    fn job_of(&self, run: &StartedRun, task_id: &str) -> JobRun {
         JobRun {
             namespace: self.namespace.clone(),
             name: task_id.to_owned(),
@@ -304,7 +304,7 @@ impl Emitter {
 
     fn tags(
         &self,
-        run: &BegunRun,
+        run: &StartedRun,
         more: impl IntoIterator<Item = (&'static str, String)>,
     ) -> Value {
         let all = [
@@ -336,8 +336,8 @@ impl Emitter {
             .map(|text| String::from_utf8_lossy(text).into_owned())
     }
 
-    fn without_folders(&self, text: &str) -> String {
-        without_folders(text, &[self.settings.home.root()])
+    fn redact_folders(&self, text: &str) -> String {
+        redact_folders(text, &[self.settings.home.root()])
     }
 }
 
@@ -363,7 +363,7 @@ impl Observer for Emitter {
             name: RUN.to_owned(),
             run_id: uuid(at, &[run_id]),
         };
-        let run = BegunRun {
+        let run = StartedRun {
             run_id: run_id.to_owned(),
             at,
             job: job.clone(),
@@ -433,7 +433,7 @@ impl Observer for Emitter {
             self.fail(
                 &run,
                 &report.task_id,
-                &self.without_folders(&text),
+                &self.redact_folders(&text),
                 inputs(&files, &report.source_rows, Extent::Full),
             );
         }
@@ -476,7 +476,7 @@ fn run_facets() -> Facets {
 }
 
 /// Returns the facets of a task's run; only the parent names the processing engine.
-fn facets_of_task(run: &BegunRun) -> Facets {
+fn facets_of_task(run: &StartedRun) -> Facets {
     Facets::default().with("parent", run.job.as_parent())
 }
 

@@ -95,7 +95,7 @@ fn invented(ours: &str, text: &str, place: usize, has_whole_addresses: bool) -> 
         "job_value" | "fees" | "square_feet" | "housing_units" | "city" | "address_state"
         | "zip" => text.to_owned(),
         _ if DAYS.contains(&ours) => text.to_owned(),
-        _ if is_code(ours) && !may_reach_a_person(text) => text.to_owned(),
+        _ if is_code(ours) && !is_contact_detail(text) => text.to_owned(),
         _ => String::new(),
     }
 }
@@ -141,7 +141,7 @@ fn coarse(text: &str) -> String {
 }
 
 /// Returns true if a text looks like an e-mail address or a telephone number.
-fn may_reach_a_person(text: &str) -> bool {
+fn is_contact_detail(text: &str) -> bool {
     text.contains('@') || text.bytes().filter(u8::is_ascii_digit).count() >= 7
 }
 

@@ -239,7 +239,7 @@ fn named(column: &Column, known: &Known) -> Named {
             let (ours, is_by_words) = ((*ours).to_owned(), by_words == Some(*ours));
             let is_usual = most * 2 >= uses.lists();
             let reason = format!("so in {}", lists_of(lists));
-            if is_usual && (most > 1 || names::is_akin(&words, &ours)) {
+            if is_usual && (most > 1 || names::shares_word_with(&words, &ours)) {
                 return Named::As {
                     ours,
                     lists: most,

@@ -143,10 +143,13 @@ pub async fn new_list(settings: &NewSettings, observer: &SharedObserver) -> Resu
             !fetcher.is_sample(),
         ),
     };
-    let sample = sample::taken_apart(beginning, &temporary, &on_mirror)?;
+    let sample = sample::split_into_records(beginning, &temporary, &on_mirror)?;
     let declarations = Declarations::load(new_files.declared.clone())?;
     let built_in = Declarations::load(DeclarationFiles::built_in())?;
-    let known = Known::of(teachers(&declarations, &built_in, &place), &settings.kind);
+    let known = Known::of(
+        reference_declarations(&declarations, &built_in, &place),
+        &settings.kind,
+    );
     let forms = forms(&sample, settings.is_month_first);
     let guesses = guess::guess(
         &sample,
@@ -155,7 +158,7 @@ pub async fn new_list(settings: &NewSettings, observer: &SharedObserver) -> Resu
         &given(&sample, &settings.columns)?,
         &place,
     );
-    refuse_without_what_is_needed(&sample, &guesses)?;
+    require_number_and_address(&sample, &guesses)?;
     let words = vocabulary::look_up(&sample, &guesses, &known);
     let evidence = match (is_of_publisher, sample.is_whole) {
         (true, true) => EvidenceKind::File,
@@ -220,7 +223,7 @@ pub async fn new_list(settings: &NewSettings, observer: &SharedObserver) -> Resu
 
 /// Returns the declarations from which guesses are learned: those of the folder and the built-in
 /// ones, without the list's own.
-fn teachers<'d>(
+fn reference_declarations<'d>(
     folder: &'d Declarations,
     built_in: &'d Declarations,
     place: &Place,
@@ -298,7 +301,7 @@ fn given(sample: &Sample, columns: &BTreeMap<String, String>) -> Result<BTreeMap
 }
 
 /// Refuses a file without a permit number or an address, which a declaration requires.
-fn refuse_without_what_is_needed(sample: &Sample, guesses: &Guesses) -> Result<()> {
+fn require_number_and_address(sample: &Sample, guesses: &Guesses) -> Result<()> {
     let names: Vec<&str> = sample
         .columns
         .iter()

@@ -154,7 +154,7 @@ pub(super) async fn of_publisher(fetcher: &Fetcher, request: &Request) -> Result
 ///
 /// # Errors
 /// `Format` if it is no table or has no whole record.
-pub(super) fn taken_apart(
+pub(super) fn split_into_records(
     beginning: Beginning,
     temporary: &TemporaryHome,
     place: &str,

@@ -56,7 +56,7 @@ fn guessed(
     file: &Path,
 ) -> (sample::Sample, Guesses) {
     let temporary = TemporaryHome::make("guess").unwrap();
-    let sample = sample::taken_apart(
+    let sample = sample::split_into_records(
         sample::of_file(file).unwrap(),
         &temporary,
         "example.org/list",
@@ -168,7 +168,7 @@ fn guesses_agree_with_what_persons_have_declared() {
 fn a_column_called_as_ours_is_never_passed_over() {
     let all = Declarations::load(DeclarationFiles::built_in()).unwrap();
     // A part of an address means nothing without the others.
-    let ours: Vec<_> = super::names::called_as_ours()
+    let ours: Vec<_> = super::names::self_named_columns()
         .into_iter()
         .filter(|ours| !known::PIECES.contains(ours))
         .collect();
@@ -180,7 +180,7 @@ fn a_column_called_as_ours_is_never_passed_over() {
     )
     .unwrap();
     let temporary = TemporaryHome::make("guess").unwrap();
-    let sample = sample::taken_apart(
+    let sample = sample::split_into_records(
         sample::of_file(&file).unwrap(),
         &temporary,
         "example.org/list",

@@ -12,18 +12,18 @@ use super::tasks::{split_inputs_of, split_unit};
 use super::{Judged, in_units};
 use crate::building::shards::Before;
 use crate::building::units::{BuiltTask, TaskInUnits, WorkUnit};
-use crate::execute::{carry_out, written_down};
+use crate::execute::{carry_out, record_run};
 use crate::observer::SharedObserver;
 use crate::reporting::findings::issues_file;
 use crate::reporting::plan::{Plan, PlannedTask};
 use crate::reporting::report::{RunReport, SubjectCounts};
 use crate::settings::{QUARANTINE, RunSettings};
 use pubdata_build::datasets::RowsRead;
-use pubdata_build::publish::{IsCompared, Stage, StagedPart, TaskFacts, UnitFacts};
+use pubdata_build::publish::{KeepStatistics, Stage, StagedPart, TaskFacts, UnitFacts};
 use pubdata_core::contract::Contract;
 use pubdata_core::error::{Error, ErrorKind, Result};
 use pubdata_core::pipeline::Declaration;
-use pubdata_store::{BUCKET, Manifest, PlacedWork, TaskEntry, staged_part_key};
+use pubdata_store::{BUCKET, DistributedRunStore, Manifest, TaskEntry, staged_part_key};
 
 /// Maximum number of units named in a message.
 const UNITS_SHOWN: usize = 8;
@@ -67,7 +67,7 @@ pub async fn commit(
     {
         result = attempt(settings, &file, &run_id, started_at, observer).await;
     }
-    written_down(settings, &run_id, started_at, result).await
+    record_run(settings, &run_id, started_at, result).await
 }
 
 /// Returns true if the channel points at the release of this plan.
@@ -144,7 +144,7 @@ async fn refuse_unfinished(
     file: &PlanFile,
     address: &PlanAddress,
 ) -> Result<()> {
-    let placed = PlacedWork::of(settings.releases.store());
+    let placed = DistributedRunStore::of(settings.releases.store());
     let (mut units, mut commands) = (0, Vec::new());
     for task in file.tasks.iter().filter(|task| task.work.is_some()) {
         let task = file.task(&task.planned.task_id)?;
@@ -181,7 +181,10 @@ async fn refuse_unfinished(
 }
 
 /// Returns true if a file cannot be split: no unit of the task can be built then.
-async fn is_failed_for_good(placed: PlacedWork<'_>, task: &TaskToBuild<'_>) -> Result<bool> {
+async fn is_failed_for_good(
+    placed: DistributedRunStore<'_>,
+    task: &TaskToBuild<'_>,
+) -> Result<bool> {
     let Shape::Buckets { to_split } = &task.work.shape else {
         return Ok(false);
     };
@@ -222,7 +225,7 @@ impl Gathering<'_> {
         if contradictions.is_empty() {
             Ok(built)
         } else {
-            Err(self.not_believed(&units.join(","), &contradictions.join("; ")))
+            Err(self.contradiction_error(&units.join(","), &contradictions.join("; ")))
         }
     }
 
@@ -263,7 +266,7 @@ impl Gathering<'_> {
                     &units[0],
                     parts,
                     &BTreeSet::new(),
-                    IsCompared(false),
+                    KeepStatistics(false),
                 )?;
                 let blocked = if unit.blocked.is_empty() {
                     in_units.judge_partitions(&stage.parts(), &unit.issues)
@@ -286,7 +289,7 @@ impl Gathering<'_> {
                         .block_on(split_inputs_of(self.placed(), task, to_split))?;
                 let mut read = RowsRead::default();
                 inputs.into_iter().for_each(|input| read.merge(input.read));
-                let is_compared = IsCompared(in_units.compared().is_some());
+                let is_compared = KeepStatistics(in_units.compared().is_some());
                 let gather = |number: usize, stage: &Stage<'_>| {
                     let (mut unit, _, parts) = self.built(&units[number].key)?;
                     self.take(stage, &units[number], parts, &BTreeSet::new(), is_compared)?;
@@ -307,7 +310,7 @@ impl Gathering<'_> {
             }
             Shape::Shards { findings, .. } => {
                 let known = in_units.known_parts();
-                let is_compared = IsCompared(in_units.compared().is_some());
+                let is_compared = KeepStatistics(in_units.compared().is_some());
                 let gather = |number: usize, stage: &Stage<'_>| {
                     let of_plan = &units[number];
                     let mut unit = match known
@@ -350,8 +353,8 @@ impl Gathering<'_> {
         }
     }
 
-    fn placed(&self) -> PlacedWork<'_> {
-        PlacedWork::of(self.settings.releases.store())
+    fn placed(&self) -> DistributedRunStore<'_> {
+        DistributedRunStore::of(self.settings.releases.store())
     }
 
     /// Returns the result of a unit.
@@ -380,7 +383,7 @@ impl Gathering<'_> {
         unit: &Unit,
         parts: Vec<StagedPart>,
         carried: &BTreeSet<String>,
-        is_compared: IsCompared,
+        is_compared: KeepStatistics,
     ) -> Result<()> {
         let mut facts = UnitFacts::of_this_version();
         for staged in parts {
@@ -404,15 +407,15 @@ impl Gathering<'_> {
             let bytes = bytes.ok_or_else(lost)?;
             facts
                 .add(contract, &staged.part, &bytes)
-                .map_err(|error| self.not_believed(&unit.key, &error.to_string()))?;
+                .map_err(|error| self.contradiction_error(&unit.key, &error.to_string()))?;
             if is_compared.0 && staged.dataset_id != QUARANTINE {
-                stage.add_made(&staged, bytes, carried)?;
+                stage.add_remote_part(&staged, bytes, carried)?;
             }
             stage.take(staged, staged_part_key(work, &unit.key, &sha256))?;
         }
         let (facts, contradictions) = facts.finish();
         if !contradictions.is_empty() {
-            return Err(self.not_believed(&unit.key, &contradictions.join("; ")));
+            return Err(self.contradiction_error(&unit.key, &contradictions.join("; ")));
         }
         self.facts().merge(facts);
         Ok(())
@@ -428,7 +431,7 @@ impl Gathering<'_> {
             is_carried,
         } = staged;
         let refused =
-            |what: &str| self.not_believed(&unit.key, &format!("part {} {what}", part.path));
+            |what: &str| self.contradiction_error(&unit.key, &format!("part {} {what}", part.path));
         let is_produced =
             dataset_id == QUARANTINE || self.declaration().produces.contains(dataset_id);
         let contract = self
@@ -473,7 +476,7 @@ impl Gathering<'_> {
     }
 
     /// Returns the error for a unit result that contradicts its parts.
-    fn not_believed(&self, unit: &str, what: &str) -> Error {
+    fn contradiction_error(&self, unit: &str, what: &str) -> Error {
         let (task_id, work) = (&self.task.planned.task_id, self.task.work.hash);
         Error::store(format!("the result of {task_id} unit {unit} contradicts its parts: {what}")).hint(format!(
             "nothing is published; find out who wrote to staging/ in the store, delete staging/{work}/{unit}/unit.json, and build the unit again"

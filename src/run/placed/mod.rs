@@ -24,7 +24,9 @@ use serde::Serialize;
 pub use commit::commit;
 pub use plan_file::PLAN_FORMAT_VERSION;
 pub use plan_file::PlanAddress;
-use plan_file::{Failure, PlacedArchive, PlacedTask, PlanFile, Shape, Unit, Work, program};
+use plan_file::{
+    DistributedArchive, DistributedTask, Failure, PlanFile, Shape, Unit, Work, program,
+};
 pub use receipt::RECEIPT_FORMAT_VERSION;
 #[cfg(fuzzing)]
 pub use receipt::fuzzing;
@@ -37,12 +39,12 @@ use crate::building::units::TaskInUnits;
 use crate::fetching::by_hand::withdrawn_in;
 use crate::reporting::plan::{Plan, PlannedTask, TaskState};
 use crate::settings::RunSettings;
-use pubdata_build::datasets::{Shard, SourceArchive, ToSplit};
+use pubdata_build::datasets::{Shard, SourceArchive, SplitPlan};
 use pubdata_core::error::Result;
 use pubdata_core::ids::{Digest, bucket_name};
 use pubdata_core::pipeline::Buckets;
 use pubdata_core::provenance::Snapshot;
-use pubdata_store::{Manifest, PlacedWork, Snapshots, TaskEntry};
+use pubdata_store::{DistributedRunStore, Manifest, Snapshots, TaskEntry};
 
 /// Key of the only unit of a task that is built at once.
 const WHOLE: &str = "0";
@@ -113,7 +115,7 @@ pub async fn write_plan(settings: &RunSettings, plan: &Plan) -> Result<WrittenPl
                 snapshots.share(store, snapshot).await?;
             }
         }
-        tasks.push(PlacedTask {
+        tasks.push(DistributedTask {
             planned: planned.clone(),
             work,
         });
@@ -137,7 +139,7 @@ pub async fn write_plan(settings: &RunSettings, plan: &Plan) -> Result<WrittenPl
         sources: plan.sources.clone(),
         tasks,
     };
-    let placed = PlacedWork::of(store);
+    let placed = DistributedRunStore::of(store);
     let hash = placed
         .put_plan(
             serde_json::to_vec(&file)
@@ -162,7 +164,7 @@ pub async fn settings_of_plan(
     Ok(PlanFile::read(settings, address).await?.settings(settings))
 }
 
-fn told(task: &PlacedTask) -> Option<WorkOfTask> {
+fn told(task: &DistributedTask) -> Option<WorkOfTask> {
     let work = task.work.as_ref()?;
     let inputs = match &work.shape {
         Shape::Buckets { to_split } => {
@@ -316,7 +318,7 @@ fn divided(
                         .is_some_and(|known| known.is_of(fingerprint)),
                 }
             };
-            let place = |archive: &SourceArchive| PlacedArchive {
+            let place = |archive: &SourceArchive| DistributedArchive {
                 sha256: archive.snapshot.sha256,
                 directory_start: archive.directory_start(),
             };
@@ -334,11 +336,11 @@ fn to_split(
     planned: &PlannedTask,
     entry: &TaskEntry,
     buckets: &Buckets,
-) -> Result<ToSplit> {
+) -> Result<SplitPlan> {
     let declaration = &settings.declarations.pipelines[&planned.pipeline_id];
     let snapshots = Snapshots::look(&settings.home);
     let locate = |snapshot: &Snapshot| snapshots.path(snapshot);
-    ToSplit::of(
+    SplitPlan::of(
         crate::building::buckets::context(settings, declaration, entry, &locate),
         buckets,
     )

@@ -6,12 +6,12 @@ use serde::{Deserialize, Serialize};
 
 use crate::reporting::plan::{FetchedSource, Plan, PlannedTask};
 use crate::settings::RunSettings;
-use pubdata_build::datasets::ToSplit;
+use pubdata_build::datasets::SplitPlan;
 use pubdata_core::error::{Error, ErrorKind, IoExt, Result};
 use pubdata_core::ids::{Digest, Hasher, ReleaseId};
 use pubdata_core::issue::SourceFinding;
 use pubdata_core::provenance::Snapshot;
-use pubdata_store::{Manifest, PlacedWork, TaskEntry};
+use pubdata_store::{DistributedRunStore, Manifest, TaskEntry};
 
 /// Format of plans in the store; other formats are refused.
 pub const PLAN_FORMAT_VERSION: u32 = 1;
@@ -37,11 +37,11 @@ pub(super) struct PlanFile {
     pub(super) confirmed: Vec<String>,
     pub(super) untouched: Vec<String>,
     pub(super) sources: Vec<FetchedSource>,
-    pub(super) tasks: Vec<PlacedTask>,
+    pub(super) tasks: Vec<DistributedTask>,
 }
 
 #[derive(Serialize, Deserialize)]
-pub(super) struct PlacedTask {
+pub(super) struct DistributedTask {
     pub(super) planned: PlannedTask,
     /// None if nothing is built.
     pub(super) work: Option<Work>,
@@ -67,11 +67,11 @@ pub(super) enum Shape {
         /// Findings about the lists that decide the shards.
         findings: Vec<SourceFinding>,
         /// The archives of which a unit reads a few members.
-        archives: Vec<PlacedArchive>,
+        archives: Vec<DistributedArchive>,
     },
     /// Built after a first wave, which splits the sources.
     Buckets {
-        to_split: ToSplit,
+        to_split: SplitPlan,
     },
     /// Cannot be divided: its sources cannot be read.
     Unreadable(Failure),
@@ -79,7 +79,7 @@ pub(super) enum Shape {
 
 /// An archive of which a unit reads a few members.
 #[derive(Serialize, Deserialize)]
-pub(super) struct PlacedArchive {
+pub(super) struct DistributedArchive {
     pub(super) sha256: Digest,
     /// Offset of the directory of its members: the bytes from there on are enough to find each
     /// member.
@@ -158,7 +158,7 @@ impl std::str::FromStr for PlanAddress {
 impl PlanFile {
     /// Reads a plan that this program made with these declarations.
     pub(super) async fn read(settings: &RunSettings, address: &PlanAddress) -> Result<Self> {
-        let bytes = PlacedWork::of(settings.releases.store())
+        let bytes = DistributedRunStore::of(settings.releases.store())
             .plan(&address.hash)
             .await?;
         let other = |what: &str| {

@@ -9,7 +9,7 @@ use crate::building::units::WorkUnit;
 use pubdata_build::datasets::{RowsRead, SplitPart};
 use pubdata_build::publish::StagedPart;
 use pubdata_core::error::{Error, Result};
-use pubdata_store::PlacedWork;
+use pubdata_store::DistributedRunStore;
 
 /// Format of unit results; only the plan's program reads them.
 pub const RECEIPT_FORMAT_VERSION: u32 = 1;
@@ -57,16 +57,20 @@ impl Receipt {
         }
     }
 
-    pub(super) async fn write(&self, placed: PlacedWork<'_>, task: &TaskToBuild<'_>) -> Result<()> {
+    pub(super) async fn write(
+        &self,
+        placed: DistributedRunStore<'_>,
+        task: &TaskToBuild<'_>,
+    ) -> Result<()> {
         let bytes = serde_json::to_vec(self).expect("a receipt is plain data");
         placed
-            .put_receipt(&task.work.hash, &self.unit, bytes.into())
+            .put_unit_result(&task.work.hash, &self.unit, bytes.into())
             .await
     }
 
     /// Reads a unit result; none while the unit is not done.
     pub(super) async fn read(
-        placed: PlacedWork<'_>,
+        placed: DistributedRunStore<'_>,
         task: &TaskToBuild<'_>,
         unit: &str,
     ) -> Result<Option<Self>> {

@@ -9,24 +9,24 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use tokio::runtime::Handle;
 
-use super::plan_file::{Failure, PlacedArchive, PlanAddress, PlanFile, Shape, TaskToBuild};
+use super::plan_file::{DistributedArchive, Failure, PlanAddress, PlanFile, Shape, TaskToBuild};
 use super::receipt::{Outcome, Receipt, SplitInput};
 use super::{Judged, in_units};
 use crate::building::buckets::context;
 use crate::building::build::{BuildOutput, build, caught, prepare_elsewhere};
+use crate::building::in_parallel::in_parallel;
 use crate::building::shards::{KnownShard, members_of};
-use crate::building::side_by_side::side_by_side;
 use crate::building::units::WorkUnit;
 use crate::fetching::remote::{REQUEST_BYTES, RemoteSnapshot};
 use crate::settings::RunSettings;
-use pubdata_build::datasets::{RowsRead, Sharded, Split, Subject, ToSplit};
+use pubdata_build::datasets::{RowsRead, Sharded, Split, SplitPlan, Subject};
 use pubdata_build::decode::{Archive, KeptRows, ReadAt};
-use pubdata_build::publish::{IsCompared, Stage, fault};
+use pubdata_build::publish::{KeepStatistics, Stage, fault};
 use pubdata_core::error::{Error, ErrorKind, IoExt, Result};
 use pubdata_core::ids::Digest;
 use pubdata_core::pipeline::Buckets;
 use pubdata_core::provenance::Snapshot;
-use pubdata_store::{Home, PlacedWork, Scratch, Snapshots};
+use pubdata_store::{DistributedRunStore, Home, Scratch, Snapshots};
 
 /// Result of performing a unit.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
@@ -296,24 +296,28 @@ pub async fn build_units(
     match &task.work.shape {
         Shape::Unreadable(failure) => Err(failure.error()),
         Shape::Whole => here.all(units, known, &|unit| {
-            here.stage(unit, IsCompared(in_units.compared().is_some()), &|stage| {
-                let BuildOutput::Tables(tables, inputs, read) = build(
-                    &settings,
-                    in_units.declaration,
-                    task.planned.partition.clone(),
-                    task.entry,
-                    None,
-                )?
-                else {
-                    return Err(Error::config(format!(
-                        "`{task_id}` is no longer built at once"
-                    )));
-                };
-                Ok((
-                    in_units.add_whole(stage, tables, &inputs, &read)?,
-                    read.by_source(),
-                ))
-            })
+            here.stage(
+                unit,
+                KeepStatistics(in_units.compared().is_some()),
+                &|stage| {
+                    let BuildOutput::Tables(tables, inputs, read) = build(
+                        &settings,
+                        in_units.declaration,
+                        task.planned.partition.clone(),
+                        task.entry,
+                        None,
+                    )?
+                    else {
+                        return Err(Error::config(format!(
+                            "`{task_id}` is no longer built at once"
+                        )));
+                    };
+                    Ok((
+                        in_units.add_whole(stage, tables, &inputs, &read)?,
+                        read.by_source(),
+                    ))
+                },
+            )
         }),
         Shape::Shards { archives, .. } => {
             if known.len() == units.len() {
@@ -345,7 +349,7 @@ pub async fn build_units(
                 let shard = sharded.shards().iter().find(|shard| shard.key == unit);
                 let shard = shard
                     .ok_or_else(|| Error::format(format!("the sources have no shard `{unit}`")))?;
-                here.stage(unit, IsCompared(false), &|stage| {
+                here.stage(unit, KeepStatistics(false), &|stage| {
                     let of_release = of_release.get(unit);
                     let unit = in_units.build_shard(
                         sharded,
@@ -399,9 +403,9 @@ pub async fn build_units(
                     Error::config(format!("the declaration no longer has a bucket `{unit}`"))
                 })?;
                 here.take_rows(&rows, &places, bucket)?;
-                let built = here.stage(unit, IsCompared(false), &|stage| {
+                let built = here.stage(unit, KeepStatistics(false), &|stage| {
                     let context = context(&settings, declaration, task.entry, &locate)
-                        .of_split(&split, bucket);
+                        .for_split(&split, bucket);
                     Ok((
                         in_units.build_bucket(context, bucket, build, stage)?,
                         BTreeMap::new(),
@@ -425,7 +429,7 @@ type AddTables<'a> = &'a dyn Fn(&Stage<'_>) -> Result<(WorkUnit, BTreeMap<String
 struct Here<'a> {
     settings: &'a RunSettings,
     task: TaskToBuild<'a>,
-    placed: PlacedWork<'a>,
+    placed: DistributedRunStore<'a>,
     runtime: Handle,
 }
 
@@ -434,7 +438,7 @@ impl<'a> Here<'a> {
         Self {
             settings,
             task,
-            placed: PlacedWork::of(settings.releases.store()),
+            placed: DistributedRunStore::of(settings.releases.store()),
             runtime: Handle::current(),
         }
     }
@@ -471,7 +475,7 @@ impl<'a> Here<'a> {
     /// their fetched bytes.
     async fn remote(
         &self,
-        archives: &[PlacedArchive],
+        archives: &[DistributedArchive],
         folder: &Path,
     ) -> Result<BTreeMap<Digest, Arc<RemoteSnapshot>>> {
         let (snapshots, mut remote) = (Snapshots::open(&self.settings.home)?, BTreeMap::new());
@@ -610,7 +614,7 @@ impl<'a> Here<'a> {
             .filter(|unit| !known.contains_key(*unit))
             .collect();
         let reports = Mutex::new(Vec::new());
-        side_by_side(to_do.len(), &|number| {
+        in_parallel(to_do.len(), &|number| {
             let unit = to_do[number].as_str();
             // Code that reads the last release needs the runtime in its own thread.
             let _entered = self.runtime.enter();
@@ -645,7 +649,12 @@ impl<'a> Here<'a> {
     }
 
     /// Builds a unit's tables in a scratch folder and copies its parts into the store.
-    fn stage(&self, unit: &str, is_compared: IsCompared, add: AddTables<'_>) -> Result<Outcome> {
+    fn stage(
+        &self,
+        unit: &str,
+        is_compared: KeepStatistics,
+        add: AddTables<'_>,
+    ) -> Result<Outcome> {
         let home = self.scratch(unit)?;
         let stage = Stage::begin(
             &home,
@@ -681,7 +690,7 @@ impl<'a> Here<'a> {
     /// Splits a file, and writes its rows to the store in the order of their buckets.
     fn split(
         &self,
-        to_split: &ToSplit,
+        to_split: &SplitPlan,
         buckets: &Buckets,
         remote: &BTreeMap<Digest, Arc<RemoteSnapshot>>,
         unit: &str,
@@ -755,9 +764,9 @@ pub(super) fn split_unit(input: usize) -> String {
 /// # Errors
 /// `Unfinished` if a file is not split yet; the cause if a split failed.
 pub(super) async fn split_inputs_of(
-    placed: PlacedWork<'_>,
+    placed: DistributedRunStore<'_>,
     task: &TaskToBuild<'_>,
-    to_split: &ToSplit,
+    to_split: &SplitPlan,
 ) -> Result<Vec<SplitInput>> {
     let mut inputs = Vec::new();
     for number in 0..to_split.snapshots().count() {

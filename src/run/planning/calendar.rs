@@ -28,7 +28,7 @@ pub(crate) fn due(
             .iter()
             .filter(|input| input.source_id == source.source_id)
             .collect();
-        if (!is_own && !owner.produces.is_empty()) || !is_renewed(source) || files.is_empty() {
+        if (!is_own && !owner.produces.is_empty()) || !has_later_files(source) || files.is_empty() {
             continue;
         }
         let Some(schedule) = owner.schedule(Some(source))? else {
@@ -58,7 +58,7 @@ pub(crate) fn due(
 }
 
 /// Returns true if a source is expected to have other files later.
-fn is_renewed(source: &Source) -> bool {
+fn has_later_files(source: &Source) -> bool {
     let is_typed = source
         .variables
         .values()

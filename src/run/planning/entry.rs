@@ -98,7 +98,7 @@ pub(crate) fn reasons(
             },
         );
     }
-    if let Some(refusal) = publish::refusal_to_carry(current, contracts, &task_id_of(entry)) {
+    if let Some(refusal) = publish::reason_not_reusable(current, contracts, &task_id_of(entry)) {
         reasons.push(refusal);
     }
     if reasons.is_empty() && is_forced {

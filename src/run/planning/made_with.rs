@@ -162,7 +162,7 @@ impl MadeWith {
         manifest: &Manifest,
         entry: &TaskEntry,
     ) -> Result<Self> {
-        if !manifest.carries_declarations_of(entry) {
+        if !manifest.has_declarations_of(entry) {
             return Self::todays(settings, entry);
         }
         let declared = settings
@@ -199,7 +199,7 @@ impl MadeWith {
         let not_held = other_code(&own, entry);
         let notes = not_held.clone().into_iter().collect();
         Ok(Self {
-            settings: settings.making_again(own),
+            settings: settings.for_rebuild(own),
             not_held,
             notes,
         })
@@ -217,7 +217,7 @@ impl MadeWith {
         entry: &TaskEntry,
     ) -> Result<RunSettings> {
         let text = async |(manifest, of): (&Manifest, &TaskEntry), digest: &Digest| match manifest
-            .carries_declarations_of(of)
+            .has_declarations_of(of)
         {
             true => settings.releases.text(&manifest.release_id, digest).await,
             false => Err(Error::store(format!(
@@ -239,7 +239,7 @@ impl MadeWith {
             contracts,
             files: settings.declarations.files.clone(),
         };
-        Ok(settings.making_again(own))
+        Ok(settings.for_rebuild(own))
     }
 
     /// Uses the current declarations, because the release is of an earlier version that kept none.

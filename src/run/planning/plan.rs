@@ -7,7 +7,7 @@ use super::entry::{entry, reasons};
 use super::selection::{Selected, selected, sources_of};
 use super::upstream::{AcceptedFiles, OtherTasks, Upstream, spared, upstream_of};
 use crate::fetching::arrivals::Arrivals;
-use crate::fetching::by_hand::{is_by_hand, listed_by_hand, withdrawn_in, word_on};
+use crate::fetching::by_hand::{import_note, imported_or_due_files, is_by_hand, withdrawn_in};
 use crate::fetching::dates::date_files;
 use crate::fetching::editions::{Series, before_the_first, files_of_source};
 use crate::fetching::fetch::fetch_all;
@@ -361,7 +361,7 @@ async fn find_listed(
                 .filter(|_| !is_by_hand(settings, source))
             {
                 Some(page) => listed_requests(fetcher, source, page)?,
-                None => listed_by_hand(settings, source)?,
+                None => imported_or_due_files(settings, source)?,
             };
             let files = match files {
                 Ok(files) => files,
@@ -369,7 +369,7 @@ async fn find_listed(
                     let mut files = otherwise_requests(source, previous)?;
                     if files.is_empty() {
                         // Falls back to manually imported files if the page refuses programs.
-                        files = listed_by_hand(settings, source)?.unwrap_or_default();
+                        files = imported_or_due_files(settings, source)?.unwrap_or_default();
                     }
                     if !files.is_empty() {
                         let detail = format!(
@@ -659,8 +659,8 @@ fn losses(
             .source(&first.source_id)
             .map_or(100.0, |(_, source)| source.max_shrink_percent);
         let loss = 100.0 - size_bytes as f64 * 100.0 / (*known_bytes).max(1) as f64;
-        if loss > most && !settings.waives(&names(task_id, &first.source_id), SHRINK) {
-            let by_hand = word_on(settings, first)?
+        if loss > most && !settings.has_override(&names(task_id, &first.source_id), SHRINK) {
+            let by_hand = import_note(settings, first)?
                 .map(|word| format!(". {word}"))
                 .unwrap_or_default();
             let message = format!(

@@ -28,14 +28,14 @@ pub(super) struct Address<'a> {
 }
 
 /// A task whose outcome is predicted.
-pub(super) struct Foreseen<'a> {
+pub(super) struct PredictedTask<'a> {
     pub(super) task_id: String,
     pub(super) declaration: &'a Declaration,
     pub(super) partition: Option<String>,
     pub(super) sources: Vec<(&'a Declaration, &'a Source)>,
 }
 
-impl<'a> Foreseen<'a> {
+impl<'a> PredictedTask<'a> {
     pub(super) fn new(settings: &'a RunSettings, selected: Selected<'a>) -> Result<Self> {
         let sources = sources_of(settings, selected.declaration)?;
         // A run never fetches on-demand files, and bundled files need no request.

@@ -6,11 +6,11 @@ use std::collections::BTreeMap;
 use futures_util::StreamExt;
 use futures_util::stream;
 
-use super::address::{Address, Foreseen};
+use super::address::{Address, PredictedTask};
 use super::examine::examine;
 use super::listing::{listed, read_pages};
 use super::report::Verdict;
-use super::{Asked, ProbeContext, Role, stand_in};
+use super::{Asked, ProbeContext, Role, fallback_file};
 use crate::planning::selection::{Selected, selected};
 use pubdata_core::error::{Error, Result};
 use pubdata_fetch::{Head, Piece};
@@ -22,7 +22,7 @@ const CONCURRENT_FILES: usize = 48;
 /// has.
 pub(super) async fn newest_partitions<'d>(
     context: &'d ProbeContext<'_>,
-) -> Result<Vec<Foreseen<'d>>> {
+) -> Result<Vec<PredictedTask<'d>>> {
     let run = &context.run;
     let mut by_pipeline: Vec<Vec<Selected<'_>>> = Vec::new();
     for task in selected(
@@ -41,9 +41,9 @@ pub(super) async fn newest_partitions<'d>(
     }
     let mut newest = Vec::new();
     for partitions in by_pipeline {
-        let mut candidates: Vec<Foreseen<'_>> = partitions
+        let mut candidates: Vec<PredictedTask<'_>> = partitions
             .into_iter()
-            .map(|task| Foreseen::new(run, task))
+            .map(|task| PredictedTask::new(run, task))
             .collect::<Result<_>>()?;
         while let Some(candidate) = candidates.pop() {
             if candidates.is_empty() || is_published(context, &candidate).await? {
@@ -56,7 +56,7 @@ pub(super) async fn newest_partitions<'d>(
 }
 
 /// Returns true if the first required file of a partition exists.
-async fn is_published(context: &ProbeContext<'_>, task: &Foreseen<'_>) -> Result<bool> {
+async fn is_published(context: &ProbeContext<'_>, task: &PredictedTask<'_>) -> Result<bool> {
     if task.partition.is_none() {
         return Ok(true);
     }
@@ -88,7 +88,7 @@ async fn is_published(context: &ProbeContext<'_>, task: &Foreseen<'_>) -> Result
 /// Requests the head of every file of the tasks, each once.
 pub(super) async fn ask<'a>(
     context: &'a ProbeContext<'_>,
-    tasks: &[Foreseen<'a>],
+    tasks: &[PredictedTask<'a>],
 ) -> Result<Vec<Asked<'a>>> {
     let mut asked = Vec::new();
     // Keyed by source and first address: a source that several tasks read is requested once.
@@ -143,14 +143,14 @@ async fn ask_row<'a>(
     let mut absent = None;
     for address in row {
         let examined = examine(context, &address).await?;
-        let (examined, stand_in) = stand_in::of(context, &address, examined).await?;
+        let (examined, fallback_file) = fallback_file::of(context, &address, examined).await?;
         let verdict = examined.verdict();
-        let is_absent = verdict == Verdict::Absent && stand_in.is_none();
+        let is_absent = verdict == Verdict::Absent && fallback_file.is_none();
         let asked = Asked {
             address,
             role: Role::File,
             examined,
-            stand_in,
+            fallback_file,
         };
         if !is_absent {
             context

@@ -4,10 +4,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use super::address::{Foreseen, sample_path};
+use super::address::{PredictedTask, sample_path};
 use super::edit::{self, Edit, Edits};
-use super::foresee::{Foresight, Nights, unknown_values};
 use super::header::columns_of;
+use super::predict::{Nights, Prediction, unknown_values};
 use super::report::Would;
 use super::suggest::{self, Last};
 use super::values::{self, Cells};
@@ -24,9 +24,9 @@ pub(super) type Tried = BTreeMap<String, (Would, Vec<String>)>;
 /// Returns the changes of declarations that the received files suggest.
 pub(super) fn edits(
     context: &ProbeContext<'_>,
-    tasks: &[Foreseen<'_>],
+    tasks: &[PredictedTask<'_>],
     asked: &[Asked<'_>],
-    foresights: &[Foresight],
+    predictions: &[Prediction],
 ) -> Result<Edits> {
     let mut edits = Edits::new();
     let mut add = |pipeline_id: &str, new: Vec<Edit>| {
@@ -61,8 +61,8 @@ pub(super) fn edits(
             );
         }
     }
-    for (task, foresight) in tasks.iter().zip(foresights) {
-        if let Some(night) = &foresight.night {
+    for (task, prediction) in tasks.iter().zip(predictions) {
+        if let Some(night) = &prediction.night {
             add(
                 &task.declaration.pipeline_id,
                 suggest::words(
@@ -163,7 +163,7 @@ fn last(asked: &Asked<'_>, path: &Path) -> Result<Last> {
 pub(super) async fn try_out(
     nights: &Nights<'_, '_>,
     suggested: &DeclarationFiles,
-    tasks: &[Foreseen<'_>],
+    tasks: &[PredictedTask<'_>],
     edits: &Edits,
 ) -> Result<Tried> {
     let mut tried = BTreeMap::new();
@@ -191,15 +191,15 @@ pub(super) async fn try_out(
         if changed.is_empty() || changed.into_iter().any(is_moved) {
             continue;
         }
-        let foresight = nights.foresee(&declarations, task).await?;
-        if foresight.not_sampled.is_none() {
+        let prediction = nights.predict(&declarations, task).await?;
+        if prediction.not_sampled.is_none() {
             tried.insert(
                 task.task_id.clone(),
                 (
-                    foresight
+                    prediction
                         .end
                         .would(nights.context.last_build(&task.task_id)),
-                    foresight.reasons,
+                    prediction.reasons,
                 ),
             );
         }

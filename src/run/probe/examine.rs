@@ -16,7 +16,7 @@ use pubdata_core::pipeline::Source;
 use pubdata_fetch::{self as fetch, Head, Request, recorded_url};
 
 /// Words of pages that block programs.
-const WALLS: [&str; 9] = [
+const BLOCK_PAGE_WORDS: [&str; 9] = [
     "captcha",
     "cf-chl",
     "just a moment",
@@ -301,7 +301,9 @@ fn is_page(bytes: &[u8], content_type: Option<&str>) -> bool {
 
 fn wall(page: &[u8]) -> Option<&'static str> {
     let page = String::from_utf8_lossy(page).to_lowercase();
-    WALLS.into_iter().find(|word| page.contains(word))
+    BLOCK_PAGE_WORDS
+        .into_iter()
+        .find(|word| page.contains(word))
 }
 
 fn size_problem(

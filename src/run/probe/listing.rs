@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use futures_util::StreamExt;
 use futures_util::stream;
 
-use super::address::{Address, Foreseen, is_lookup, sample_path};
+use super::address::{Address, PredictedTask, is_lookup, sample_path};
 use super::examine::unavailable;
 use super::examined::Examined;
 use super::report::Verdict;
@@ -29,7 +29,7 @@ pub(super) type Page = std::result::Result<Snapshot, Examined>;
 /// Requests the pages that list files, each once, and puts them on the mirror of samples.
 pub(super) async fn read_pages(
     context: &ProbeContext<'_>,
-    tasks: &[Foreseen<'_>],
+    tasks: &[PredictedTask<'_>],
 ) -> Result<BTreeMap<String, Page>> {
     let sources = listings(tasks)
         .into_iter()
@@ -95,7 +95,7 @@ async fn read_page(context: &ProbeContext<'_>, source: &Source) -> Result<Page> 
 /// not be read from it.
 pub(super) fn listed<'a>(
     context: &ProbeContext<'_>,
-    tasks: &[Foreseen<'a>],
+    tasks: &[PredictedTask<'a>],
     pages: &BTreeMap<String, Page>,
 ) -> Result<Vec<(Option<Asked<'a>>, Vec<Address<'a>>)>> {
     let mut all = Vec::new();
@@ -175,7 +175,7 @@ fn page<'a>(
         },
         role,
         examined,
-        stand_in: None,
+        fallback_file: None,
     }
 }
 
@@ -187,7 +187,11 @@ fn imported(context: &ProbeContext<'_>, source: &Source) -> Result<Vec<Wanted>> 
 }
 
 /// Returns the files of a source that the last release was made from.
-fn previous(context: &ProbeContext<'_>, tasks: &[Foreseen<'_>], source: &Source) -> Vec<Snapshot> {
+fn previous(
+    context: &ProbeContext<'_>,
+    tasks: &[PredictedTask<'_>],
+    source: &Source,
+) -> Vec<Snapshot> {
     let readers = tasks.iter().filter(|task| {
         task.sources
             .iter()
@@ -206,7 +210,7 @@ fn previous(context: &ProbeContext<'_>, tasks: &[Foreseen<'_>], source: &Source)
         .collect()
 }
 
-fn listings<'a>(tasks: &[Foreseen<'a>]) -> Vec<(&'a Source, bool)> {
+fn listings<'a>(tasks: &[PredictedTask<'a>]) -> Vec<(&'a Source, bool)> {
     let mut listings: Vec<(&Source, bool)> = Vec::new();
     for (owner, source) in tasks
         .iter()

@@ -3,11 +3,11 @@
 
 use std::collections::BTreeMap;
 
-use super::address::Foreseen;
+use super::address::PredictedTask;
 use super::corrections::Tried;
 use super::edit::{self, Edit, Edits};
-use super::foresee::{Foresight, unknown_values};
 use super::night::Night;
+use super::predict::{Prediction, unknown_values};
 use super::report::{End, LastBuild, ProbedSource, ProbedTask, Sample, Verdict};
 use super::{Asked, ProbeContext, Role};
 use crate::reporting::findings;
@@ -18,39 +18,39 @@ use pubdata_core::provenance::SourceRows;
 use pubdata_fetch::recorded_url;
 
 /// Converts predictions into the report of each task and of each address.
-pub(super) struct Teller<'t> {
+pub(super) struct ReportBuilder<'t> {
     pub(super) context: &'t ProbeContext<'t>,
-    pub(super) tasks: &'t [Foreseen<'t>],
+    pub(super) tasks: &'t [PredictedTask<'t>],
     pub(super) asked: &'t [Asked<'t>],
-    pub(super) foresights: &'t [Foresight],
+    pub(super) predictions: &'t [Prediction],
     pub(super) edits: &'t Edits,
     /// Results of tasks with the suggestions applied.
     pub(super) tried: &'t Tried,
 }
 
 /// A task that reads a source, with its prediction.
-type Reader<'t> = (&'t Foreseen<'t>, &'t Foresight);
+type Reader<'t> = (&'t PredictedTask<'t>, &'t Prediction);
 
-impl<'t> Teller<'t> {
+impl<'t> ReportBuilder<'t> {
     pub(super) fn tasks(&self) -> Vec<ProbedTask> {
-        let told = |(task, foresight): Reader<'_>| {
+        let told = |(task, prediction): Reader<'_>| {
             let last = self.context.last_build(&task.task_id);
             ProbedTask {
                 task_id: task.task_id.clone(),
-                would: foresight.end.would(last),
-                outcome: foresight.end,
-                is_in_release: last == LastBuild::Stays || matches!(foresight.end, End::Built(_)),
-                reasons: self.reasons(foresight),
-                rows: foresight
+                would: prediction.end.would(last),
+                outcome: prediction.end,
+                is_in_release: last == LastBuild::Stays || matches!(prediction.end, End::Built(_)),
+                reasons: self.reasons(prediction),
+                rows: prediction
                     .night
                     .as_ref()
                     .map(|night| night.task.rows.clone())
                     .unwrap_or_default(),
-                not_sampled: foresight.not_sampled.clone(),
+                not_sampled: prediction.not_sampled.clone(),
                 with_suggestions: self.tried.get(&task.task_id).map(|(would, _)| *would),
             }
         };
-        self.tasks.iter().zip(self.foresights).map(told).collect()
+        self.tasks.iter().zip(self.predictions).map(told).collect()
     }
 
     pub(super) fn sources(&self) -> Result<Vec<ProbedSource>> {
@@ -59,11 +59,11 @@ impl<'t> Teller<'t> {
 
     /// Returns why a task would be stale, or what needs attention if it would not, in the format of
     /// a run.
-    fn reasons(&self, foresight: &Foresight) -> Vec<String> {
-        if !matches!(foresight.end, End::Built(_)) {
-            return foresight.reasons.clone();
+    fn reasons(&self, prediction: &Prediction) -> Vec<String> {
+        if !matches!(prediction.end, End::Built(_)) {
+            return prediction.reasons.clone();
         }
-        foresight
+        prediction
             .findings
             .iter()
             .map(|finding| format!("{} {}: {}", finding.code, finding.source_id, finding.detail))
@@ -83,20 +83,20 @@ impl<'t> Teller<'t> {
         let readers: Vec<Reader<'_>> = self
             .tasks
             .iter()
-            .zip(self.foresights)
+            .zip(self.predictions)
             .filter(|(task, _)| {
                 task.sources
                     .iter()
                     .any(|(_, source)| source.source_id == *source_id)
             })
             .collect();
-        let is_told_of = self.is_told_of(asked);
+        let is_reported_with = self.is_reported_with(asked);
         let of_own = owner
             .and_then(|owner| self.edits.get(&owner.pipeline_id))
             .into_iter()
             .flatten();
         let own: Vec<Edit> = of_own
-            .filter(|edit| is_told_of && edit.is_of(source_id, is_main))
+            .filter(|edit| is_reported_with && edit.is_of(source_id, is_main))
             .cloned()
             .collect();
         let suggestion = match owner {
@@ -112,9 +112,9 @@ impl<'t> Teller<'t> {
                 .max_by_key(|(would, _)| *would)
         });
         let records = asked.examined.records;
-        let sampled = readers.iter().find_map(|(_, foresight)| {
+        let sampled = readers.iter().find_map(|(_, prediction)| {
             Some(sample(
-                foresight.night.as_ref()?,
+                prediction.night.as_ref()?,
                 source_id,
                 is_main,
                 records,
@@ -131,9 +131,9 @@ impl<'t> Teller<'t> {
             .unwrap_or((End::Built(ExitCode::Ok), LastBuild::None));
         let not_sampled = readers
             .iter()
-            .find_map(|(_, foresight)| foresight.not_sampled.clone())
-            .filter(|_| asked.is_had() && asked.role == Role::File);
-        let is_without = !asked.address.source.required && !asked.is_had();
+            .find_map(|(_, prediction)| prediction.not_sampled.clone())
+            .filter(|_| asked.is_available() && asked.role == Role::File);
+        let is_without = !asked.address.source.required && !asked.is_available();
         let problem = asked.examined.problem.clone().map(|problem| {
             if is_without {
                 format!("{problem}; the build can do without it")
@@ -152,7 +152,7 @@ impl<'t> Teller<'t> {
             ways_out: asked.examined.ways_out.clone(),
             in_use: asked.examined.in_use.clone(),
             header: asked.examined.header.clone(),
-            sample: sampled.filter(|_| is_told_of && asked.is_had()),
+            sample: sampled.filter(|_| is_reported_with && asked.is_available()),
             not_sampled: asked.examined.not_sampled.clone().or(not_sampled),
             suggestion,
             with_suggestions: with_suggestions.map(|(would, _)| *would),
@@ -164,7 +164,7 @@ impl<'t> Teller<'t> {
 
     /// Returns true if rows and suggestions of a source are reported with this address: the first
     /// available one.
-    fn is_told_of(&self, asked: &Asked<'_>) -> bool {
+    fn is_reported_with(&self, asked: &Asked<'_>) -> bool {
         let of_source = || {
             self.asked.iter().filter(|other| {
                 other.role == Role::File
@@ -172,20 +172,20 @@ impl<'t> Teller<'t> {
             })
         };
         let first = of_source()
-            .find(|other| other.is_had())
+            .find(|other| other.is_available())
             .or_else(|| of_source().next());
         first.is_some_and(|first| std::ptr::eq(first, asked))
     }
 
     /// Returns the outcome of a task because of one address, ignoring problems of other sources.
-    fn because_of(&self, asked: &Asked<'_>, (task, foresight): Reader<'_>) -> End {
+    fn because_of(&self, asked: &Asked<'_>, (task, prediction): Reader<'_>) -> End {
         let own_finding = asked
             .finding()
             .map_or(ExitCode::Ok, |finding| findings::exit_code(&finding));
         if asked.is_missing() {
-            return foresight.end;
+            return prediction.end;
         }
-        if !asked.is_had() || asked.role != Role::File {
+        if !asked.is_available() || asked.role != Role::File {
             return End::Built(own_finding);
         }
         let is_of_task = |other: &Asked<'_>| {
@@ -193,23 +193,24 @@ impl<'t> Teller<'t> {
                 .iter()
                 .any(|(_, source)| source.source_id == other.address.source.source_id)
         };
-        let is_ok =
-            |other: &Asked<'_>| other.examined.verdict() == Verdict::Ok || other.stand_in.is_some();
+        let is_ok = |other: &Asked<'_>| {
+            other.examined.verdict() == Verdict::Ok || other.fallback_file.is_some()
+        };
         let has_other = self.asked.iter().any(|other| {
-            is_of_task(other) && other.role == Role::File && !is_ok(other) && other.is_had()
+            is_of_task(other) && other.role == Role::File && !is_ok(other) && other.is_available()
         });
-        match foresight.end {
+        match prediction.end {
             End::Blocked if is_ok(asked) && (has_other || asked.address.is_lookup) => {
                 End::Built(own_finding)
             }
             end @ End::Blocked => end,
             End::Built(code) => {
-                let own = foresight
+                let own = prediction
                     .findings
                     .iter()
                     .filter(|finding| finding.source_id == asked.address.source.source_id)
                     .map(findings::exit_code);
-                let of_findings = foresight
+                let of_findings = prediction
                     .findings
                     .iter()
                     .map(findings::exit_code)

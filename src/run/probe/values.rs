@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use super::address::Address;
-use crate::building::word_guess::tables_of;
+use crate::building::word_guess::pipeline_tables;
 use pubdata_build::decode::{self, ColumnPlan};
 use pubdata_core::error::Result;
 use pubdata_core::pipeline::Declaration;
@@ -77,7 +77,7 @@ pub(super) fn of_file(
 /// Returns the words of the settings' tables for a column, in upper case.
 pub(super) fn table_words(declaration: &Declaration, column: &str) -> BTreeSet<String> {
     let column = column.trim_end_matches("_raw").trim_end_matches("_code");
-    tables_of(declaration, column)
+    pipeline_tables(declaration, column)
         .into_iter()
         .flat_map(|(_, table)| table.keys())
         .map(|word| word.trim().to_uppercase())

@@ -19,7 +19,7 @@ pub(super) fn ways_out(
         // The refusal itself gave a hint, for example that a server's key is not accepted.
         Verdict::Refused if !examined.ways_out.is_empty() => given(),
         Verdict::Refused if context.fetcher.has_mirror() => {
-            vec![in_place_of_mirror(source, request)]
+            vec![mirror_hint(source, request)]
         }
         Verdict::Refused => {
             let settings = &context.run.fetch;
@@ -110,7 +110,7 @@ fn page_of(source: &Source, request: &Request) -> String {
     recorded_url(&request.url).unwrap_or_else(|_| source.url.clone())
 }
 
-fn in_place_of_mirror(source: &Source, request: &Request) -> String {
+fn mirror_hint(source: &Source, request: &Request) -> String {
     match import_command(source, request) {
         Some(command) => {
             format!("the mirror has this in place of the file: put the file there, or `{command}`")

@@ -75,7 +75,7 @@ pub(crate) fn next_step(finding: &SourceFinding, pipeline_id: &str) -> String {
 }
 
 /// Returns true if a finding is about the fetch of a file or page.
-pub(crate) fn is_of_arrivals(finding: &SourceFinding) -> bool {
+pub(crate) fn is_about_fetch(finding: &SourceFinding) -> bool {
     [
         CHANGED_UNSTATED,
         FILE_MISSING,
@@ -90,7 +90,7 @@ pub(crate) fn is_of_arrivals(finding: &SourceFinding) -> bool {
 /// Returns true if a finding is about the build itself and holds for as long as the build does.
 /// Other findings hold for one run's fetches only.
 pub(crate) fn is_of_build(finding: &SourceFinding) -> bool {
-    !is_of_arrivals(finding) && finding.code != UNCONFIRMED_LAYOUT
+    !is_about_fetch(finding) && finding.code != UNCONFIRMED_LAYOUT
 }
 
 /// Reports that a layout is known from documents alone.

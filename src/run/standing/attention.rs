@@ -5,7 +5,7 @@ use jiff::civil::Date;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::tasks::FilesByHand;
+use super::tasks::ManualImports;
 use crate::reporting::findings;
 use crate::reporting::report::{ExitCode, TaskReport};
 use pubdata_store::LedgerEntry;
@@ -60,7 +60,7 @@ pub fn of_failed_run(run: &LedgerEntry) -> Option<Attention> {
 /// lists the files of the home that cannot be read. A file that was never imported counts as
 /// missing once a run has tried its task.
 pub fn of_files_by_hand(
-    by_hand: &FilesByHand,
+    by_hand: &ManualImports,
     today: Date,
     of_tasks: &[Attention],
 ) -> Vec<Attention> {
@@ -189,7 +189,7 @@ fn of_task(task: &TaskReport) -> Vec<(u8, Attention)> {
             ExitCode::Quarantined => 8,
             ExitCode::SourceMissing | ExitCode::Blocked => 5,
         };
-        let later = if findings::is_of_arrivals(finding) {
+        let later = if findings::is_about_fetch(finding) {
             later
         } else {
             0

@@ -17,7 +17,7 @@ use pubdata_core::error::Result;
 use pubdata_core::ids::Digest;
 use pubdata_core::pipeline::{Declaration, Source};
 use pubdata_core::provenance::{Obtained, Snapshot};
-use pubdata_store::{LedgerEntry, LedgerTask, Manifest, NotRenewed, Snapshots, without_folders};
+use pubdata_store::{LedgerEntry, LedgerTask, Manifest, NotRenewed, Snapshots, redact_folders};
 
 /// A source whose files are imported manually, or for which an imported file is in use.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
@@ -59,7 +59,7 @@ impl FileByHand {
 
 /// Manually imported files.
 #[derive(Debug, Clone, Default)]
-pub struct FilesByHand {
+pub struct ManualImports {
     pub files: Vec<FileByHand>,
     /// Why some files of the home, possibly imported ones, could not be read.
     pub unreadable: Vec<String>,
@@ -100,13 +100,9 @@ fn tries<'r>(
 
 /// Returns since when a task is stale: the end of the first of the latest consecutive runs that
 /// failed to rebuild it.
-pub fn not_renewed_since(
-    settings: &RunSettings,
-    task_id: &str,
-    runs: &[LedgerEntry],
-) -> Option<String> {
+pub fn stale_since(settings: &RunSettings, task_id: &str, runs: &[LedgerEntry]) -> Option<String> {
     tries(settings, task_id, runs)
-        .take_while(|(_, task)| is_not_renewed(&task.outcome))
+        .take_while(|(_, task)| is_stale_outcome(&task.outcome))
         .last()
         .map(|(run, _)| run.ended_at.clone())
 }
@@ -134,7 +130,7 @@ pub fn blocked_before<'r>(
 
 /// Returns the tasks of a channel that the ledger knows, each with its mark if the last try left it
 /// stale; none for the others. `runs` are newest first.
-pub fn unrenewed_by(
+pub fn stale_marks(
     settings: &RunSettings,
     runs: &[LedgerEntry],
 ) -> BTreeMap<String, Option<NotRenewed>> {
@@ -147,10 +143,10 @@ pub fn unrenewed_by(
         let (_, last) = tries(settings, task_id, runs).next()?;
         let reason = last.reason.as_deref().unwrap_or_default();
         let mark = || NotRenewed {
-            reason: without_folders(reason, &[settings.home.root()]),
-            since: not_renewed_since(settings, task_id, runs),
+            reason: redact_folders(reason, &[settings.home.root()]),
+            since: stale_since(settings, task_id, runs),
         };
-        is_not_renewed(&last.outcome).then(mark)
+        is_stale_outcome(&last.outcome).then(mark)
     };
     known
         .into_iter()
@@ -158,7 +154,7 @@ pub fn unrenewed_by(
         .collect()
 }
 
-pub(crate) fn is_not_renewed(outcome: &str) -> bool {
+pub(crate) fn is_stale_outcome(outcome: &str) -> bool {
     matches!(outcome, "blocked" | "missing")
 }
 
@@ -180,7 +176,7 @@ fn of_task(
             entry.stale_reason.clone(),
         ),
         (Some(last), _) if last.outcome == "missing" => ("missing", last.reason.clone()),
-        (Some(last), _) if is_not_renewed(&last.outcome) => ("blocked", last.reason.clone()),
+        (Some(last), _) if is_stale_outcome(&last.outcome) => ("blocked", last.reason.clone()),
         (Some(_), Some(_)) => ("fresh", None),
         (Some(last), None) if last.outcome == "not_published" => {
             ("not_published", last.reason.clone())
@@ -193,7 +189,7 @@ fn of_task(
     let mut report = TaskReport::new(task_id, outcome, reason.into_iter().collect());
     report.is_in_release = entry.is_some();
     report.is_optional = settings.chosen.is_optional(declaration, task_id);
-    report.since = not_renewed_since(settings, task_id, runs);
+    report.since = stale_since(settings, task_id, runs);
     report.late_since = release
         .and_then(|release| release.late_since(task_id, today))
         .or_else(|| last.and_then(|last| last.late_since));
@@ -206,7 +202,7 @@ fn of_task(
         |last| last.findings.clone(),
     );
     if let Some(last) = last {
-        report.next_step = last.next_step.clone().filter(|_| is_not_renewed(outcome));
+        report.next_step = last.next_step.clone().filter(|_| is_stale_outcome(outcome));
         report.is_above_warning_level = last.is_above_warning_level;
         report.duration_ms = last.duration_ms;
     }
@@ -239,7 +235,7 @@ fn of_task(
 ///
 /// # Errors
 /// `Store` if the folder of known files cannot be read; `Config` if a calendar cannot be read.
-pub fn files_by_hand(settings: &RunSettings, release: Option<&Manifest>) -> Result<FilesByHand> {
+pub fn manual_imports(settings: &RunSettings, release: Option<&Manifest>) -> Result<ManualImports> {
     let (known, unreadable) = Snapshots::look(&settings.home).readable()?;
     let is_sample = release.is_some_and(|release| release.is_sample);
     let mut files = Vec::new();
@@ -259,7 +255,7 @@ pub fn files_by_hand(settings: &RunSettings, release: Option<&Manifest>) -> Resu
             )?);
         }
     }
-    Ok(FilesByHand {
+    Ok(ManualImports {
         files,
         unreadable: unreadable.iter().map(ToString::to_string).collect(),
     })

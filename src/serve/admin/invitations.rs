@@ -26,7 +26,7 @@ pub const SHOW: Endpoint = Endpoint {
     parameters: &[],
     body: Some(Data::of::<InvitationRequest>()),
     data: Data::of::<Offer<'static>>(),
-    validity: Validity::Moment,
+    validity: Validity::NoStore,
     handler: Handler::WithoutRelease(|call, json| show(call, json).boxed()),
 };
 
@@ -39,7 +39,7 @@ pub const REDEEM: Endpoint = Endpoint {
     parameters: &[],
     body: Some(Data::of::<InvitationRequest>()),
     data: Data::of::<CreatedKey<'static>>(),
-    validity: Validity::Moment,
+    validity: Validity::NoStore,
     handler: Handler::WithoutRelease(|call, json| redeem(call, json).boxed()),
 };
 

@@ -19,7 +19,7 @@ use pubdata_store::{ApiKey, Keys, NewKey, Scope, change_keys, expires_after};
 /// Longest time after which a key expires.
 const MAX_DAYS: i64 = 36_500;
 /// Plan of a key whose request names none.
-const USUAL_PLAN: &str = "standard";
+const DEFAULT_PLAN: &str = "standard";
 
 pub const ENDPOINT: Endpoint = Endpoint {
     method: "GET",
@@ -30,7 +30,7 @@ pub const ENDPOINT: Endpoint = Endpoint {
     parameters: &[format("keys")],
     body: None,
     data: Data::of::<KeyList<'static>>(),
-    validity: Validity::Moment,
+    validity: Validity::NoStore,
     handler: Handler::WithoutRelease(|call, json| list(call, json).boxed()),
 };
 
@@ -43,7 +43,7 @@ pub const CREATE: Endpoint = Endpoint {
     parameters: &[],
     body: Some(Data::of::<NewKeyRequest>()),
     data: Data::of::<CreatedKey<'static>>(),
-    validity: Validity::Moment,
+    validity: Validity::NoStore,
     handler: Handler::WithoutRelease(|call, json| create(call, json).boxed()),
 };
 
@@ -56,7 +56,7 @@ pub const REVOKE: Endpoint = Endpoint {
     parameters: &[],
     body: None,
     data: Data::of::<Key<'static>>(),
-    validity: Validity::Moment,
+    validity: Validity::NoStore,
     handler: Handler::WithoutRelease(|call, json| revoke(call, json).boxed()),
 };
 
@@ -187,7 +187,7 @@ async fn create(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
     let new = NewKey {
         name,
         scopes,
-        plan: plan.unwrap_or_else(|| USUAL_PLAN.to_owned()),
+        plan: plan.unwrap_or_else(|| DEFAULT_PLAN.to_owned()),
         expires_at,
     };
     let plans = &call.service.settings.plans;

@@ -19,7 +19,7 @@ use pubdata_core::ids::Digest;
 use pubdata_store::{ApiKey, change_keys};
 
 /// How long a replaced secret is accepted, by default and at most.
-const USUAL_OVERLAP_MINUTES: i64 = 60;
+const DEFAULT_OVERLAP_MINUTES: i64 = 60;
 const MAX_OVERLAP_MINUTES: i64 = 24 * 60;
 
 pub const ENDPOINT: Endpoint = Endpoint {
@@ -31,7 +31,7 @@ pub const ENDPOINT: Endpoint = Endpoint {
     parameters: &[],
     body: None,
     data: Data::of::<Me<'static>>(),
-    validity: Validity::Moment,
+    validity: Validity::NoStore,
     handler: Handler::WithoutRelease(|call, json| me(call, json).boxed()),
 };
 
@@ -44,7 +44,7 @@ pub const ROTATE: Endpoint = Endpoint {
     parameters: &[],
     body: Some(Data::of::<RotationRequest>()),
     data: Data::of::<CreatedKey<'static>>(),
-    validity: Validity::Moment,
+    validity: Validity::NoStore,
     handler: Handler::WithoutRelease(|call, json| rotate(call, json).boxed()),
 };
 
@@ -57,7 +57,7 @@ pub const REVOKE: Endpoint = Endpoint {
     parameters: &[],
     body: None,
     data: Data::of::<Key<'static>>(),
-    validity: Validity::Moment,
+    validity: Validity::NoStore,
     handler: Handler::WithoutRelease(|call, json| revoke(call, json).boxed()),
 };
 
@@ -114,8 +114,8 @@ async fn me(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
 async fn rotate(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
     let overlap = RotationRequest::read(call.body)?
         .overlap_minutes
-        .unwrap_or(USUAL_OVERLAP_MINUTES);
-    let (key, now) = (present_key(call).await?, call.service.now());
+        .unwrap_or(DEFAULT_OVERLAP_MINUTES);
+    let (key, now) = (current_key(call).await?, call.service.now());
     let (home, store) = (&call.service.home, call.service.catalog.releases().store());
     let rotated = change_keys(home, store, |keys| {
         keys.rotate(&key.id, &key.sha256, overlap, now)
@@ -132,7 +132,7 @@ async fn rotate(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
 }
 
 async fn revoke(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
-    let (key, now) = (present_key(call).await?, call.service.now());
+    let (key, now) = (current_key(call).await?, call.service.now());
     let (home, store) = (&call.service.home, call.service.catalog.releases().store());
     let revoked = change_keys(home, store, |keys| keys.revoke(&key.id, now))
         .await
@@ -165,7 +165,7 @@ async fn own_key(call: &Call<'_>) -> Result<ApiKey> {
 
 /// Returns the same key, but only for its current secret. A replaced secret may be known to others
 /// and must not change the key.
-async fn present_key(call: &Call<'_>) -> Result<ApiKey> {
+async fn current_key(call: &Call<'_>) -> Result<ApiKey> {
     let key = own_key(call).await?;
     if call.client.secret == Some(key.sha256) {
         return Ok(key);

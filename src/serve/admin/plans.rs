@@ -24,7 +24,7 @@ pub const ENDPOINT: Endpoint = Endpoint {
     parameters: &[format("plans")],
     body: None,
     data: Data::of::<PlanList<'static>>(),
-    validity: Validity::Moment,
+    validity: Validity::NoStore,
     handler: Handler::WithoutRelease(|call, json| ready(list(call, json)).boxed()),
 };
 
@@ -74,7 +74,7 @@ impl PlanLimits {
             burst,
             stream_sockets,
             batch_items: MAX_BATCH_ITEMS,
-            page_records: LIMIT.most_count(),
+            page_records: LIMIT.max_integer(),
         }
     }
 }

@@ -29,7 +29,7 @@ pub const ENDPOINT: Endpoint = Endpoint {
     parameters: &[format("tasks")],
     body: None,
     data: Data::of::<StatusReport<'static>>(),
-    validity: Validity::Moment,
+    validity: Validity::NoStore,
     handler: Handler::Files(|call, json| status(call, json).boxed()),
 };
 
@@ -148,7 +148,7 @@ struct Run<'a> {
 const RUNS: usize = 10;
 
 /// Newest run that included a task, and the task's outcome in it.
-type LastWord<'a> = (&'a LedgerEntry, &'a LedgerTask);
+type NewestOutcome<'a> = (&'a LedgerEntry, &'a LedgerTask);
 
 async fn status(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
     let home = call.service.home.clone();
@@ -156,7 +156,7 @@ async fn status(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
     let ledger = reading
         .await
         .map_err(|error| Error::store(format!("reading the ledger failed: {error}")))??;
-    let mut last: BTreeMap<&str, LastWord<'_>> = BTreeMap::new();
+    let mut last: BTreeMap<&str, NewestOutcome<'_>> = BTreeMap::new();
     for run in ledger
         .iter()
         .filter(|run| run.channel == call.service.catalog.channel())
@@ -205,7 +205,7 @@ async fn status(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
 }
 
 impl<'a> Task<'a> {
-    fn of(call: &'a Call<'_>, task_id: &'a str, last: Option<LastWord<'a>>) -> Self {
+    fn of(call: &'a Call<'_>, task_id: &'a str, last: Option<NewestOutcome<'a>>) -> Self {
         let manifest = &call.release.manifest;
         let entry = manifest.tasks.get(task_id);
         let findings: BTreeSet<_> = entry

@@ -23,7 +23,7 @@ pub const ENDPOINT: Endpoint = Endpoint {
     parameters: &[format("keys")],
     body: None,
     data: Data::of::<UsageReport<'static>>(),
-    validity: Validity::Moment,
+    validity: Validity::NoStore,
     handler: Handler::WithoutRelease(|call, json| usage(call, json).boxed()),
 };
 

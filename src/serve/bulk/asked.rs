@@ -16,8 +16,8 @@ const CURRENT: &str = "current";
 
 /// Maximum number of the channel's releases that a history checks, newest first, and the number
 /// checked at a time.
-pub const MOST_ASKED_FOR: usize = 100;
-const ASKED_FOR_AT_A_TIME: usize = 10;
+pub const MAX_RELEASES_CHECKED: usize = 100;
+const RELEASES_PER_ROUND: usize = 10;
 
 /// Manifest of an earlier release; `None` means the release that answers the request.
 pub type Earlier = Option<Arc<Manifest>>;
@@ -56,7 +56,7 @@ pub async fn by_id(call: &Call<'_>, parameter: &'static str, text: &str) -> Resu
 
 /// Returns the query suffix for URLs that must answer from the requested release; empty if the
 /// request names none.
-pub fn release_asked_for(call: &Call<'_>) -> String {
+pub fn release_query(call: &Call<'_>) -> String {
     if call.query.names_release() {
         format!("?release={}", call.release.manifest.release_id)
     } else {
@@ -93,7 +93,7 @@ pub fn dataset<'a>(
 ///
 /// # Errors
 /// `internal_error` if the store cannot be read.
-pub async fn newest_kept(call: &Call<'_>, most: usize) -> Result<Vec<Arc<Summary>>> {
+pub async fn newest_retained(call: &Call<'_>, most: usize) -> Result<Vec<Arc<Summary>>> {
     let catalog = &call.service.catalog;
     let history = catalog.history().await?;
     let mut seen = BTreeSet::new();
@@ -102,10 +102,10 @@ pub async fn newest_kept(call: &Call<'_>, most: usize) -> Result<Vec<Arc<Summary
         .rev()
         .map(|entry| &entry.release_id)
         .filter(|id| seen.insert(*id))
-        .take(MOST_ASKED_FOR)
+        .take(MAX_RELEASES_CHECKED)
         .collect();
     let mut found = Vec::new();
-    for together in ids.chunks(ASKED_FOR_AT_A_TIME) {
+    for together in ids.chunks(RELEASES_PER_ROUND) {
         let summaries =
             try_join_all(together.iter().map(|id| catalog.manifests.summary(id))).await?;
         found.extend(

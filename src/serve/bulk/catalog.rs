@@ -300,7 +300,7 @@ fn list(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
     });
     let contact: Vec<DcatContact<'_>> = contact.into_iter().collect();
     json.value(&Catalog {
-        id: format!("{}/v1/catalog.json{}", call.service.own_url(), asked::release_asked_for(call)),
+        id: format!("{}/v1/catalog.json{}", call.service.own_url(), asked::release_query(call)),
         node_type: "Catalog",
         conforms_to: DcatStandard { node_type: "Standard", title: "DCAT-US 3.0" },
         title: CATALOG_TITLE,
@@ -340,7 +340,7 @@ impl<'a> DcatDataset<'a> {
             format!("{}/v1/datasets/{dataset_id}", call.service.own_url()),
         );
         // Links of an earlier release must lead to that release.
-        let of_release = asked::release_asked_for(call);
+        let of_release = asked::release_query(call);
         let link = |title, path: &str| DcatLink {
             node_type: "Distribution",
             title,

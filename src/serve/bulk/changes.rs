@@ -44,7 +44,7 @@ pub const ENDPOINT: Endpoint = Endpoint {
 };
 
 /// Maximum number of listed parts of a dataset; all are counted.
-const MOST_PARTS: usize = 100;
+const MAX_PARTS: usize = 100;
 
 #[derive(Serialize, JsonSchema)]
 struct Changes<'a> {
@@ -126,7 +126,7 @@ struct TaskChange<'a> {
 }
 
 /// Part on both sides; `None` on a side that does not have it.
-type Sides<'a> = (Option<&'a Part>, Option<&'a Part>);
+type PartPair<'a> = (Option<&'a Part>, Option<&'a Part>);
 
 async fn compare(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
     let release = asked::release(call).await?;
@@ -172,7 +172,11 @@ async fn release_before(call: &Call<'_>, id: &ReleaseId) -> Result<Earlier> {
         .iter()
         .position(|entry| entry.release_id == *id)
         .unwrap_or(0);
-    for entry in history[..first].iter().rev().take(asked::MOST_ASKED_FOR) {
+    for entry in history[..first]
+        .iter()
+        .rev()
+        .take(asked::MAX_RELEASES_CHECKED)
+    {
         if let Some(manifest) = catalog.manifests.manifest(&entry.release_id).await? {
             return Ok(Some(manifest));
         }
@@ -211,7 +215,7 @@ impl<'a> DatasetChange<'a> {
             changed: count(Change::Changed),
             unchanged: all - changed.len(),
         };
-        let changed_parts = changed.into_iter().take(MOST_PARTS).collect();
+        let changed_parts = changed.into_iter().take(MAX_PARTS).collect();
         Some(Self {
             dataset_id,
             rows_before: rows(before),
@@ -224,7 +228,7 @@ impl<'a> DatasetChange<'a> {
 
 impl<'a> PartChange<'a> {
     /// Returns `None` if the part is equal on both sides.
-    fn of((before, after): Sides<'a>) -> Option<Self> {
+    fn of((before, after): PartPair<'a>) -> Option<Self> {
         let change = match (before, after) {
             (Some(before), Some(after)) if before.sha256 == after.sha256 => return None,
             (Some(_), Some(_)) => Change::Changed,

@@ -339,7 +339,7 @@ impl<'a> Croissant<'a> {
                 url: format!(
                     "{}/v1/catalog.json{}",
                     call.service.own_url(),
-                    asked::release_asked_for(call)
+                    asked::release_query(call)
                 ),
             },
             distribution: files(call, dataset_id, dataset),

@@ -41,7 +41,7 @@ pub const ENDPOINT: Endpoint = Endpoint {
 };
 
 /// Maximum number of releases in the history.
-const MOST_RELEASES: usize = 30;
+const MAX_RELEASES: usize = 30;
 
 #[derive(Serialize, JsonSchema)]
 struct Dataset<'a> {
@@ -109,7 +109,7 @@ struct Dataset<'a> {
     partitions: Vec<Partition<'a>>,
     /// Row counts of the last 30 retained releases that have the dataset, newest first. Releases
     /// published after the one that answers are omitted.
-    history: Vec<RowsOfRelease<'a>>,
+    history: Vec<ReleaseRows<'a>>,
 }
 
 #[derive(Serialize, JsonSchema)]
@@ -170,7 +170,7 @@ struct Expected<'a> {
 
 #[derive(Serialize, JsonSchema)]
 #[schemars(rename = "DatasetHistory")]
-struct RowsOfRelease<'a> {
+struct ReleaseRows<'a> {
     #[serde(flatten)]
     release: ReleaseName<'a>,
     /// Number of records of the dataset in the release.
@@ -182,14 +182,14 @@ struct RowsOfRelease<'a> {
 async fn describe(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
     let (manifest, dataset_id) = (&call.release.manifest, call.path_value("dataset_id"));
     let dataset = asked::dataset(manifest, "dataset_id", dataset_id)?;
-    let history = asked::newest_kept(call, MOST_RELEASES).await?;
+    let history = asked::newest_retained(call, MAX_RELEASES).await?;
     let contract = call.contracts().get(dataset_id);
     let tasks = tasks_of(manifest, dataset);
     let origin = Origin::of(&tasks);
     let texts = |of: fn(&Contract) -> &[String]| contract.map(of).unwrap_or_default();
     let rows_of_release = history.iter().filter_map(|summary| {
         let sums = summary.datasets.get(dataset_id)?;
-        Some(RowsOfRelease {
+        Some(ReleaseRows {
             release: summary.name(),
             rows: sums.rows,
             quarantined_rows: sums.quarantined_rows,

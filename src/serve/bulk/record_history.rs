@@ -40,10 +40,10 @@ pub const ENDPOINT: Endpoint = Endpoint {
     handler: Handler::Files(|call, json| history(call, json).boxed()),
 };
 
-const MOST_RELEASES: usize = 30;
+const MAX_RELEASES: usize = 30;
 /// Maximum number of parts to search: a record is in one part, but a missing record could be in
 /// any.
-const MOST_PARTS: usize = 64;
+const MAX_PARTS: usize = 64;
 
 #[derive(Serialize, JsonSchema)]
 struct RecordHistory<'a> {
@@ -114,7 +114,7 @@ async fn history(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
     let mut entries: Vec<Entry> = Vec::new();
     let mut newer: Option<Arc<Manifest>> = None;
     let mut is_complete = true;
-    for summary in asked::newest_kept(call, MOST_RELEASES).await? {
+    for summary in asked::newest_retained(call, MAX_RELEASES).await? {
         let Some(manifest) = call
             .service
             .catalog
@@ -245,7 +245,7 @@ impl<'a> Looks<'a> {
             id,
             is_sorted,
             by_part: HashMap::new(),
-            left: MOST_PARTS,
+            left: MAX_PARTS,
             partition: None,
             buckets: 0,
             task_id: None,
@@ -256,9 +256,7 @@ impl<'a> Looks<'a> {
     /// `None` if the limit of parts is reached.
     async fn find(&mut self, manifest: &Manifest) -> Result<Option<Option<Arc<Columns>>>> {
         let reader = PartReader::new(&self.call.service.parts, manifest);
-        let mut parts: Vec<&Part> = reader
-            .parts_that_may_hold(self.id, self.is_sorted)
-            .collect();
+        let mut parts: Vec<&Part> = reader.candidate_parts(self.id, self.is_sorted).collect();
         if let Some(known) = &self.partition {
             let same = reader
                 .parts_of(self.id.dataset_id())

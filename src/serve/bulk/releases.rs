@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use crate::answer::Instant;
 use crate::http::components::Data;
-use crate::http::cursor::not_a_cursor;
+use crate::http::cursor::malformed_cursor;
 use crate::http::endpoint::{Access, Call, Endpoint, Handler, Validity, query};
 use crate::http::meta::{Meta, Page};
 use crate::http::paging::Paging;
@@ -34,7 +34,7 @@ pub const ENDPOINT: Endpoint = Endpoint {
     body: None,
     data: Data::of::<Releases<'static>>(),
     // `is_kept` changes when a release is deleted, and no ETag input reflects that.
-    validity: Validity::Moment,
+    validity: Validity::NoStore,
     handler: Handler::Files(|call, json| list(call, json).boxed()),
 };
 
@@ -91,7 +91,7 @@ async fn list(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
         .as_deref()
         .map(str::parse::<u64>)
         .transpose()
-        .map_err(|_| not_a_cursor())?;
+        .map_err(|_| malformed_cursor())?;
     let newest = history.last().map(|entry| entry.generation);
     let mut page: Vec<&ChannelEntry> = history
         .iter()

@@ -20,7 +20,7 @@ use crate::release::freshness::source_date;
 use crate::release::key_columns::{Days, indexed, key_columns, known_day, read_parts};
 use crate::release::part_cache::CachedPart;
 use crate::release::part_reader::PartReader;
-use crate::release::rows::{Children, Dataset, Numbered, Record};
+use crate::release::rows::{ChildParts, Dataset, Numbered, Record};
 use crate::release::table::{Table, TextLists, Texts};
 use crate::search::names::Name;
 use crate::search::rank::precedence;
@@ -70,7 +70,7 @@ pub struct Registry {
 #[derive(Debug)]
 pub struct Businesses {
     pub rows: Numbered<Entity>,
-    pub officers: Children<Officer>,
+    pub officers: ChildParts<Officer>,
     pub index: Index<BusinessIndex>,
 }
 
@@ -236,7 +236,7 @@ impl Businesses {
             .await?;
         Ok(Some(Self {
             rows,
-            officers: Children::of(manifest),
+            officers: ChildParts::of(manifest),
             index,
         }))
     }

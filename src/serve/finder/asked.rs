@@ -14,7 +14,7 @@ pub struct Asked<'a> {
 }
 
 /// Maximum number of words in a state's name.
-const WORDS_OF_STATE: usize = 4;
+const MAX_STATE_WORDS: usize = 4;
 
 impl<'a> Asked<'a> {
     pub fn read(text: &'a str) -> Self {
@@ -22,7 +22,7 @@ impl<'a> Asked<'a> {
         Self {
             text,
             compared: comparable(text),
-            with_state: state_beside(text),
+            with_state: split_state(text),
         }
     }
 
@@ -52,20 +52,20 @@ impl<'a> Asked<'a> {
 
 /// Finds a state's code or name at the start or end of a text: `Orange County, CA`, `21907 Texas`,
 /// `TX 21907`.
-fn state_beside(text: &str) -> Option<(&'static str, &str)> {
+fn split_state(text: &str) -> Option<(&'static str, &str)> {
     let cut = |character: char| character.is_whitespace() || character == ',';
     let borders: Vec<usize> = text
         .char_indices()
         .filter(|(_, character)| cut(*character))
         .map(|(at, _)| at)
         .collect();
-    let behind = borders.iter().rev().take(WORDS_OF_STATE).filter_map(|at| {
+    let behind = borders.iter().rev().take(MAX_STATE_WORDS).filter_map(|at| {
         Some((
             usps(text[*at..].trim_matches(cut))?,
             text[..*at].trim_matches(cut),
         ))
     });
-    let before = borders.iter().take(WORDS_OF_STATE).filter_map(|at| {
+    let before = borders.iter().take(MAX_STATE_WORDS).filter_map(|at| {
         Some((
             usps(text[..*at].trim_matches(cut))?,
             text[*at..].trim_matches(cut),

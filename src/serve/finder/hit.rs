@@ -134,7 +134,7 @@ impl Found {
 
     /// Sorts results by score. The sort is stable, so identifiers stay before names of the same
     /// score.
-    pub fn put_in_order(&mut self, limit: usize) {
+    pub fn sort_and_truncate(&mut self, limit: usize) {
         self.hits.sort_by_key(|hit| -hit.matched.score.units);
         self.hits.truncate(limit);
     }

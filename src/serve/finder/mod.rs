@@ -87,7 +87,7 @@ async fn answer(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
             Scope::General,
         ));
     }
-    found.put_in_order(limit);
+    found.sort_and_truncate(limit);
     json.value(&Search {
         query: asked.text,
         interpretations: &found.interpretations,

@@ -15,13 +15,13 @@ use pubdata_core::canonical::line::parse_line;
 use pubdata_core::canonical::name::comparable;
 
 /// Score of a jurisdiction by name.
-const OF_NAME: i32 = 9_600;
+const NAME_SCORE: i32 = 9_600;
 
 /// Score of a permit in another street of the same name, or with another suffix.
-const OF_STREET: i32 = 9_000;
+const STREET_SCORE: i32 = 9_000;
 
 /// Maximum number of permits read to find their properties.
-const MOST_LOOKED_AT: usize = 200;
+const MAX_PERMITS_READ: usize = 200;
 
 /// Finds properties and permits.
 pub async fn find(call: &Call<'_>, asked: &Asked<'_>, found: &mut Found) -> Result<()> {
@@ -59,7 +59,7 @@ pub async fn find(call: &Call<'_>, asked: &Asked<'_>, found: &mut Found) -> Resu
     found.read_as("address", &address.normalized());
     let has_place = !address.zip.is_empty() || !address.city.is_empty();
     let at_street = permits.at_street(&address.number, &address.street);
-    if at_street.len() > MOST_LOOKED_AT && !has_place {
+    if at_street.len() > MAX_PERMITS_READ && !has_place {
         return Ok(());
     }
     let records: Vec<Record<'_, Permit>> = match has_place {
@@ -83,7 +83,7 @@ pub async fn find(call: &Call<'_>, asked: &Asked<'_>, found: &mut Found) -> Resu
         let (score, label) = if *is_exact {
             (EXACT, "address")
         } else {
-            (OF_STREET, "street")
+            (STREET_SCORE, "street")
         };
         property(permit, score, label, *count)
     });
@@ -111,7 +111,7 @@ fn add_jurisdictions(permits: &Permits, asked: &Asked<'_>, found: &mut Found) {
                 id: id.clone(),
                 path: path("/v1/permits/search?jurisdiction=", id),
                 page: path("/permits?jurisdiction=", id),
-                matched: Matched::of(OF_NAME, "name"),
+                matched: Matched::of(NAME_SCORE, "name"),
                 record_id: None,
             });
         }

@@ -15,11 +15,11 @@ const ZCTAS: &str = AreaKind::Zcta.place_dataset();
 const COUNTIES: &str = AreaKind::County.place_dataset();
 
 /// Scores of a county by its name without the word for its kind, and by the start of its name.
-const WITHOUT_KIND: i32 = 9_700;
-const BEGUN: i32 = 8_500;
+const WITHOUT_KIND_SCORE: i32 = 9_700;
+const PREFIX_SCORE: i32 = 8_500;
 
 /// Score of a ZIP code by its city.
-const OF_CITY: i32 = 9_500;
+const CITY_SCORE: i32 = 9_500;
 
 /// Finds ZIP codes by code or city.
 pub fn find_zips(call: &Call<'_>, asked: &Asked<'_>, found: &mut Found) {
@@ -62,7 +62,7 @@ fn add_city(found: &mut Found, zips: &Zips, asked: &Asked<'_>) {
         (0..most).flat_map(|place| of_states.iter().filter_map(move |rows| rows.get(place)));
     in_turn
         .take(FEW)
-        .for_each(|row| found.add(zip(zips, *row as usize, OF_CITY, "city")));
+        .for_each(|row| found.add(zip(zips, *row as usize, CITY_SCORE, "city")));
 }
 
 fn zip(zips: &Zips, row: usize, score: i32, label: &'static str) -> Hit {
@@ -228,9 +228,9 @@ fn add_counties(found: &mut Found, counties: &PlaceTable, asked: &Asked<'_>) {
                     .strip_prefix(' ')
                     .is_some_and(|kind| !kind.contains(' ')) =>
                 {
-                    (WITHOUT_KIND, "name_without_suffix")
+                    (WITHOUT_KIND_SCORE, "name_without_suffix")
                 }
-                _ => (BEGUN, "name_prefix"),
+                _ => (PREFIX_SCORE, "name_prefix"),
             };
             named.push((score, row, label));
         }

@@ -9,7 +9,7 @@ use pubdata_core::canonical::name::{comparable, words};
 use pubdata_core::ids::{RecordId, ReleaseId};
 
 /// Score of a dataset whose title contains all words.
-const TITLED: i32 = 8_000;
+const TITLE_SCORE: i32 = 8_000;
 
 /// Finds records, datasets and releases.
 pub async fn find(call: &Call<'_>, asked: &Asked<'_>, found: &mut Found) -> Result<()> {
@@ -105,7 +105,7 @@ fn add_datasets(call: &Call<'_>, asked: &Asked<'_>, found: &mut Found) {
         let (score, label) = if is_id || is_title {
             (EXACT, "exact")
         } else {
-            (TITLED, "title")
+            (TITLE_SCORE, "title")
         };
         let hit = Hit {
             kind: "dataset",

@@ -178,11 +178,7 @@ impl<'a> Area<'a> {
         match (self.place, geo.zcta_geographies) {
             (Some((places, row)), Some(texts))
                 if self.kind == AreaKind::Zcta
-                    && places.are_counties_alike(
-                        row,
-                        texts.vintage_year,
-                        self.table.vintage_year,
-                    ) =>
+                    && places.has_same_county(row, texts.vintage_year, self.table.vintage_year) =>
             {
                 Text::made(texts.of(row))
             }

@@ -21,7 +21,7 @@ use crate::http::body::{Body, YEARS, request, required};
 use crate::http::components::Data;
 use crate::http::endpoint::{Access, Call, Endpoint, Handler, Validity};
 use crate::http::meta::Meta;
-use crate::http::parameters::OF_RELEASE;
+use crate::http::parameters::RELEASE_PARAMETERS;
 use crate::http::problem::{Code, Problem, Result};
 use crate::json::Json;
 use crate::release::provenance::Provenance;
@@ -33,7 +33,7 @@ pub const ENDPOINT: Endpoint = Endpoint {
     operation_id: "compareLocations",
     summary: "Comparison of two ZCTAs",
     access: Access::Scope(Scope::Geo),
-    parameters: OF_RELEASE,
+    parameters: RELEASE_PARAMETERS,
     body: Some(Data::of::<CompareRequest>()),
     data: Data::of::<Compared<'static>>(),
     validity: Validity::Release,

@@ -10,7 +10,7 @@ use crate::answer::{Float, Text};
 use crate::geo::area::{Area, AreaKind, vintage};
 use crate::geo::figures::Vintage;
 use crate::geo::geography::Geography;
-use crate::geo::metric::{ChosenFigures, METRIC_OF_LIST, asked_metrics};
+use crate::geo::metric::{ChosenFigures, METRIC_OF_LIST, requested_metrics};
 use crate::geo::notices::{add_not_fetched_notice, add_not_in_survey_notice, add_zcta_notice};
 use crate::geo::source_table::{INCLUDE, RecordReferences, SourceTable};
 use crate::geo::tables::Geo;
@@ -118,7 +118,7 @@ pub fn locations(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
         Some(i64::from(county.table.vintage_year)),
         AreaKind::Zcta,
     )?;
-    let metrics = asked_metrics(&geo, &query.metric);
+    let metrics = requested_metrics(&geo, &query.metric);
     let zips = call
         .release
         .table::<Zips>()

@@ -33,7 +33,7 @@ pub const METRIC_OF_LIST: Parameter = METRIC_KEYS.described(
 );
 
 /// Returns the requested metrics in request order, as positions in the release's order.
-pub fn asked_metrics(geo: &Geo<'_>, keys: &[&str]) -> Vec<usize> {
+pub fn requested_metrics(geo: &Geo<'_>, keys: &[&str]) -> Vec<usize> {
     keys.iter()
         .filter_map(|key| geo.metric_keys.iter().position(|known| known == key))
         .collect()
@@ -44,7 +44,7 @@ pub fn metrics_of_area(geo: &Geo<'_>, keys: &[&str]) -> Vec<usize> {
     if keys.is_empty() {
         (0..geo.metric_keys.len()).collect()
     } else {
-        asked_metrics(geo, keys)
+        requested_metrics(geo, keys)
     }
 }
 

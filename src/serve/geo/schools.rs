@@ -50,7 +50,7 @@ query! {
         /// `true`: only exclusively or primarily virtual schools; `false`: only the others.
         r#virtual: Option<bool> = Kind::Flag,
         /// Only schools that offer this grade.
-        grade: Option<&'a str> = Kind::OneNoted(SCHOOLS, "grades_offered", "label"),
+        grade: Option<&'a str> = Kind::OneWithNote(SCHOOLS, "grades_offered", "label"),
         limit: usize = LIMIT, cursor: Option<&'a str> = CURSOR,
         ..format("schools"), ..RELEASE, ..AS_OF,
     }
@@ -187,7 +187,7 @@ pub fn schools(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
         let (hundredths, id) = key
             .split_once(':')
             .and_then(|(hundredths, id)| Some((hundredths.parse::<u32>().ok()?, id)))
-            .ok_or_else(cursor::not_a_cursor)?;
+            .ok_or_else(cursor::malformed_cursor)?;
         near.retain(|near| order(near) > (hundredths, id));
     }
     let has_more = near.len() > limit;

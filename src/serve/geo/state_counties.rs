@@ -7,7 +7,7 @@ use crate::answer::Text;
 use crate::geo::area::{Area, AreaKind, vintage};
 use crate::geo::figures::Vintage;
 use crate::geo::geography::Geography;
-use crate::geo::metric::{ChosenFigures, METRIC_OF_LIST, asked_metrics};
+use crate::geo::metric::{ChosenFigures, METRIC_OF_LIST, requested_metrics};
 use crate::geo::notices::add_not_fetched_notice;
 use crate::geo::source_table::{INCLUDE, RecordReferences, SourceTable};
 use crate::geo::tables::Geo;
@@ -114,7 +114,7 @@ pub fn counties(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
             ),
         ));
     }
-    let metrics = asked_metrics(&geo, &query.metric);
+    let metrics = requested_metrics(&geo, &query.metric);
     let paging = ListPaging::of(call, query.limit, query.cursor)?;
     let mut sources = query.include.map(|_| SourceTable::default());
     let mut county = |code| {

@@ -199,8 +199,8 @@ async fn serve_one(
             .look(&client, service.now(), *allowance)
             .await;
     }
-    let (bytes, is_momentary) = answer?;
-    if let Some(matched) = matched.filter(|_| !is_momentary) {
+    let (bytes, is_uncacheable) = answer?;
+    if let Some(matched) = matched.filter(|_| !is_uncacheable) {
         return Ok(not_modified(&matched, now));
     }
     let content_type = if format == Format::LinkedData {
@@ -211,7 +211,7 @@ async fn serve_one(
     Ok(answer_response(
         content_type,
         Body::from(bytes),
-        tag.as_deref().filter(|_| !is_momentary),
+        tag.as_deref().filter(|_| !is_uncacheable),
         now,
     ))
 }

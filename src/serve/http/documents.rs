@@ -180,7 +180,7 @@ mod tests {
 
     /// The rules are those of RFC 9110, section 12.5.3.
     #[test]
-    fn the_coding_that_is_liked_best_is_taken() {
+    fn coding_with_the_highest_weight_is_used() {
         for (text, coding) in [
             ("br", Some(Coding::Brotli)),
             ("gzip, deflate, br, zstd", Some(Coding::Brotli)),

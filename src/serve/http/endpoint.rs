@@ -114,7 +114,7 @@ pub enum Validity {
     /// days are final.
     Date,
     /// Depends on the state of the server; never cached.
-    Moment,
+    NoStore,
 }
 
 /// Function behind an endpoint. It writes the value of `data` and returns the content of `meta`.

@@ -31,7 +31,7 @@ pub struct Question<'a> {
 impl Question<'_> {
     /// Returns the strong tag of the answer; `None` for an answer that is never cached.
     pub fn tag(&self, release: &Release) -> Option<String> {
-        if self.validity == Validity::Moment {
+        if self.validity == Validity::NoStore {
             return None;
         }
         let mut hasher = Hasher::default();
@@ -65,7 +65,7 @@ impl Question<'_> {
     /// Reports whether the answer depends on the current day, as a tax rate without a date does.
     fn depends_on_day(&self) -> bool {
         match self.validity {
-            Validity::Release | Validity::Moment => false,
+            Validity::Release | Validity::NoStore => false,
             Validity::Day => true,
             Validity::Date => self.query.get("date").is_none(),
         }

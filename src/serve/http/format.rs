@@ -171,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn html_is_for_those_who_like_it_more_than_anything_else() {
+    fn html_is_preferred_only_with_the_highest_weight() {
         let is_html = |accept: &'static str| {
             is_html_preferred(&HeaderMap::from_iter([(
                 header::ACCEPT,
@@ -199,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn the_closest_range_decides_how_much_a_form_is_liked() {
+    fn most_specific_media_range_decides_the_weight() {
         assert_eq!(weights("*/*"), (1.0, 1.0));
         assert_eq!(weights("text/csv"), (0.0, 1.0));
         assert_eq!(weights("text/csv;q=0.5, application/json"), (1.0, 0.5));

@@ -23,7 +23,7 @@ pub struct Meta {
     pub release: Option<Arc<Manifest>>,
     /// True if the answer reports something that this server cannot determine now. Such an answer
     /// is never cached, whatever its endpoint declares.
-    pub is_momentary: bool,
+    pub is_uncacheable: bool,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]

@@ -66,7 +66,7 @@ impl<'a> ListPaging<'a> {
             .as_deref()
             .map(str::parse)
             .transpose()
-            .map_err(|_| cursor::not_a_cursor())?
+            .map_err(|_| cursor::malformed_cursor())?
             .unwrap_or(0);
         Ok(Self { paging, first })
     }

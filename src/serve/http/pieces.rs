@@ -27,7 +27,7 @@ const BETWEEN_LOOKS: Duration = Duration::from_millis(50);
 pub enum Counted {
     /// The body is complete.
     Whole,
-    InPieces,
+    Streamed,
 }
 
 /// Builds a response whose body is made piece by piece; `kept` lives until the last piece is taken.
@@ -59,7 +59,7 @@ pub fn in_pieces<K: Send + 'static>(
             tracing::warn!("an answer was aborted: {error}");
         }
     });
-    marked(Response::new(Body::from_stream(told)), Counted::InPieces)
+    marked(Response::new(Body::from_stream(told)), Counted::Streamed)
 }
 
 /// Builds a response from a complete body whose quota was reserved before the body was made.
@@ -105,7 +105,7 @@ mod tests {
 
     use super::*;
     use crate::http::middleware::guard;
-    use crate::http::service::Pays;
+    use crate::http::service::Payer;
     use crate::settings::{Limits, ServeSettings};
     use pubdata_core::contract::Contracts;
     use pubdata_store::Plans;
@@ -132,7 +132,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_is_not_taken_is_counted_and_nothing_more_is_made() {
+    async fn unread_bytes_are_counted_and_production_pauses() {
         let folder = tempfile::tempdir().unwrap();
         let service = service(&folder, Limits::default());
         let client = service.keys.anonymous("a");
@@ -154,7 +154,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_finds_no_room_for_too_long_breaks_off_and_does_not_look_whole() {
+    async fn exhausted_quota_aborts_the_answer() {
         let folder = tempfile::tempdir().unwrap();
         let service = service(
             &folder,
@@ -185,7 +185,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn the_time_of_a_request_does_not_cut_what_has_begun() {
+    async fn request_timeout_does_not_abort_a_started_answer() {
         let folder = tempfile::tempdir().unwrap();
         let service = service(
             &folder,
@@ -201,7 +201,7 @@ mod tests {
         });
         let asked = service.clone();
         let request = Request::get("/").body(Body::empty()).unwrap();
-        let response = guard(service, None, Pays::Caller, request, |_| async move {
+        let response = guard(service, None, Payer::Caller, request, |_| async move {
             in_pieces(&asked, &client, (), slow)
         })
         .await;

@@ -10,7 +10,7 @@ use bytes::Bytes;
 #[derive(Debug)]
 pub struct Shares {
     most: usize,
-    most_of_client: usize,
+    limit_per_client: usize,
     taken: Mutex<Taken>,
 }
 
@@ -31,16 +31,16 @@ pub struct Share {
 /// Limit that is reached.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Exhausted {
-    OfClient,
-    OfServer,
+    ClientLimit,
+    ServerLimit,
 }
 
 impl Shares {
     /// Creates a quota with a limit in total and a limit for each client.
-    pub fn new(most: usize, most_of_client: usize) -> Self {
+    pub fn new(most: usize, limit_per_client: usize) -> Self {
         Self {
             most,
-            most_of_client,
+            limit_per_client,
             taken: Mutex::default(),
         }
     }
@@ -61,11 +61,11 @@ impl Shares {
     pub fn take(self: &Arc<Self>, client: &str, amount: usize) -> Result<Share, Exhausted> {
         let mut taken = self.taken.lock().unwrap_or_else(PoisonError::into_inner);
         if taken.sum.saturating_add(amount) > self.most {
-            return Err(Exhausted::OfServer);
+            return Err(Exhausted::ServerLimit);
         }
         let has = taken.of_clients.get(client).copied().unwrap_or_default();
-        if has > 0 && has.saturating_add(amount) > self.most_of_client {
-            return Err(Exhausted::OfClient);
+        if has > 0 && has.saturating_add(amount) > self.limit_per_client {
+            return Err(Exhausted::ClientLimit);
         }
         Ok(self.add(&mut taken, client, amount))
     }
@@ -93,12 +93,12 @@ impl Shares {
 }
 
 /// Bytes that keep a value alive until the system has taken them.
-struct Held<T> {
+struct OwnedBytes<T> {
     bytes: Bytes,
     _kept: T,
 }
 
-impl<T> AsRef<[u8]> for Held<T> {
+impl<T> AsRef<[u8]> for OwnedBytes<T> {
     fn as_ref(&self) -> &[u8] {
         &self.bytes
     }
@@ -106,7 +106,7 @@ impl<T> AsRef<[u8]> for Held<T> {
 
 /// Returns bytes that keep a value alive until the last of them is dropped.
 pub fn held<T: Send + 'static>(bytes: Bytes, kept: T) -> Bytes {
-    Bytes::from_owner(Held { bytes, _kept: kept })
+    Bytes::from_owner(OwnedBytes { bytes, _kept: kept })
 }
 
 impl Drop for Share {
@@ -133,16 +133,16 @@ mod tests {
     use crate::http::shares::{Exhausted, Shares};
 
     #[test]
-    fn one_client_never_has_all_and_what_it_had_comes_back() {
+    fn client_limit_applies_and_dropping_releases_the_amount() {
         let shares = Arc::new(Shares::new(10, 4));
         let first = shares.take("a", 3).unwrap();
-        assert_eq!(shares.take("a", 2).unwrap_err(), Exhausted::OfClient);
+        assert_eq!(shares.take("a", 2).unwrap_err(), Exhausted::ClientLimit);
         let _second = shares.take("a", 1).unwrap();
         let _other = shares
             .take("b", 6)
             .expect("one answer may exceed the client's limit");
         assert_eq!(shares.taken(), 10);
-        assert_eq!(shares.take("c", 1).unwrap_err(), Exhausted::OfServer);
+        assert_eq!(shares.take("c", 1).unwrap_err(), Exhausted::ServerLimit);
         drop(first);
         assert_eq!(shares.taken(), 7);
         assert!(shares.take("a", 3).is_ok());

@@ -31,7 +31,7 @@ const CONTENT_TYPE: &str = "text/csv; charset=utf-8; header=present";
 
 /// Records on each later page of a whole list. The first page is no larger than that of any other
 /// request. Each page runs the search again.
-const RECORDS_AT_ONCE: usize = 1_000;
+const RECORDS_PER_PAGE: usize = 1_000;
 
 /// Characters that are not encoded in a query.
 const PLAIN: &AsciiSet = &NON_ALPHANUMERIC
@@ -83,7 +83,7 @@ pub async fn answer(
         asked
             .endpoint
             .parameter("limit")
-            .and_then(Parameter::most_count)
+            .and_then(Parameter::max_integer)
     } else {
         None
     };
@@ -204,21 +204,21 @@ impl Rest {
                 .asked
                 .write_page(
                     &rest.columns,
-                    Some(RECORDS_AT_ONCE),
+                    Some(RECORDS_PER_PAGE),
                     Some(cursor),
                     &mut text,
                 )
                 .await;
-            let (count, page) = page.map_err(|problem| broken_off(&problem.detail))?;
+            let (count, page) = page.map_err(|problem| abort_error(&problem.detail))?;
             rest.count += count;
-            let most = rest.asked.service.settings.limits.rows_of_list;
+            let most = rest.asked.service.settings.limits.max_list_rows;
             if rest.count > most {
-                return Err(broken_off(&format!("it has more than {most} rows")));
+                return Err(abort_error(&format!("it has more than {most} rows")));
             }
             let page =
-                page.ok_or_else(|| broken_off(&"a later page has no position in the list"))?;
+                page.ok_or_else(|| abort_error(&"a later page has no position in the list"))?;
             if page.is_cut {
-                return Err(broken_off(&"more records match than the search examines"));
+                return Err(abort_error(&"more records match than the search examines"));
             }
             rest.cursor = page.next_cursor;
             Ok(Some((text, rest)))
@@ -226,7 +226,7 @@ impl Rest {
     }
 }
 
-fn broken_off(why: &dyn std::fmt::Display) -> Error {
+fn abort_error(why: &dyn std::fmt::Display) -> Error {
     tracing::warn!("a table was aborted: {why}");
     Error::store(format!("the table was aborted: {why}"))
 }

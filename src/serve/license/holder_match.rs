@@ -5,7 +5,7 @@ use serde::Serialize;
 
 use super::datasets::License;
 use super::record::person_of;
-use super::table::persons_name;
+use super::table::person_name;
 use crate::release::rows::Record;
 use crate::search::query::person_words;
 use pubdata_core::canonical::name::{Forms, searched};
@@ -26,7 +26,7 @@ pub fn name_match(asked: &str, license: &Record<'_, License>) -> HolderMatch {
         .into_iter()
         .filter_map(|column| license.text(column))
         .chain(license.texts("principals"));
-    let person = persons_name(person_of(license));
+    let person = person_name(person_of(license));
     names
         .chain(person.as_deref())
         .map(|name| compare(asked, name))

@@ -16,7 +16,7 @@ use crate::release::freshness::source_date;
 use crate::release::key_columns::{Days, NO_DAY, indexed, key_columns, known_day, read_parts};
 use crate::release::part_reader::PartReader;
 use crate::release::quarantined;
-use crate::release::rows::{Children, Dataset, Numbered};
+use crate::release::rows::{ChildParts, Dataset, Numbered};
 use crate::release::table::{Table, TextLists, Texts};
 use crate::search::names::Name;
 use crate::search::query::person_words;
@@ -86,7 +86,7 @@ pub struct LicenseList {
 #[derive(Debug)]
 pub struct Licenses {
     pub rows: Numbered<License>,
-    pub actions: Children<Action>,
+    pub actions: ChildParts<Action>,
     pub index: Index<LicenseIndex>,
     /// Lists by state and short name.
     pub lists: BTreeMap<(String, String), LicenseList>,
@@ -199,7 +199,7 @@ impl Builder {
             .map(|column| column.get(index));
             let holder = keys.holder_name.at(index);
             let is_own_name =
-                keys.holder_type.get(index) == Some("person") && is_persons_name(holder, parts);
+                keys.holder_type.get(index) == Some("person") && is_person_name(holder, parts);
             if is_own_name {
                 let [first, middle, last, suffix] = parts;
                 let given = [first, middle, suffix]
@@ -235,7 +235,7 @@ impl Builder {
             {
                 self.names.add(row, NameKind::Assumed, name);
             }
-            if let Some(person) = persons_name(parts).filter(|_| !is_own_name) {
+            if let Some(person) = person_name(parts).filter(|_| !is_own_name) {
                 self.names.add(row, NameKind::Principal, &person);
             }
             keys.principals
@@ -293,20 +293,20 @@ impl Builder {
 }
 
 /// Returns `LAST, FIRST MIDDLE SUFFIX` from published parts, or `None` without a last name.
-pub fn persons_name([first, middle, last, suffix]: [Option<&str>; 4]) -> Option<String> {
+pub fn person_name([first, middle, last, suffix]: [Option<&str>; 4]) -> Option<String> {
     let given: Vec<&str> = [first, middle, suffix].into_iter().flatten().collect();
     last.map(|last| format!("{last}, {}", given.join(" ")))
 }
 
 /// Reports whether a published name is the name of the person with these parts, and not the name of
 /// the person's business.
-pub fn is_persons_name(name: &str, parts: [Option<&str>; 4]) -> bool {
+pub fn is_person_name(name: &str, parts: [Option<&str>; 4]) -> bool {
     let sorted = |text: &str| {
         let mut words = person_words(text);
         words.sort_unstable();
         words
     };
-    persons_name(parts).is_some_and(|person| sorted(&person) == sorted(name))
+    person_name(parts).is_some_and(|person| sorted(&person) == sorted(name))
 }
 
 impl Licenses {
@@ -341,7 +341,7 @@ impl Licenses {
         let quarantined = quarantined::ids::<License>(reader).await?;
         Ok(Some(Self {
             rows,
-            actions: Children::of(manifest),
+            actions: ChildParts::of(manifest),
             index,
             lists,
             quarantined,
@@ -384,7 +384,7 @@ impl Licenses {
     }
 
     /// Reports whether a board states the license, and not only its holder.
-    pub fn is_of_a_board(&self, row: u32) -> bool {
+    pub fn is_board_license(&self, row: u32) -> bool {
         let list = (
             self.rows.partition(row, "state").to_owned(),
             self.rows.partition(row, "source").to_owned(),

@@ -1,12 +1,12 @@
 //! Answers `GET /v1/license/verify`: checks a license number in a state. A question about a covered
 //! list always has an answer.
 
-use super::checked_lists::{Checked, add_lists_notice, checked};
 use super::holder_match::{HolderMatch, name_match};
 use super::number::{
     Found, Stated, add_no_match_notice, check_profession, covered_state, rows_of_number, told_apart,
 };
 use super::record::published;
+use super::searched_lists::{Checked, add_lists_notice, checked};
 
 use futures_util::FutureExt;
 use schemars::JsonSchema;
@@ -20,7 +20,7 @@ use crate::http::problem::{Code, Problem, Result};
 use crate::json::Json;
 use crate::license::datasets::ACTIONS;
 use crate::license::datasets::LICENSES;
-use crate::license::record::{License, WithActions, add_statuses_notice, licenses_of};
+use crate::license::record::{License, LicenseWithActions, add_statuses_notice, licenses_of};
 use pubdata_core::canonical::license_number::normalized;
 use pubdata_store::Scope;
 
@@ -150,7 +150,8 @@ async fn answer(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
         _ => "multiple_matches",
     };
     let verified = matches!(matches.as_slice(), [only] if only.license.status == "active" && !only.license.is_past());
-    let found: Vec<&WithActions<'_>> = matches.iter().map(|stated| &stated.license).collect();
+    let found: Vec<&LicenseWithActions<'_>> =
+        matches.iter().map(|stated| &stated.license).collect();
     let checked = checked(call, licenses, state, profession);
     let verified_as_of = match found.is_empty() {
         true => checked
@@ -213,7 +214,7 @@ async fn answer(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
             "Several licenses have this number, in different trades or lists; they are not the same license. Use `profession` to narrow the search.",
         );
     }
-    let told: Vec<&WithActions<'_>> = found
+    let told: Vec<&LicenseWithActions<'_>> = found
         .iter()
         .copied()
         .chain(self_reported.iter().map(|stated| &stated.license))
@@ -225,7 +226,7 @@ async fn answer(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
 /// Returns the other records of a license that its holder states several times.
 fn also_stated<'a>(stated: &'a Stated<'_>) -> impl Iterator<Item = AlsoStated<'a>> {
     let same_as = stated.license.license.at("license_id");
-    let of = move |other: &'a WithActions<'_>| {
+    let of = move |other: &'a LicenseWithActions<'_>| {
         let license = &other.license;
         AlsoStated {
             license_id: license.at("license_id"),

@@ -913,7 +913,7 @@ mod tests {
     }
 
     #[test]
-    fn every_state_has_a_tile_of_its_own() {
+    fn every_state_has_its_own_tile() {
         let places: BTreeSet<(&str, &str)> = TILES
             .lines()
             .filter_map(|line| line.split_once(','))

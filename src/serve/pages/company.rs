@@ -58,12 +58,12 @@ async fn company(visit: &Visit<'_>) -> Result<Made> {
     let reports = format!("/v1/sec/companies/{cik}/filings?limit=8");
     let (figures, to_date_answer) = match period {
         QUARTERLY => try_join!(
-            visit.ask_if_there(financials(Some("quarter"))),
-            visit.ask_if_there(financials(Some("ytd")))
+            visit.ask_optional(financials(Some("quarter"))),
+            visit.ask_optional(financials(Some("ytd")))
         )?,
-        _ => (visit.ask_if_there(financials(None)).await?, Json::Null),
+        _ => (visit.ask_optional(financials(None)).await?, Json::Null),
     };
-    let filings = visit.ask_if_there(reports).await?;
+    let filings = visit.ask_optional(reports).await?;
     let to_date = |number: usize| &to_date_answer["data"]["series"][number];
     let of_metrics = figures["data"]["series"]
         .as_array()

@@ -46,7 +46,7 @@ use super::http::problem::{Code, Problem, Result};
 use super::http::receive::receive;
 use super::http::request_id::RequestId;
 use super::http::response::insert;
-use super::http::service::{Metered, Pays, Service};
+use super::http::service::{Metered, Payer, Service};
 use super::release::loaded::Release;
 use super::settings::Pages as Who;
 use pubdata_core::ids::Digest;
@@ -274,14 +274,14 @@ impl Pages {
 }
 
 /// Returns who pays for a page: the holder of the key in the cookie.
-pub fn pays(headers: &HeaderMap) -> Pays {
-    Pays::Visitor(cookie::key(headers))
+pub fn pays(headers: &HeaderMap) -> Payer {
+    Payer::Visitor(cookie::key(headers))
 }
 
 /// Returns who pays for an API request. If a browser follows a link or opens an address, it sends
 /// no key header, and the holder of the key in the cookie pays. Requests of scripts and other sites
 /// must send a key.
-pub fn pays_for_api(request: &Request) -> Pays {
+pub fn pays_for_api(request: &Request) -> Payer {
     let headers = request.headers();
     let is = |name: &str, values: &[&str]| {
         headers
@@ -296,9 +296,9 @@ pub fn pays_for_api(request: &Request) -> Pays {
         Some(key)
             if is_opened && !has_key && matches!(*request.method(), Method::GET | Method::HEAD) =>
         {
-            Pays::Visitor(Some(key))
+            Payer::Visitor(Some(key))
         }
-        _ => Pays::Caller,
+        _ => Payer::Caller,
     }
 }
 

@@ -103,7 +103,7 @@ impl Visit<'_> {
 
     /// Requests optional data. Returns null if it does not exist, is not covered, or is not
     /// accessible to this visitor. Returns other problems as errors.
-    pub async fn ask_if_there(&self, target: String) -> Result<Json> {
+    pub async fn ask_optional(&self, target: String) -> Result<Json> {
         match self.ask(target).await {
             Err(problem)
                 if matches!(
@@ -129,7 +129,7 @@ impl Visit<'_> {
             .unwrap_or_else(PoisonError::into_inner)
             .notices
             .len();
-        let answer = self.ask_if_there(target).await?;
+        let answer = self.ask_optional(target).await?;
         self.told
             .lock()
             .unwrap_or_else(PoisonError::into_inner)

@@ -20,7 +20,7 @@ use crate::license::datasets::ACTIONS;
 use crate::license::datasets::{LICENSES, LicenseFields};
 use crate::license::number::{check_profession, covered_state, rows_of_number, told_apart};
 use crate::license::record::published;
-use crate::license::record::{WithActions, add_statuses_notice, licenses_of};
+use crate::license::record::{LicenseWithActions, add_statuses_notice, licenses_of};
 use crate::license::table::Licenses;
 use crate::permit::datasets::CONTACTS;
 use crate::permit::datasets::LINKS;
@@ -113,7 +113,7 @@ async fn license_of_path<'a>(
     call: &Call<'_>,
     query: &Parameters<'_>,
     licenses: &'a Licenses,
-) -> Result<WithActions<'a>> {
+) -> Result<LicenseWithActions<'a>> {
     let text = call.path_value("license");
     let rows = match licenses.find(text) {
         Some(row) => vec![row],
@@ -140,7 +140,7 @@ async fn license_of_path<'a>(
         }
     };
     let found = licenses_of(call, licenses, &rows).await?;
-    let found: Vec<WithActions<'_>> = told_apart(found, text)
+    let found: Vec<LicenseWithActions<'_>> = told_apart(found, text)
         .licenses
         .into_iter()
         .map(|stated| stated.license)

@@ -7,8 +7,8 @@ use crate::http::endpoint::Call;
 use crate::http::meta::Notice;
 use crate::http::problem::{Code, Problem, Result};
 use crate::permit::cover::{
-    Listed, Place, add_without_zip_notice, near_jurisdictions, no_city, no_point, no_zip,
-    not_covered,
+    Listed, Place, city_not_covered, missing_zip_notice, not_covered, point_not_covered,
+    suggest_jurisdictions, zip_not_covered,
 };
 use crate::permit::datasets::Permit;
 use crate::permit::query::Parameters;
@@ -28,7 +28,7 @@ const DEFAULT_RADIUS_MI: f64 = 1.0;
 /// `missing_parameter` if it names no place, or only part of one; `invalid_parameter` if the place
 /// cannot be read, or the permits there name another city; `coverage_unavailable` if no covered
 /// jurisdiction contains it, or its source states no ZIP codes.
-pub async fn rows_at(
+pub async fn rows_in_places(
     call: &Call<'_>,
     query: &Parameters<'_>,
     permits: &Permits,
@@ -63,7 +63,7 @@ pub async fn rows_at(
     if let Some(center) = center(query)? {
         let radius = query.radius_mi.unwrap_or(DEFAULT_RADIUS_MI);
         if within(&permits.points, center, COVERED_MI).is_empty() {
-            return Err(no_point(permits));
+            return Err(point_not_covered(permits));
         }
         narrow(
             within(&permits.points, center, radius)
@@ -190,7 +190,7 @@ fn areas(
         if parts.is_empty() {
             let message = format!(
                 "permits of `{jurisdiction}` are not covered{}",
-                near_jurisdictions(permits, &jurisdiction)
+                suggest_jurisdictions(permits, &jurisdiction)
             );
             return Err(not_covered(permits, "jurisdiction", &message));
         }
@@ -227,7 +227,7 @@ fn areas(
             .flat_map(|part| permits.rows.rows_of_part(*part))
             .any(|row| Some(permits.cities.at(row)) == city_code)
     {
-        return Err(no_city(
+        return Err(city_not_covered(
             permits,
             &Place::of(zips, "", name, state.unwrap_or_default()),
             &lists,
@@ -244,9 +244,9 @@ fn areas(
                     .iter()
                     .any(|(_, list)| list.without_zip > 0 && (is_list_named || place.is_in(list))))
         {
-            return Err(no_zip(permits, &place, &lists, is_list_named, zip));
+            return Err(zip_not_covered(permits, &place, &lists, is_list_named, zip));
         }
-        notices.extend(add_without_zip_notice(&place, &lists, zip));
+        notices.extend(missing_zip_notice(&place, &lists, zip));
     }
     Ok(Some(rows))
 }
@@ -370,7 +370,7 @@ fn is_in_place(permit: &Record<'_, Permit>, address: &Address, place: &Place<'_>
     let is_city = || {
         permit.text("city").map_or_else(
             || place.is_named(list),
-            |known| place.is_meant_by(&city_key(known)),
+            |known| place.matches_city_name(&city_key(known)),
         )
     };
     is_state

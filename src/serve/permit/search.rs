@@ -19,7 +19,7 @@ use crate::permit::datasets::PERMITS;
 use crate::permit::datasets::Permit;
 use crate::permit::filter::Filter;
 use crate::permit::links::parties;
-use crate::permit::place::{rows_at, searched};
+use crate::permit::place::{rows_in_places, searched};
 use crate::permit::query::Parameters;
 use crate::permit::record;
 use crate::permit::table::Permits;
@@ -61,7 +61,7 @@ async fn answer(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
     let query = Parameters::of(call)?;
     let paging = ListPaging::of(call, query.limit, query.cursor)?;
     let filter = Filter::of(&query, permits)?;
-    let (mut rows, mut notices) = rows_at(call, &query, permits).await?;
+    let (mut rows, mut notices) = rows_in_places(call, &query, permits).await?;
     notices.extend(filter.add_dates_notice(&rows));
     filter.add_gaps_notices(&rows, &mut notices);
     rows.retain(|row| filter.takes(*row));

@@ -223,7 +223,7 @@ impl PlaceTable {
     }
 
     /// Reports whether a ZCTA has the same primary county in two vintages of the survey.
-    pub fn are_counties_alike(&self, row: usize, one_year: i32, other_year: i32) -> bool {
+    pub fn has_same_county(&self, row: usize, one_year: i32, other_year: i32) -> bool {
         self.is_of_2020(row, one_year) == self.is_of_2020(row, other_year)
     }
 

@@ -36,13 +36,13 @@ impl Freshness {
 
 /// Freshness of a release's datasets on one day.
 #[derive(Debug)]
-pub struct FreshnessOfDay {
+pub struct DailyFreshness {
     day: Date,
     by_dataset: BTreeMap<String, Freshness>,
     fingerprint: Digest,
 }
 
-impl FreshnessOfDay {
+impl DailyFreshness {
     pub fn of(&self, dataset_id: &str) -> Freshness {
         self.by_dataset
             .get(dataset_id)
@@ -59,11 +59,11 @@ impl FreshnessOfDay {
 
 /// Freshness of the last requested day, cached because a day has many requests.
 #[derive(Debug, Default)]
-pub struct FreshnessCache(ArcSwapOption<FreshnessOfDay>);
+pub struct FreshnessCache(ArcSwapOption<DailyFreshness>);
 
 impl FreshnessCache {
     /// Returns the freshness of a release's datasets on a day.
-    pub fn of(&self, manifest: &Manifest, today: Date) -> Arc<FreshnessOfDay> {
+    pub fn of(&self, manifest: &Manifest, today: Date) -> Arc<DailyFreshness> {
         if let Some(known) = self.0.load_full().filter(|known| known.day == today) {
             return known;
         }
@@ -91,7 +91,7 @@ impl FreshnessCache {
             .chain(late)
             .chain(manifest.tasks.iter().filter_map(is_stale));
         let fingerprint = Digest::of(lines.collect::<Vec<_>>().join("\n").as_bytes());
-        let computed = Arc::new(FreshnessOfDay {
+        let computed = Arc::new(DailyFreshness {
             day: today,
             by_dataset,
             fingerprint,

@@ -10,14 +10,14 @@ use futures_util::FutureExt;
 use futures_util::future::{BoxFuture, join_all};
 use jiff::civil::Date;
 
-use super::freshness::{FreshnessCache, FreshnessOfDay};
+use super::freshness::{DailyFreshness, FreshnessCache};
 use super::part_cache::PartCache;
 use super::part_reader::PartReader;
 use crate::index::file::Index;
 use pubdata_core::contract::Contracts;
 use pubdata_core::error::Result;
 use pubdata_core::ids::{Digest, ReleaseId};
-use pubdata_store::{Manifest, MappedFile, Part, Unrenewed};
+use pubdata_store::{Manifest, MappedFile, Part, StaleTasks};
 
 /// Tables that families keep of a release, one of each type. No module below the route table knows
 /// all of them.
@@ -164,7 +164,7 @@ impl Release {
     }
 
     /// Returns the release with the given stale marks.
-    pub fn marked(&self, unrenewed: Option<&Unrenewed>) -> Self {
+    pub fn marked(&self, unrenewed: Option<&StaleTasks>) -> Self {
         let mut manifest = self.manifest.clone();
         manifest.mark(unrenewed);
         Self {
@@ -185,7 +185,7 @@ impl Release {
     }
 
     /// Returns the freshness of the datasets on a day.
-    pub fn freshness(&self, today: Date) -> Arc<FreshnessOfDay> {
+    pub fn freshness(&self, today: Date) -> Arc<DailyFreshness> {
         self.freshness.of(&self.manifest, today)
     }
 }

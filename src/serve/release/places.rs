@@ -113,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn names_that_share_a_slot_are_told_apart() {
+    fn colliding_names_are_distinguished() {
         const ALIKE: &[&str] = &["abXcz", "aqXrz", "aXXXz", "a", "", "later?"];
         assert_eq!(slot_of("abXcz"), slot_of("aqXrz"));
         let places = Places::of(ALIKE);

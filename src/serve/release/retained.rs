@@ -7,12 +7,12 @@ use std::sync::Arc;
 use tokio::sync::watch;
 
 use super::loaded::Release;
-use super::not_served::NotServed;
+use super::release_unavailable::ReleaseUnavailable;
 use pubdata_core::ids::ReleaseId;
 use pubdata_store::Manifest;
 
 /// Outcome of a release that is being loaded; `None` until it is known.
-pub type Loading = Option<Result<Arc<Release>, NotServed>>;
+pub type Loading = Option<Result<Arc<Release>, ReleaseUnavailable>>;
 
 /// Memory per row if it cannot be measured.
 const BYTES_PER_ROW: f64 = 64.0;

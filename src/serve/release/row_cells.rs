@@ -384,7 +384,7 @@ mod tests {
     }
 
     #[test]
-    fn a_row_lies_in_one_place_and_takes_little_more_than_its_cells() {
+    fn rows_are_contiguous_with_little_overhead() {
         let cells = cells_of(&[
             ("name", texts(&[Some("acme"), None])),
             ("city", texts(&[Some("Tampa"), Some("Ocala")])),
@@ -395,7 +395,7 @@ mod tests {
     }
 
     #[test]
-    fn what_no_cell_holds_is_refused_with_its_column() {
+    fn unsupported_type_is_rejected_with_its_column() {
         let error = cells_of(&[("count", Arc::new(UInt32Array::from(vec![1])))])
             .unwrap_err()
             .to_string();
@@ -408,7 +408,7 @@ mod tests {
     }
 
     #[test]
-    fn a_copy_of_other_columns_is_refused() {
+    fn copy_with_other_columns_is_rejected() {
         let cells =
             cells_of(&[("name", texts(&[Some("acme")])), ("city", texts(&[None]))]).unwrap();
         let (rows, kinds) = cells.to_copy(&["name", "city?"]);

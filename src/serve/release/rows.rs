@@ -408,7 +408,7 @@ async fn prepare<D: Dataset>(
         .into_iter()
         .partition(|part| reader.cache().has_copy::<Rows<D>>(part));
     for some in others.chunks(PREPARING) {
-        let _turn = reader.cache().turn_to_make().await?;
+        let _turn = reader.cache().build_permit().await?;
         try_join_all(some.iter().map(|part| reader.get::<Rows<D>>(part))).await?;
     }
     let open = |part: &Part| Opening {
@@ -422,12 +422,12 @@ async fn prepare<D: Dataset>(
 
 /// Parts of a dataset whose rows belong to rows of another dataset with the same partitions.
 #[derive(Debug)]
-pub struct Children<D> {
+pub struct ChildParts<D> {
     by_partition: HashMap<BTreeMap<String, String>, Part>,
     dataset: PhantomData<fn() -> D>,
 }
 
-impl<D> Default for Children<D> {
+impl<D> Default for ChildParts<D> {
     fn default() -> Self {
         Self {
             by_partition: HashMap::new(),
@@ -436,7 +436,7 @@ impl<D> Default for Children<D> {
     }
 }
 
-impl<D: Dataset> Children<D> {
+impl<D: Dataset> ChildParts<D> {
     /// Collects the dataset's parts.
     pub fn of(manifest: &Manifest) -> Self {
         let parts = manifest

@@ -1,10 +1,10 @@
 //! Scores the names that share words with the query if they can rank among the first, and counts
 //! the others.
 
-use super::collected::{Accepts, Collected, Collector};
+use super::collected::{Accepts, Collector, SearchState};
 use super::hit::{Hit, NameMatch};
 use super::said::Said;
-use super::shared_words::{Finder, Seen, Word};
+use super::shared_words::{PostingVisitor, Seen, Word};
 use super::weights::Scores;
 
 /// Names that the search already found.
@@ -17,7 +17,7 @@ pub(super) struct Known<'a> {
 }
 
 /// Collector for names that share words with the query.
-pub(super) struct ByWords<'a, 'c, C> {
+pub(super) struct SharedWordVisitor<'a, 'c, C> {
     pub(super) words: &'a [Word<'a>],
     pub(super) has_begun: bool,
     pub(super) has_persons: bool,
@@ -29,11 +29,11 @@ pub(super) struct ByWords<'a, 'c, C> {
     /// A combination of words and a name length at which names can no longer rank. The same holds
     /// for every later name in a list with these words and at least this length.
     pub(super) beyond: (u16, usize),
-    pub(super) found: &'a mut Collected<'c, C>,
+    pub(super) found: &'a mut SearchState<'c, C>,
     pub(super) read: &'a mut Vec<u32>,
 }
 
-impl<C: Collector> ByWords<'_, '_, C> {
+impl<C: Collector> SharedWordVisitor<'_, '_, C> {
     fn is_wanted(&self, number: u32) -> bool {
         self.accepts.is_none_or(|accepts| accepts(number))
     }
@@ -45,12 +45,12 @@ impl<C: Collector> ByWords<'_, '_, C> {
     }
 }
 
-impl<C: Collector> Finder for ByWords<'_, '_, C> {
-    fn is_told_anyway(&self, says: u64) -> bool {
+impl<C: Collector> PostingVisitor for SharedWordVisitor<'_, '_, C> {
+    fn is_always_reported(&self, says: u64) -> bool {
         Said::new(says).is_person()
     }
 
-    fn passes_over(
+    fn needs_no_lookup(
         &mut self,
         Seen {
             number,
@@ -100,11 +100,11 @@ impl<C: Collector> Finder for ByWords<'_, '_, C> {
         }
     }
 
-    fn asks_for_words(&self) -> bool {
+    fn needs_matched_words(&self) -> bool {
         !self.is_counting
     }
 
-    fn passes_over_alone(&self, own: u16, says: u64) -> bool {
+    fn skips_single_word(&self, own: u16, says: u64) -> bool {
         let least = match self.is_counting {
             true => 0,
             false if self.accepts.is_none() && self.beyond.0 == own => self.beyond.1,
@@ -113,7 +113,7 @@ impl<C: Collector> Finder for ByWords<'_, '_, C> {
         Said::new(says).is_plain(least)
     }
 
-    fn pass_over_alone(&mut self, numbers: &[u32]) {
+    fn skip_single_word_names(&mut self, numbers: &[u32]) {
         self.count(numbers);
     }
 

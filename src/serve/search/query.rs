@@ -2,12 +2,12 @@
 //! that share its distinctive words. If these are few, names with one misspelled longer word
 //! follow. Rarer words weigh more.
 
-use crate::search::by_words::{ByWords, Known};
-use crate::search::collected::{Accepts, Collected, Collector, ENOUGH};
+use crate::search::by_words::{Known, SharedWordVisitor};
+use crate::search::collected::{Accepts, Collector, ENOUGH_MATCHES, SearchState};
 use crate::search::hit::{Hit, NameMatch};
 use crate::search::names::{Name, Names};
 use crate::search::said::Said;
-use crate::search::shared_words::{MOST_WORDS, Posted, Word, each, has};
+use crate::search::shared_words::{MOST_WORDS, PostingList, Word, each, has};
 use crate::search::typo as spelling;
 use crate::search::weights::{MOST_BY_WORDS, OTHER_WORD, Scores, Term, Weighted};
 use pubdata_core::canonical::name::{Forms, SearchedName, begins_legal_form, searched, words};
@@ -16,7 +16,7 @@ use pubdata_core::canonical::name::{Forms, SearchedName, begins_legal_form, sear
 const MAX_SCANNED: usize = 100_000;
 /// The same maximum if no word is distinctive, as in `M&R`. Very many names have such words, and
 /// the prefix lookup finds those that begin with the query.
-const MAX_SCANNED_FOR_LITTLE: usize = 4_000;
+const MAX_SCANNED_INDISTINCTIVE: usize = 4_000;
 
 /// Scores in ten-thousandths.
 const EXACT: i32 = 10_000;
@@ -100,7 +100,7 @@ impl Query {
     }
 
     /// Splits off a last word that may begin a legal form: `APPLE IN` → (`APPLE`, `IN`).
-    fn begun_form(&self) -> Option<(&str, &str)> {
+    fn unfinished_form(&self) -> Option<(&str, &str)> {
         self.core.rsplit_once(' ').filter(|_| self.form.is_empty())
     }
 }
@@ -108,7 +108,7 @@ impl Query {
 /// Lists of names for a word and its misspellings.
 #[derive(Default)]
 struct Spellings<'n> {
-    lists: Vec<Posted<'n>>,
+    lists: Vec<PostingList<'n>>,
     /// Signature bits of each list's word.
     signs: Vec<u64>,
 }
@@ -151,19 +151,19 @@ impl Names {
             person,
             raw,
         };
-        let mut found = Collected {
+        let mut found = SearchState {
             collector,
-            first: Vec::with_capacity(ENOUGH),
+            first: Vec::with_capacity(ENOUGH_MATCHES),
         };
         let is_cut = search.as_written(accepts, &mut found);
-        if !mode.is_tolerant() || found.first.len() == ENOUGH {
+        if !mode.is_tolerant() || found.first.len() == ENOUGH_MATCHES {
             return is_cut;
         }
         let (near, is_near_cut) = search.near(accepts);
-        let Collected { collector, first } = found;
+        let SearchState { collector, first } = found;
         near.into_iter()
             .filter(|number| !first.contains(number))
-            .filter_map(|number| search.near_hit(number))
+            .filter_map(|number| search.misspelled_hit(number))
             .for_each(|hit| collector.collect(hit));
         is_cut || is_near_cut
     }
@@ -172,15 +172,19 @@ impl Names {
 impl Search<'_> {
     /// Finds names that match as written. Returns true if it stopped before it examined every
     /// candidate.
-    fn as_written(&self, accepts: Accepts<'_>, found: &mut Collected<'_, impl Collector>) -> bool {
+    fn as_written(
+        &self,
+        accepts: Accepts<'_>,
+        found: &mut SearchState<'_, impl Collector>,
+    ) -> bool {
         let Self {
             names, query, mode, ..
         } = self;
         let is_wanted = |number: u32| accepts.is_none_or(|accepts| accepts(number));
         let (mut looked_at, mut is_cut) = (Vec::new(), false);
-        let begun = names.that_begin(&query.core);
+        let begun = names.names_with_prefix(&query.core);
         let [same_form, before, after, persons] =
-            names.with_form(begun.whole, &query.core, &query.form);
+            names.split_by_legal_form(begun.whole, &query.core, &query.form);
         looked_at.extend(first(persons).0);
         is_cut |= [same_form, before, after, persons]
             .iter()
@@ -225,8 +229,8 @@ impl Search<'_> {
         } else {
             &[]
         };
-        let with_longer_word = if self.may_go_on() {
-            names.that_go_on(&query.core)
+        let with_longer_word = if self.may_be_unfinished() {
+            names.names_continuing_last_word(&query.core)
         } else {
             &[]
         };
@@ -243,8 +247,8 @@ impl Search<'_> {
         if is_one_word {
             is_cut |= self.by_one_word(accepts, found, &mut looked_at);
         }
-        if let (MatchMode::Typed, Some((before, _))) = (mode, query.begun_form()) {
-            looked_at.extend(first(names.that_begin(before).whole).0);
+        if let (MatchMode::Typed, Some((before, _))) = (mode, query.unfinished_form()) {
+            looked_at.extend(first(names.names_with_prefix(before).whole).0);
         }
         if *mode != MatchMode::Prefix && !is_one_word {
             let of_organizations = if mode.is_tolerant() {
@@ -257,7 +261,7 @@ impl Search<'_> {
             } else {
                 Vec::new()
             };
-            let mut lists: Vec<Posted<'_>> = Vec::new();
+            let mut lists: Vec<PostingList<'_>> = Vec::new();
             for list in of_organizations
                 .iter()
                 .chain(&of_persons)
@@ -270,11 +274,11 @@ impl Search<'_> {
                     lists.push(list);
                 }
             }
-            let say_little = self.organization.terms.iter().all(Term::says_little);
+            let say_little = self.organization.terms.iter().all(Term::is_indistinctive);
             let is_list_cut = share_out(
                 &mut lists,
                 if say_little {
-                    MAX_SCANNED_FOR_LITTLE
+                    MAX_SCANNED_INDISTINCTIVE
                 } else {
                     MAX_SCANNED
                 },
@@ -283,7 +287,7 @@ impl Search<'_> {
             // These names all contain every word of the query, so the lookup by words finds each of
             // them again. If it only counts, subtract as many from its count.
             let are_lists_whole = mode.is_tolerant()
-                && !self.may_go_on()
+                && !self.may_be_unfinished()
                 && !is_list_cut
                 && self.organization.terms.len() <= MOST_WORDS;
             let are_others_counted =
@@ -325,7 +329,7 @@ impl Search<'_> {
             ..
         } = self.query;
         self.mode.is_tolerant()
-            && !self.may_go_on()
+            && !self.may_be_unfinished()
             && !core.contains(' ')
             && (words == person || !self.names.has_persons())
     }
@@ -336,7 +340,7 @@ impl Search<'_> {
     fn by_one_word(
         &self,
         accepts: Accepts<'_>,
-        found: &mut Collected<'_, impl Collector>,
+        found: &mut SearchState<'_, impl Collector>,
         read: &mut Vec<u32>,
     ) -> bool {
         let Some(term) = self.organization.terms.first() else {
@@ -344,7 +348,7 @@ impl Search<'_> {
         };
         let all = term.posted(self.names);
         let is_cut = all.numbers.len() > MAX_SCANNED;
-        let Posted { numbers, says } = all.first(MAX_SCANNED);
+        let PostingList { numbers, says } = all.first(MAX_SCANNED);
         let mut scores = Scores::new(&self.organization);
         // Names that begin with the word score highest here. Once one of them only needs counting,
         // so do all later unmarked names.
@@ -429,7 +433,7 @@ impl Search<'_> {
     }
 
     /// Returns true if the last word of the query may be unfinished.
-    fn may_go_on(&self) -> bool {
+    fn may_be_unfinished(&self) -> bool {
         self.mode == MatchMode::Prefix
             || self.mode == MatchMode::Typed && self.query.form.is_empty()
     }
@@ -439,10 +443,10 @@ impl Search<'_> {
     /// `known`.
     fn by_words(
         &self,
-        lists: &[Posted<'_>],
+        lists: &[PostingList<'_>],
         known: Known<'_>,
         accepts: Accepts<'_>,
-        found: &mut Collected<'_, impl Collector>,
+        found: &mut SearchState<'_, impl Collector>,
         read: &mut Vec<u32>,
     ) {
         let terms = if self.mode.is_tolerant() {
@@ -469,7 +473,7 @@ impl Search<'_> {
         let has_begun = terms.iter().any(|term| term.begun.is_some());
         let (scores, beyond) = (Scores::new(&self.organization), (0, usize::MAX));
         let (has_persons, is_counting) = (self.names.has_persons(), known.again > 0);
-        let mut finder = ByWords {
+        let mut finder = SharedWordVisitor {
             words: &words,
             has_begun,
             has_persons,
@@ -511,13 +515,13 @@ impl Search<'_> {
             });
         }
         let rest = core.strip_prefix(query.core.as_str());
-        if rest.is_some_and(|rest| self.may_go_on() || rest.starts_with(' ')) {
+        if rest.is_some_and(|rest| self.may_be_unfinished() || rest.starts_with(' ')) {
             return Some((PREFIX, NameMatch::Prefix));
         }
         let is_begun_form = |(before, last): (&str, &str)| {
             core == before && begins_legal_form(last, form.split(' ').next().unwrap_or_default())
         };
-        if self.mode == MatchMode::Typed && query.begun_form().is_some_and(is_begun_form) {
+        if self.mode == MatchMode::Typed && query.unfinished_form().is_some_and(is_begun_form) {
             return Some((PREFIX, NameMatch::Prefix));
         }
         let (mut matched, mut words) = (0.0, 0);
@@ -630,7 +634,7 @@ impl Search<'_> {
                 .map(|word| word.lists.iter().map(|list| list.numbers).collect())
                 .collect();
             let mut near: Vec<u32> = Vec::new();
-            for Posted { numbers, says } in lists {
+            for PostingList { numbers, says } in lists {
                 near.extend(
                     numbers
                         .iter()
@@ -675,7 +679,7 @@ impl Search<'_> {
     }
 
     /// Returns a hit if a name contains all words of the query, allowing for misspellings.
-    fn near_hit(&self, number: u32) -> Option<Hit> {
+    fn misspelled_hit(&self, number: u32) -> Option<Hit> {
         let (weighted, text) = match self.names.name(number) {
             Name::Organization { core, .. } => (&self.organization, core.to_owned()),
             Name::Person { last, given } => {
@@ -711,7 +715,7 @@ impl Search<'_> {
 
 /// Truncates lists so that they hold at most `most` names together; long lists get equal shares.
 /// Returns true if it truncated any.
-fn share_out(lists: &mut [Posted<'_>], most: usize) -> bool {
+fn share_out(lists: &mut [PostingList<'_>], most: usize) -> bool {
     lists.sort_by_key(|list| list.numbers.len());
     let (mut rest, mut is_cut) = (most, false);
     for place in 0..lists.len() {
@@ -764,7 +768,7 @@ mod tests {
             MatchMode::Exact,
             MatchMode::Prefix,
         ] {
-            let mut builder = NamesBuilder::with_begun_words();
+            let mut builder = NamesBuilder::with_unfinished_words();
             for (core, form) in organizations {
                 builder.push(Name::Organization { core, form }).unwrap();
             }
@@ -804,7 +808,7 @@ mod tests {
                 let mut found: Vec<Hit> = Vec::new();
                 search.as_written(
                     accepts,
-                    &mut Collected {
+                    &mut SearchState {
                         collector: &mut found,
                         first: Vec::new(),
                     },
@@ -820,8 +824,8 @@ mod tests {
     /// reports. Names that begin with the query are always found.
     #[test]
     fn names_of_initials_are_not_all_those_with_the_word_between_them() {
-        const EACH: usize = MAX_SCANNED_FOR_LITTLE;
-        let mut builder = NamesBuilder::with_begun_words();
+        const EACH: usize = MAX_SCANNED_INDISTINCTIVE;
+        let mut builder = NamesBuilder::with_unfinished_words();
         for number in 0..EACH {
             for core in [
                 format!("{number} AND SONS"),

@@ -167,7 +167,7 @@ pub fn ranked(hits: &[RowHit], count: usize, precedence: &[u32]) -> Vec<Ranked> 
             )
         })
         .collect();
-    put_first(&mut keyed, count, Ord::cmp);
+    sort_first(&mut keyed, count, Ord::cmp);
     let of_hit = |(key, row, number): (u64, u32, u32)| Ranked {
         row,
         score: BEST - (key >> 32) as i32,
@@ -177,7 +177,7 @@ pub fn ranked(hits: &[RowHit], count: usize, precedence: &[u32]) -> Vec<Ranked> 
 }
 
 /// Sorts only the first `count` elements; the others follow in any order.
-pub fn put_first<T>(found: &mut [T], count: usize, compare: impl Fn(&T, &T) -> Ordering) {
+pub fn sort_first<T>(found: &mut [T], count: usize, compare: impl Fn(&T, &T) -> Ordering) {
     let first = match count < found.len() {
         true => found.select_nth_unstable_by(count, &compare).0,
         false => found,

@@ -69,7 +69,7 @@ impl RowNamesBuilder {
     /// Builds names of companies from any country, which can also be found by unfinished words.
     pub fn of_companies() -> Self {
         Self {
-            names: NamesBuilder::with_begun_words(),
+            names: NamesBuilder::with_unfinished_words(),
             forms: Forms::OfAnyCountry,
             ..Self::default()
         }
@@ -208,7 +208,7 @@ impl RowNames {
         let mut found = FirstRows {
             names: self,
             first: First::new(enough.first),
-            of_several: Vec::new(),
+            rows_with_several_names: Vec::new(),
             total: 0,
             wanted,
         };
@@ -221,13 +221,13 @@ impl RowNames {
         );
         let FirstRows {
             mut first,
-            of_several,
+            rows_with_several_names,
             total,
             ..
         } = found;
-        let of_several = best_of_rows(of_several);
-        let total = total + of_several.len();
-        for hit in of_several {
+        let rows_with_several_names = best_of_rows(rows_with_several_names);
+        let total = total + rows_with_several_names.len();
+        for hit in rows_with_several_names {
             first.offer(hit.score, self.is_active(hit.name), hit.name, || hit);
         }
         Found {
@@ -254,7 +254,7 @@ struct FirstRows<'a> {
     names: &'a RowNames,
     first: First,
     /// Hits on rows with several names.
-    of_several: Vec<RowHit>,
+    rows_with_several_names: Vec<RowHit>,
     /// Number of other rows.
     total: usize,
     /// Number of rows at which counting stops.
@@ -264,7 +264,7 @@ struct FirstRows<'a> {
 impl Collector for FirstRows<'_> {
     fn collect(&mut self, hit: Hit) {
         if hit.is_marked {
-            return self.of_several.push(self.names.row_hit(&hit));
+            return self.rows_with_several_names.push(self.names.row_hit(&hit));
         }
         self.total += 1;
         self.first.offer(

@@ -24,20 +24,20 @@ pub struct Signs {
     /// Bits that every name with the word carries.
     pub bits: u64,
     /// True if only names with the word carry them.
-    pub are_sure: bool,
+    pub are_exact: bool,
 }
 
 impl Signs {
     /// Signature of a word that occurs in no name: no payload has all bits set.
-    pub const OF_NO_NAME: Self = Self {
+    pub const MATCHES_NO_NAME: Self = Self {
         bits: u64::MAX,
-        are_sure: false,
+        are_exact: false,
     };
 
     /// Derives five bits from the word's hash. Among names of three words that lack the word, one
     /// in five hundred carries all five. The highest bits of the hash are not used, because they
     /// distribute words over the index.
-    pub fn of_hash(hash: u64) -> Self {
+    pub fn from_word_hash(hash: u64) -> Self {
         const BELOW: u32 = SAID + COMMON;
         let place = |from: u32| {
             u64::from(BELOW) + (((hash >> from & 0x1FF) * u64::from(u64::BITS - BELOW)) >> 9)
@@ -46,15 +46,15 @@ impl Signs {
             bits: [0, 9, 18, 27, 36]
                 .into_iter()
                 .fold(0, |bits, from| bits | 1 << place(from)),
-            are_sure: false,
+            are_exact: false,
         }
     }
 
     /// Returns the signature of one of the commonest words.
-    pub fn of_common(place: usize) -> Self {
+    pub fn for_common_word(place: usize) -> Self {
         Self {
             bits: 1 << (SAID as usize + place),
-            are_sure: true,
+            are_exact: true,
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::search::names::Names;
 use crate::search::said::Signs;
-use crate::search::shared_words::{Posted, Word};
+use crate::search::shared_words::{PostingList, Word};
 
 /// Weight of a word of the name that the query lacks.
 pub const OTHER_WORD: f64 = 1.0;
@@ -25,10 +25,10 @@ pub struct Term<'a> {
 
 impl Term<'_> {
     /// Returns the names that have the word.
-    pub fn posted<'n>(&'n self, names: &'n Names) -> Posted<'n> {
+    pub fn posted<'n>(&'n self, names: &'n Names) -> PostingList<'n> {
         self.begun.as_ref().map_or_else(
             || names.with_word(self.word),
-            |(numbers, says)| Posted { numbers, says },
+            |(numbers, says)| PostingList { numbers, says },
         )
     }
 
@@ -46,8 +46,8 @@ impl Term<'_> {
     }
 
     /// Returns true if the word is not distinctive.
-    pub fn says_little(&self) -> bool {
-        self.begun.is_none() && says_little(self.word)
+    pub fn is_indistinctive(&self) -> bool {
+        self.begun.is_none() && is_indistinctive(self.word)
     }
 
     pub fn is(&self, word: &str) -> bool {
@@ -64,7 +64,7 @@ fn is_initial(word: &str) -> bool {
 }
 
 /// Initials and the word for `&` are not distinctive, however rare they are.
-fn says_little(word: &str) -> bool {
+fn is_indistinctive(word: &str) -> bool {
     is_initial(word) || word == "AND"
 }
 
@@ -80,12 +80,12 @@ impl<'a> Weighted<'a> {
         let term = |word: &'a String| {
             // Too many words begin with an initial.
             let begun = (unfinished == Some(word) && !is_initial(word))
-                .then(|| names.with_word_begun(word));
+                .then(|| names.with_word_prefix(word));
             let count = begun.as_ref().map_or_else(
                 || names.with_word(word).numbers.len(),
                 |(numbers, _)| numbers.len(),
             );
-            let weight = if begun.is_none() && says_little(word) {
+            let weight = if begun.is_none() && is_indistinctive(word) {
                 OTHER_WORD
             } else {
                 (1.0 + all / count.max(1) as f64).ln()

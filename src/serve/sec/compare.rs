@@ -163,7 +163,7 @@ async fn answer(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
     let mut starts: Vec<Option<i32>> = Vec::new();
     let mut shown = Vec::with_capacity(periods.len());
     for period in periods {
-        let chosen = line_up(&sides, period, span);
+        let chosen = align_figures(&sides, period, span);
         starts.extend(
             sides
                 .iter()
@@ -403,7 +403,7 @@ impl<'a> Side<'a> {
 /// requested span, it prefers the quarter's own figure if all registrants that have the period
 /// report it. Otherwise it prefers the year to date if all report that. The other span is the
 /// fallback.
-fn line_up<'a>(
+fn align_figures<'a>(
     sides: &'a [Side<'_>],
     period: &Period,
     span: Option<Span>,

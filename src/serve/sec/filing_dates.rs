@@ -48,9 +48,9 @@ pub struct FilingFilter {
 
 /// The index of one release, built once.
 #[derive(Debug, Default)]
-pub struct LazyDates(Lazy<FilingDates>);
+pub struct LazyFilingDates(Lazy<FilingDates>);
 
-impl LazyDates {
+impl LazyFilingDates {
     /// Returns the index; concurrent callers wait for one build.
     ///
     /// # Errors
@@ -74,13 +74,13 @@ impl LazyDates {
 }
 
 /// The columns of a part from which the index is built.
-struct Dated {
+struct FilingDateColumns {
     accession_numbers: Vec<u64>,
     forms: DictionaryColumn,
     filed_dates: Date32Array,
 }
 
-impl CachedPart for Dated {
+impl CachedPart for FilingDateColumns {
     const DATASET_ID: &'static str = "sec.filing";
 
     fn read(bytes: Bytes, path: &str) -> Result<Self> {
@@ -123,7 +123,7 @@ impl FilingDates {
         // Futures do nothing until polled, so a list of all of them is cheap.
         let reads: Vec<_> = wanted
             .iter()
-            .map(|(_, part)| parts.read::<Dated>(release_id, part))
+            .map(|(_, part)| parts.read::<FilingDateColumns>(release_id, part))
             .collect();
         let mut reading = stream::iter(reads).buffered(READING);
         while let Some(part) = reading.try_next().await? {
@@ -139,7 +139,11 @@ impl FilingDates {
     }
 
     /// Adds the next bucket.
-    fn add(&mut self, part: &Dated, by_day: &mut BTreeMap<i32, Vec<Entry>>) -> Result<()> {
+    fn add(
+        &mut self,
+        part: &FilingDateColumns,
+        by_day: &mut BTreeMap<i32, Vec<Entry>>,
+    ) -> Result<()> {
         let too_many = || Error::store("more buckets or rows of filings than the index can number");
         let bucket = u16::try_from(self.buckets.len())
             .ok()
@@ -196,10 +200,12 @@ impl FilingDates {
         &'a self,
         filter: &FilingFilter,
     ) -> impl Iterator<Item = Range<usize>> + use<'a> {
-        let start = filter.to.map_or(0, |to| self.place_of_day(|day| day > to));
+        let start = filter
+            .to
+            .map_or(0, |to| self.position_of_day(|day| day > to));
         let end = filter
             .from
-            .map_or(self.len(), |from| self.place_of_day(|day| day >= from));
+            .map_or(self.len(), |from| self.position_of_day(|day| day >= from));
         let numbers: Option<Vec<bool>> = (!filter.forms.is_empty()).then(|| {
             let is_wanted = |number: u16| {
                 self.forms
@@ -246,7 +252,7 @@ impl FilingDates {
 
     /// Returns the position after all days for which `is_before` holds; days run from newest to
     /// oldest.
-    fn place_of_day(&self, is_before: impl Fn(i32) -> bool) -> usize {
+    fn position_of_day(&self, is_before: impl Fn(i32) -> bool) -> usize {
         let index = self.days.partition_point(|(day, _)| is_before(*day));
         self.days.get(index).map_or(self.len(), |(_, place)| *place)
     }

@@ -172,7 +172,7 @@ fn registrants_of(
     found.retain(|found| {
         found.matched.is_whole()
             || registrants
-                .name_found(found)
+                .matched_name(found)
                 .is_some_and(|name| has_all_words(text, name))
     });
     if found.is_empty() {

@@ -85,7 +85,7 @@ pub async fn of_registrants(
     let after = paging
         .after
         .as_deref()
-        .map(|key| read(key).ok_or_else(cursor::not_a_cursor))
+        .map(|key| read(key).ok_or_else(cursor::malformed_cursor))
         .transpose()?;
     let is_after = |key: &(i32, &str)| {
         after

@@ -213,7 +213,7 @@ async fn answer(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
 
 /// Returns the reason why a registrant has no figures at all: the outcome of its facts, or that it
 /// has none.
-pub fn why_none<'a>(call: &'a Call<'_>, cik: Cik) -> &'a str {
+pub fn reason_without_figures<'a>(call: &'a Call<'_>, cik: Cik) -> &'a str {
     SecTables::of(call.release)
         .members
         .outcome(cik)
@@ -237,7 +237,7 @@ pub fn read(
         .iter_mut()
         .filter(|series| series.figures.is_empty() && series.null_reason.is_none())
     {
-        series.null_reason = Some(why_none(call, cik).to_owned());
+        series.null_reason = Some(reason_without_figures(call, cik).to_owned());
     }
     found
 }

@@ -11,7 +11,7 @@ use crate::answer::Decimal;
 use crate::index::file::{Column, stored};
 use crate::search::hit::NameMatch;
 use crate::search::query::{MatchMode, NORMALIZED, Query};
-use crate::search::rank::{BEST, put_first};
+use crate::search::rank::{BEST, sort_first};
 use crate::search::row_hit::{NameKind, RowHit};
 use crate::search::row_names::{RowNames, RowNamesBuilder};
 use pubdata_core::canonical::name::{Forms, searched};
@@ -168,7 +168,7 @@ impl Names {
         };
         let (mut hits, is_cut) = self.names.search(&query, MatchMode::Typed);
         let listing = |hit: &RowHit| self.listing[hit.row as usize];
-        put_first(&mut hits, count, |a, b| {
+        sort_first(&mut hits, count, |a, b| {
             match b
                 .score
                 .cmp(&a.score)

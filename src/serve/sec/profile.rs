@@ -8,7 +8,7 @@ use serde::Serialize;
 use crate::http::components::Data;
 use crate::http::endpoint::{Access, Call, Endpoint, Handler, Validity};
 use crate::http::meta::{Coverage, Meta};
-use crate::http::parameters::OF_RELEASE;
+use crate::http::parameters::RELEASE_PARAMETERS;
 use crate::http::parameters::allowed;
 use crate::http::problem::not_published;
 use crate::http::problem::{Code, Problem, Result};
@@ -35,7 +35,7 @@ pub const ENDPOINT: Endpoint = Endpoint {
     operation_id: "getCompany",
     summary: "Company profile",
     access: Access::Scope(Scope::Sec),
-    parameters: OF_RELEASE,
+    parameters: RELEASE_PARAMETERS,
     body: None,
     data: Data::of::<Company<'static>>(),
     validity: Validity::Release,

@@ -217,7 +217,7 @@ impl Registrants {
     }
 
     /// Returns the name by which a registrant was found.
-    pub fn name_found(&self, found: &Found) -> Option<&str> {
+    pub fn matched_name(&self, found: &Found) -> Option<&str> {
         let row = found.row as usize;
         found
             .former

@@ -26,7 +26,7 @@ query! {
     pub struct Parameters<'a> {
         /// Comma list of form types; all periodic reports when absent. `10-K` does not include
         /// `10-K/A`.
-        form: Vec<&'a str> = Kind::OneNoted(FILINGS, "form", PERIODIC),
+        form: Vec<&'a str> = Kind::OneWithNote(FILINGS, "form", PERIODIC),
         filed_from: Option<Date> = FILED_FROM, filed_to: Option<Date> = FILED_TO,
         period_from: Option<Date> = PERIOD_FROM, period_to: Option<Date> = PERIOD_TO,
         limit: usize = LIMIT, cursor: Option<&'a str> = CURSOR,

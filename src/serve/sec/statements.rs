@@ -27,7 +27,7 @@ use crate::release::bucketed::Bucket;
 use crate::release::key_columns::cell;
 use crate::release::provenance::{Provenance, ProvenanceWriter};
 use crate::sec::company::{Company, CompanyName};
-use crate::sec::financials::why_none;
+use crate::sec::financials::reason_without_figures;
 use crate::sec::line_table::LineTable;
 use crate::sec::owners::Owned;
 use crate::sec::periods::{
@@ -220,7 +220,7 @@ async fn answer(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
     let null_reason = match periods.is_empty() {
         false => None,
         true if known_at.is_some() && !read(None).is_empty() => Some(NOT_KNOWN_YET),
-        true => Some(why_none(call, company.cik)),
+        true => Some(reason_without_figures(call, company.cik)),
     };
     periods.retain(|period| is_wanted(period.fiscal_year));
     let total = periods.len();
@@ -235,7 +235,7 @@ async fn answer(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
         let position = periods
             .iter()
             .position(|period| key(period) == *after)
-            .ok_or_else(cursor::not_a_cursor)?;
+            .ok_or_else(cursor::malformed_cursor)?;
         periods.drain(..=position);
     }
     let has_more = periods.len() > limit;

@@ -1,7 +1,7 @@
 //! Holds the family's tables of a release: all registrants in memory, and the large datasets read
 //! by registrant bucket.
 
-use super::filing_dates::LazyDates;
+use super::filing_dates::LazyFilingDates;
 use super::filing_table::FilingTable;
 use super::frame_index::Frames;
 use super::line_table::LineTable;
@@ -33,7 +33,7 @@ pub struct SecTables {
     pub values: Buckets<Owned<ValueTable>>,
     pub lines: Buckets<Owned<LineTable>>,
     pub filings: Buckets<Owned<FilingTable>>,
-    pub filing_dates: LazyDates,
+    pub filing_dates: LazyFilingDates,
     pub frames: Frames,
     pub links: Links,
 }
@@ -64,7 +64,7 @@ impl SecTables {
             values: Buckets::of(manifest)?,
             lines: Buckets::of(manifest)?,
             filings: Buckets::of(manifest)?,
-            filing_dates: LazyDates::default(),
+            filing_dates: LazyFilingDates::default(),
             frames: Frames::default(),
             links: Links::of(contracts),
         })

@@ -13,7 +13,7 @@ use crate::http::auth::Client;
 use crate::http::problem::{Code, Problem};
 use crate::stream::Stream;
 use crate::stream::frames;
-use crate::stream::frames::{Auth, ClientFrame, Misread, Ping, ServerFrame};
+use crate::stream::frames::{Auth, ClientFrame, Ping, RejectedMessage, ServerFrame};
 use crate::stream::sockets::Slot;
 use crate::stream::subscriptions::Subscriptions;
 use pubdata_store::Scope;
@@ -26,7 +26,7 @@ pub const TOO_MANY: u16 = 4429;
 pub const RESTART: u16 = 1012;
 
 /// How long an event that another server of the same store has sent may take to arrive here.
-const COPY_TIME: Duration = Duration::from_secs(5);
+const REPLICATION_TIMEOUT: Duration = Duration::from_secs(5);
 /// A message with the maximum number of filter values is far smaller.
 pub const MESSAGE_BYTES: usize = 64 << 10;
 /// How long a client may take to answer a close.
@@ -35,7 +35,7 @@ const CLOSE_TIME: Duration = Duration::from_secs(2);
 pub const RECONNECT_SECONDS: u64 = 30;
 
 /// Client that opens a socket.
-pub struct Entrance {
+pub struct AdmittedSocket {
     /// Has no scopes if no key was sent yet.
     pub client: Arc<Client>,
     pub slot: Slot,
@@ -118,7 +118,7 @@ impl End {
 }
 
 /// Serves a socket until it ends.
-pub async fn run(stream: Arc<Stream>, mut socket: WebSocket, entrance: Entrance) {
+pub async fn run(stream: Arc<Stream>, mut socket: WebSocket, entrance: AdmittedSocket) {
     let connection_id = entrance.connection_id.clone();
     let mut session = Session {
         head: stream.head.subscribe(),
@@ -129,7 +129,7 @@ pub async fn run(stream: Arc<Stream>, mut socket: WebSocket, entrance: Entrance)
         subscriptions: Subscriptions::default(),
         last_sent: Instant::now(),
         last_heard: Instant::now(),
-        awaited_pongs: 0,
+        pending_pongs: 0,
         behind: None,
         stream,
     };
@@ -177,7 +177,7 @@ struct Session {
     last_sent: Instant,
     last_heard: Instant,
     /// Number of unanswered pings.
-    awaited_pongs: u32,
+    pending_pongs: u32,
     /// Time of the last pace check and the lag at that time, while too many events wait.
     behind: Option<(Instant, u64)>,
 }
@@ -217,12 +217,12 @@ impl Session {
             tokio::select! {
                 biased;
                 _ = self.stop.changed() => {}
-                message = socket.recv() => self.hear(socket, message).await?,
+                message = socket.recv() => self.handle_message(socket, message).await?,
                 () = std::future::ready(()), if has_more => {}
                 _ = self.head.changed() => {}
-                _ = look.tick() => self.look_after(socket).await?,
+                _ = look.tick() => self.check_liveness(socket).await?,
                 () = sleep_until(self.last_sent + limits.stream_heartbeat) => {
-                    let seq = self.subscriptions.served_to().unwrap_or_else(|| self.stream.ring().head());
+                    let seq = self.subscriptions.served_through().unwrap_or_else(|| self.stream.ring().head());
                     self.send(socket, vec![ServerFrame::Heartbeat { seq, ts: self.stream.service.now() }.text()]).await?;
                 }
             }
@@ -265,7 +265,7 @@ impl Session {
                         "the first message must be `auth`, unless the key is sent with the upgrade",
                     ));
                 }
-                Err(Misread::WrongMember { problem, id }) => {
+                Err(RejectedMessage::InvalidMember { problem, id }) => {
                     self.send(
                         socket,
                         vec![frames::error(&problem, &self.connection_id, id.as_deref())],
@@ -273,7 +273,7 @@ impl Session {
                     .await?;
                     continue;
                 }
-                Err(Misread::NoMessage(message)) => {
+                Err(RejectedMessage::MalformedMessage(message)) => {
                     return Err(End::error(BAD_MESSAGE, Code::InvalidJson, message));
                 }
             };
@@ -297,7 +297,7 @@ impl Session {
     }
 
     /// Handles a message of the client.
-    async fn hear(
+    async fn handle_message(
         &mut self,
         socket: &mut WebSocket,
         message: Option<Result<Message, axum::Error>>,
@@ -310,7 +310,7 @@ impl Session {
         let lag_before = self.subscriptions.lag(&self.stream);
         let answer = match ClientFrame::read(&text) {
             Ok(ClientFrame::Subscribe(asked)) => {
-                self.await_copy(asked.since_seq).await;
+                self.await_replication(asked.since_seq).await;
                 let id = asked.id.clone();
                 self.subscriptions
                     .add(*asked, &self.stream)
@@ -325,8 +325,8 @@ impl Session {
                 Problem::new(Code::InvalidParameter, "the connection already has a key"),
                 None,
             )),
-            Err(Misread::WrongMember { problem, id }) => Err((*problem, id)),
-            Err(Misread::NoMessage(message)) => {
+            Err(RejectedMessage::InvalidMember { problem, id }) => Err((*problem, id)),
+            Err(RejectedMessage::MalformedMessage(message)) => {
                 return Err(End::error(BAD_MESSAGE, Code::InvalidJson, message));
             }
         };
@@ -342,10 +342,10 @@ impl Session {
     }
 
     /// Waits for events that the client may already have from another server of the same store.
-    async fn await_copy(&self, since_seq: Option<u64>) {
+    async fn await_replication(&self, since_seq: Option<u64>) {
         if let Some(seq) = since_seq.filter(|_| self.stream.service.is_replica()) {
             let mut head = self.stream.head.subscribe();
-            let _ = timeout(COPY_TIME, head.wait_for(|(head, _)| *head >= seq)).await;
+            let _ = timeout(REPLICATION_TIMEOUT, head.wait_for(|(head, _)| *head >= seq)).await;
         }
     }
 
@@ -353,8 +353,8 @@ impl Session {
     async fn meter(&mut self, message: Option<&Result<Message, axum::Error>>) -> Outcome<()> {
         match message {
             None | Some(Err(_) | Ok(Message::Close(_))) => return Ok(()),
-            Some(Ok(Message::Pong(_))) if self.awaited_pongs > 0 => {
-                self.awaited_pongs -= 1;
+            Some(Ok(Message::Pong(_))) if self.pending_pongs > 0 => {
+                self.pending_pongs -= 1;
                 return Ok(());
             }
             Some(Ok(
@@ -383,7 +383,7 @@ impl Session {
     }
 
     /// Checks that the key is still valid and the client still connected.
-    async fn look_after(&mut self, socket: &mut WebSocket) -> Outcome<()> {
+    async fn check_liveness(&mut self, socket: &mut WebSocket) -> Outcome<()> {
         if !self
             .stream
             .service
@@ -399,7 +399,7 @@ impl Session {
         if self.last_heard.elapsed() > self.stream.service.settings.limits.stream_silence {
             return Err(End::slow("the client does not answer pings"));
         }
-        self.awaited_pongs += 1;
+        self.pending_pongs += 1;
         let sent = timeout(
             self.send_time(),
             socket.send(Message::Ping(bytes::Bytes::new())),

@@ -184,7 +184,7 @@ impl Subscriptions {
 
     /// Returns the number of the event up to which every subscription has been served; `None`
     /// without subscriptions.
-    pub fn served_to(&self) -> Option<u64> {
+    pub fn served_through(&self) -> Option<u64> {
         self.all
             .iter()
             .map(|subscription| subscription.next_seq - 1)
@@ -195,7 +195,7 @@ impl Subscriptions {
     /// event that matches several subscriptions is one message. A subscription that replays the
     /// past catches up with the others first.
     pub fn next_messages(&mut self, stream: &Stream) -> (Vec<String>, bool) {
-        let Some(served_to) = self.served_to() else {
+        let Some(served_through) = self.served_through() else {
             return (Vec::new(), false);
         };
         let ring = stream.ring();
@@ -230,7 +230,7 @@ impl Subscriptions {
             subscription.next_seq = ring.oldest();
         }
         let mut next = ring.head() + 1;
-        for (count, item) in ring.from(served_to + 1).enumerate() {
+        for (count, item) in ring.from(served_through + 1).enumerate() {
             if messages.len() >= MESSAGES || count == SCANNED {
                 next = item.seq;
                 break;
@@ -272,8 +272,8 @@ impl Subscriptions {
     /// Returns the number of events, matching or not, between the last one served to every
     /// subscription and the newest; 0 without subscriptions.
     pub fn lag(&self, stream: &Stream) -> u64 {
-        self.served_to().map_or(0, |served_to| {
-            stream.ring().head().saturating_sub(served_to)
+        self.served_through().map_or(0, |served_through| {
+            stream.ring().head().saturating_sub(served_through)
         })
     }
 

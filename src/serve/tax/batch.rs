@@ -11,7 +11,7 @@ use crate::http::body::request;
 use crate::http::components::Data;
 use crate::http::endpoint::{Access, Call, Endpoint, Handler, Validity};
 use crate::http::meta::Meta;
-use crate::http::parameters::OF_RELEASE;
+use crate::http::parameters::RELEASE_PARAMETERS;
 use crate::http::problem::Result;
 use crate::json::Json;
 use crate::tax::answer::TaxRate;
@@ -30,7 +30,7 @@ pub const ENDPOINT: Endpoint = Endpoint {
     operation_id: "getTaxRates",
     summary: "Sales tax rates of up to 100 places",
     access: Access::Scope(Scope::General),
-    parameters: OF_RELEASE,
+    parameters: RELEASE_PARAMETERS,
     body: Some(Data::of::<TaxBatchRequest<'static>>()),
     data: Data::of::<TaxBatch<'static>>(),
     validity: Validity::Release,

@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde_json::value::RawValue;
 
 use super::fields::{Fields, text_of};
-use super::limits::MAX_OWN_ID;
+use super::limits::MAX_CLIENT_ID;
 use super::location::{Asked, Location, zip_of};
 use crate::http::body::request;
 use crate::http::endpoint::Call;
@@ -47,7 +47,7 @@ request! {
         /// Your identifier of the address, repeated in `input` of the answer.
         // Checked only: the answer repeats the value as sent.
         #[expect(dead_code, reason = "only checked")]
-        #[schemars(length(max = MAX_OWN_ID))]
+        #[schemars(length(max = MAX_CLIENT_ID))]
         id: Option<String>,
         /// The address on one line, instead of the other members.
         #[schemars(length(max = MAX_TEXT))]
@@ -90,7 +90,7 @@ macro_rules! parts {
             fn read(fields: &Fields<'_>) -> Result<Self> {
                 let text = |name: &str| fields.text(name, MAX_TEXT);
                 Ok(Self {
-                    $($id: fields.text(Self::$id, MAX_OWN_ID)?,)?
+                    $($id: fields.text(Self::$id, MAX_CLIENT_ID)?,)?
                     address: text(Self::address)?,
                     street: text(Self::street)?,
                     city: text(Self::city)?,
@@ -125,13 +125,13 @@ parts! {
 #[derive(JsonSchema)]
 #[schemars(untagged, inline, description = "", bound = "P: Parts")]
 pub enum Place<'a, P> {
-    Parts(#[schemars(with = "P")] InParts<'a, P>),
+    Parts(#[schemars(with = "P")] AddressFields<'a, P>),
     /// A ZIP code, or an address on one line.
     Line(#[schemars(with = "String", length(max = MAX_TEXT))] Line),
 }
 
 /// The fields of a `P`, read only after the whole body has been recognised as an address.
-pub struct InParts<'a, P> {
+pub struct AddressFields<'a, P> {
     pub fields: Fields<'a>,
     of: PhantomData<P>,
 }
@@ -150,7 +150,7 @@ impl<'a, P: Parts> Place<'a, P> {
             let text = text_of(value, place.trim_end_matches('.'), MAX_TEXT)?;
             return Ok(Self::Line(Line { text, place }));
         }
-        Ok(Self::Parts(InParts {
+        Ok(Self::Parts(AddressFields {
             fields: Fields::read(value, place, P::FIELDS)?,
             of: PhantomData,
         }))
@@ -177,7 +177,7 @@ impl<'a, P: Parts> Place<'a, P> {
                 };
                 Location::of(zips, asked, place)
             }
-            Self::Parts(InParts { fields, .. }) => {
+            Self::Parts(AddressFields { fields, .. }) => {
                 Location::of(zips, P::read(fields)?.asked(), fields.place())
             }
         }

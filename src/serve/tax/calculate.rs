@@ -4,7 +4,7 @@
 use crate::http::components::Data;
 use crate::http::endpoint::{Access, Call, Endpoint, Handler, Validity};
 use crate::http::meta::Meta;
-use crate::http::parameters::OF_RELEASE;
+use crate::http::parameters::RELEASE_PARAMETERS;
 use crate::http::problem::{Code, Problem, Result};
 use crate::json::Json;
 use crate::tax::calculated::{Calculated, TaxCalculation};
@@ -24,7 +24,7 @@ pub const ENDPOINT: Endpoint = Endpoint {
     operation_id: "calculateTax",
     summary: "Sales tax of a sale",
     access: Access::Scope(Scope::General),
-    parameters: OF_RELEASE,
+    parameters: RELEASE_PARAMETERS,
     body: Some(Data::of::<TaxCalculationRequest>()),
     data: Data::of::<TaxCalculation<'static>>(),
     validity: Validity::Release,

@@ -133,7 +133,7 @@ impl<'a> Candidate<'a> {
                 }
             }
         }
-        candidate.move_minimum(search);
+        candidate.move_minimum_to_state(search);
         candidate
     }
 
@@ -216,7 +216,7 @@ impl<'a> Candidate<'a> {
 
     /// Moves the state's published minimum rate (Nevada) from the county to the state. There the
     /// state's row is zero and the counties' rates include the minimum.
-    fn move_minimum(&mut self, search: &Search<'_>) {
+    fn move_minimum_to_state(&mut self, search: &Search<'_>) {
         let Some(minimum) = search.rule_rate().filter(|minimum| *minimum > 0) else {
             return;
         };

@@ -156,7 +156,7 @@ pub fn look_up<'a>(
             found.notice("STATE_NOT_COVERED", message);
         }
         (_, "no_tax") => {
-            check_day(&search, terms, field)?;
+            check_rule_day(&search, terms, field)?;
             found.candidates.push(Candidate::default());
         }
         ("full", _) if search.has_local_rates() => found.find_local(&search, terms, field)?,
@@ -400,7 +400,7 @@ impl<'a> Found<'a> {
                 ),
             ));
         }
-        let any = search.of_any_day(&self.location);
+        let any = search.hits_of_any_day(&self.location);
         if any.is_empty() {
             return Err(not_found(search, &self.location));
         }
@@ -444,7 +444,7 @@ impl<'a> Found<'a> {
 
     /// Puts the jurisdictions common to all counties of a ZIP code first, because the county of the
     /// place is not known.
-    fn set_apart(&mut self, search: &Search<'a>) {
+    fn insert_common_rates(&mut self, search: &Search<'a>) {
         let rates = || {
             self.candidates
                 .iter()
@@ -492,7 +492,7 @@ impl<'a> Found<'a> {
         if let Some(common) = self.common.take() {
             self.candidates.insert(0, common);
         } else if self.is_of_several_counties(search) && self.location.zip().is_some() {
-            self.set_apart(search);
+            self.insert_common_rates(search);
         } else if let [first, .., last] = self.candidates.as_slice() {
             let (which, narrows) = match (first.rank < last.rank, first.rank) {
                 _ if last.rank == AROUND => (
@@ -562,7 +562,7 @@ impl<'a> Found<'a> {
 }
 
 /// Rejects a day before the first one for which the state's rule is known.
-fn check_day(search: &Search<'_>, terms: &Terms<'_>, field: &str) -> Result<()> {
+fn check_rule_day(search: &Search<'_>, terms: &Terms<'_>, field: &str) -> Result<()> {
     match search.rule_day() {
         Some(first) if days::since_epoch(terms.date) < first => Err(uncovered_day(
             terms,

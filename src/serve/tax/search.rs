@@ -209,7 +209,7 @@ impl<'a> Search<'a> {
 
     /// Returns every record of any day that covers the place. It separates an unknown place from a
     /// day without records.
-    pub fn of_any_day(&self, location: &Location) -> Vec<Hit<'a>> {
+    pub fn hits_of_any_day(&self, location: &Location) -> Vec<Hit<'a>> {
         let zips: Vec<u32> = location
             .zip()
             .map_or_else(|| self.zips_of_city(location), |zip| vec![zip]);

@@ -10,7 +10,7 @@ use crate::http::body::{Body, request, required};
 use crate::http::components::Data;
 use crate::http::endpoint::{Access, Call, Endpoint, Handler, Validity};
 use crate::http::meta::Meta;
-use crate::http::parameters::OF_RELEASE;
+use crate::http::parameters::RELEASE_PARAMETERS;
 use crate::http::problem::{Code, Problem, Result};
 use crate::json::Json;
 use pubdata_store::Scope;
@@ -24,7 +24,7 @@ pub const ENDPOINT: Endpoint = Endpoint {
     operation_id: "getZips",
     summary: "Up to 100 ZIP codes",
     access: Access::Scope(Scope::General),
-    parameters: OF_RELEASE,
+    parameters: RELEASE_PARAMETERS,
     body: Some(Data::of::<ZipBatchRequest>()),
     data: Data::of::<ZipBatch<'static>>(),
     validity: Validity::Release,

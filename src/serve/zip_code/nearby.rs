@@ -91,7 +91,7 @@ pub fn nearby(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
         let last = key
             .split_once(':')
             .and_then(|(hundredths, row)| Some((hundredths.parse().ok()?, row.parse().ok()?)))
-            .ok_or_else(cursor::not_a_cursor)?;
+            .ok_or_else(cursor::malformed_cursor)?;
         near.retain(|near| *near > last);
     }
     let has_more = near.len() > limit;

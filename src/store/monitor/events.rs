@@ -22,7 +22,7 @@ const REASON: usize = 1000;
 
 /// Maximum number of events in the text line, and of characters of each one's reason.
 const TOLD: usize = 5;
-const REASON_IN_LINE: usize = 400;
+const MAX_REASON_CHARS_IN_LINE: usize = 400;
 
 /// Kind of event, the most severe first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
@@ -107,7 +107,7 @@ impl EventKind {
 impl Message {
     /// Compares the last run of a ledger with the previous run of its channel; `None` without a
     /// change. Entries are oldest first.
-    pub fn of_last_run(entries: &[LedgerEntry]) -> Option<Self> {
+    pub fn for_last_run(entries: &[LedgerEntry]) -> Option<Self> {
         let last = entries.iter().rposition(is_run)?;
         let entry = &entries[last];
         let before = History::of(&entries[..last])
@@ -203,7 +203,7 @@ fn of_the_run(before: Option<&ChannelHistory>, after: &ChannelHistory) -> Option
 }
 
 /// Returns the problems of a task, by kind. Missing files of an optional task are no problem.
-fn troubles(standing: &Standing) -> Vec<EventKind> {
+fn active_problems(standing: &Standing) -> Vec<EventKind> {
     let is_needed = !standing.is_optional;
     let kinds = [
         (EventKind::Blocked, standing.is_blocked()),
@@ -218,7 +218,10 @@ fn troubles(standing: &Standing) -> Vec<EventKind> {
 }
 
 fn of_a_task(task_id: &str, before: Option<&Standing>, now: &Standing) -> Vec<Event> {
-    let (known, troubles) = (before.map(troubles).unwrap_or_default(), troubles(now));
+    let (known, active_problems) = (
+        before.map(active_problems).unwrap_or_default(),
+        active_problems(now),
+    );
     let event = |event: EventKind| {
         let reason = match event {
             EventKind::Late => now
@@ -251,10 +254,10 @@ fn of_a_task(task_id: &str, before: Option<&Standing>, now: &Standing) -> Vec<Ev
             late_since,
         }
     };
-    if troubles.is_empty() && !known.is_empty() {
+    if active_problems.is_empty() && !known.is_empty() {
         return vec![event(EventKind::Recovered)];
     }
-    troubles
+    active_problems
         .iter()
         .copied()
         .filter(|kind| !known.contains(kind))
@@ -268,7 +271,7 @@ fn line(channel: &str, events: &[Event]) -> String {
         let reason = event
             .reason
             .as_deref()
-            .map(|reason| format!(" ({})", shortened(reason, REASON_IN_LINE)))
+            .map(|reason| format!(" ({})", shortened(reason, MAX_REASON_CHARS_IN_LINE)))
             .unwrap_or_default();
         format!("{} {of}{reason}", event.event.name())
     });

@@ -19,5 +19,5 @@ mod watch;
 pub use events::{Event, EventKind, MESSAGE_FORMAT, MESSAGE_VERSION, Message};
 pub use history::{ChannelHistory, FAILED_FROM, History, RunSummary, Standing};
 pub use hook::{HOOK_TIMEOUT, run_hook};
-pub use readings::{OfRelease, Reading, Readings, Sample, StreamTimes};
+pub use readings::{Reading, Readings, ReleaseFreshness, Sample, StreamTimes};
 pub use watch::Watch;

@@ -36,7 +36,7 @@ pub struct Sample {
 
 /// The release of a channel.
 #[derive(Debug, Clone)]
-pub struct OfRelease<'a> {
+pub struct ReleaseFreshness<'a> {
     pub channel: &'a str,
     pub manifest: &'a Manifest,
     /// `fresh`, `stale` or `expired`, by dataset.
@@ -76,7 +76,7 @@ impl StreamTimes {
 impl Readings {
     /// Computes the gauges of a home: from its ledger, the free disk space, and its follower. A
     /// value that cannot be read is logged and omitted; the others remain valid.
-    pub fn of_home(home: &Home, history: &History, release: Option<&OfRelease<'_>>) -> Self {
+    pub fn of_home(home: &Home, history: &History, release: Option<&ReleaseFreshness<'_>>) -> Self {
         let stream = StreamTimes::of(home)
             .inspect_err(|error| tracing::warn!(%error, "no metrics of the stream"))
             .unwrap_or_default();
@@ -92,8 +92,8 @@ impl Readings {
     }
 }
 
-fn of_release(release: &OfRelease<'_>) -> Vec<Reading> {
-    let OfRelease {
+fn of_release(release: &ReleaseFreshness<'_>) -> Vec<Reading> {
+    let ReleaseFreshness {
         channel,
         manifest,
         freshness,

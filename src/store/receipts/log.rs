@@ -232,7 +232,7 @@ impl<'a> Log<'a> {
         }
         let known_seals: BTreeSet<Digest> = seals.iter().chain(&logged.seals).copied().collect();
         loop {
-            let next = match self.begun_behind(&logged.seals).await? {
+            let next = match self.begun_leaf_after(&logged.seals).await? {
                 Some(begun) if known_seals.contains(&begun) => begun,
                 Some(_) => return Err(self.continued_by_another(logged.seals.len() + 1)),
                 None => match waiting.front() {
@@ -279,7 +279,7 @@ impl<'a> Log<'a> {
     }
 
     /// Returns the leaf after `seals` that a publisher has begun to log and not signed yet.
-    async fn begun_behind(&self, seals: &[Digest]) -> Result<Option<Digest>> {
+    async fn begun_leaf_after(&self, seals: &[Digest]) -> Result<Option<Digest>> {
         let (name, _) = entries_of(&[seals, &[Digest::of(b"")]].concat());
         let Some(bundle) = self.releases.log_file(self.channel, &name).await? else {
             return Ok(None);

@@ -178,7 +178,7 @@ fn root_of<Id: AsRef<str> + Eq + Sync>(part: &Part, leaves: &[Leaf<Id>]) -> Resu
 pub fn subjects_end(part: &Part) -> Option<&str> {
     // Ids of quarantined records begin with the dataset they were meant for.
     part.fingerprint
-        .filter(|_| part.set_aside_from().is_none())
+        .filter(|_| part.quarantined_from().is_none())
         .and(part.partition.get(BUCKET))
         .map(String::as_str)
 }

@@ -12,7 +12,7 @@ use super::part::{Leaf, hashes, leaves_of_part};
 use super::record::{CanonicalRecord, CanonicalRecords};
 use super::seal::{Seal, SealedDataset, SealedPart, SealedRelease};
 use super::tree::{inclusion_path, leaf_hash, root, root_of_path};
-use super::unrepeated::Unrepeated;
+use super::unrepeated::UniqueMembersJson;
 use crate::{Manifest, Part, Releases};
 use pubdata_core::error::{Error, Result, ResultExt};
 use pubdata_core::ids::{Digest, RecordId, ReleaseId};
@@ -377,7 +377,7 @@ impl Receipt {
                 "it has more than {MAX_RECEIPT_BYTES} bytes"
             )));
         }
-        let Unrepeated(mut value) =
+        let UniqueMembersJson(mut value) =
             serde_json::from_slice(text).map_err(|error| not_one(&error))?;
         // An answer of the API. Members next to the receipt could look like parts of one, so only
         // the receipt is used.

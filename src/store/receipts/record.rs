@@ -20,7 +20,7 @@ use pubdata_core::provenance::POINTERS;
 pub(super) const DIGITS: &str = "^[0-9]+$";
 
 /// Maximum number of value pairs for writing two dictionary-encoded columns as one.
-const MOST_PAIRS: usize = 4_096;
+const MAX_PAIRS: usize = 4_096;
 
 /// Members that every record has in its canonical form, besides its columns.
 #[derive(JsonSchema)]
@@ -417,7 +417,7 @@ impl Coded {
             .forms
             .len()
             .checked_mul(other.forms.len())
-            .filter(|pairs| *pairs <= MOST_PAIRS)?;
+            .filter(|pairs| *pairs <= MAX_PAIRS)?;
         let mut place_of = vec![None; pairs];
         let mut forms = Vec::new();
         let place = |row: usize| {

@@ -44,7 +44,7 @@ impl Roots {
 
 /// Computes roots in the background of a build. A build waits for files and for the slowest of its
 /// threads; roots use the idle time.
-pub struct RootsOfRows {
+pub struct BackgroundRoots {
     shared: Arc<Shared>,
 }
 
@@ -96,7 +96,7 @@ impl Shared {
 /// Lets this thread run only when no other thread wants to. Linux immediately gives a builder a
 /// processor that runs only `SCHED_IDLE` threads, as if it were idle. For threads with merely the
 /// lowest priority it does not, and builders queue on the other processors.
-fn let_builders_go_first() {
+fn lower_thread_priority() {
     #[cfg(all(target_os = "linux", target_env = "gnu"))]
     {
         let parameter = libc::sched_param { sched_priority: 0 };
@@ -117,12 +117,12 @@ fn let_builders_go_first() {
 fn background() -> Option<ThreadPool> {
     ThreadPoolBuilder::new()
         .thread_name(|number| format!("roots-{number}"))
-        .start_handler(|_| let_builders_go_first())
+        .start_handler(|_| lower_thread_priority())
         .build()
         .ok()
 }
 
-impl RootsOfRows {
+impl BackgroundRoots {
     /// Starts the background thread.
     pub fn start() -> Self {
         let shared = Arc::new(Shared {
@@ -189,7 +189,7 @@ impl RootsOfRows {
     }
 }
 
-impl Drop for RootsOfRows {
+impl Drop for BackgroundRoots {
     /// Discards the queue: a failed run seals nothing.
     fn drop(&mut self) {
         let mut waiting = locked(&self.shared.waiting);
@@ -233,7 +233,7 @@ mod tests {
 
     #[test]
     fn roots_are_made_behind_whoever_builds() {
-        let (roots, rows) = (RootsOfRows::start(), three_rows());
+        let (roots, rows) = (BackgroundRoots::start(), three_rows());
         let part = part("one", &rows);
         roots.add(&part, &rows);
         let is_left = |waiting: &mut Waiting| !waiting.parts.is_empty();
@@ -263,7 +263,7 @@ mod tests {
             }),
             ..Shared::default()
         };
-        let roots = RootsOfRows {
+        let roots = BackgroundRoots {
             shared: Arc::new(shared),
         };
         let parts = ["one", "two", "three"].map(|path| part(path, &rows));

@@ -83,7 +83,7 @@ impl Told {
 const SCENES: [fn(&mut Told); 8] = [
     nights,
     placed_work,
-    files_by_hand,
+    manual_imports,
     home_of_before,
     declarations,
     new_list,
@@ -376,7 +376,7 @@ fn placed_work(told: &mut Told) {
 }
 
 /// A file that a person downloaded, with another date, refused, published, and taken back.
-fn files_by_hand(told: &mut Told) {
+fn manual_imports(told: &mut Told) {
     let desk = Desk::by_hand();
     let (file, page) = (
         desk.downloaded().display().to_string(),

@@ -54,7 +54,7 @@ const NOTHING: [(EventKind, Option<String>); 0] = [];
 
 /// What the last of some runs tells: event and task.
 fn told(runs: &[LedgerEntry]) -> Vec<(EventKind, Option<String>)> {
-    let events = Message::of_last_run(runs)
+    let events = Message::for_last_run(runs)
         .map(|message| message.events)
         .unwrap_or_default();
     events
@@ -99,7 +99,7 @@ fn a_trouble_is_told_when_it_comes_and_when_it_is_over_and_not_between() {
             vec![]
         ]
     );
-    let message = Message::of_last_run(&runs[..2]).unwrap();
+    let message = Message::for_last_run(&runs[..2]).unwrap();
     let json: serde_json::Value = serde_json::from_slice(&message.to_json()).unwrap();
     let expected = serde_json::json!({
         "format": "pubdata.message",
@@ -212,10 +212,10 @@ fn a_run_that_fails_is_told_once_and_the_one_that_works_again_too() {
     );
     assert_eq!(told(&runs), [(EventKind::Recovered, None)]);
     assert_eq!(
-        Message::of_last_run(&runs[..2]).unwrap().text,
+        Message::for_last_run(&runs[..2]).unwrap().text,
         "pubdata nightly: failed run (the disk is full)"
     );
-    assert_eq!(Message::of_last_run(&[]), None);
+    assert_eq!(Message::for_last_run(&[]), None);
     let history = History::of(&runs);
     assert_eq!(
         history.channels["nightly"].last.tasks,

@@ -9,7 +9,7 @@ use jiff::Timestamp;
 use pubdata_fetch::FetchSettings;
 use pubdata_run::RunSettings;
 use pubdata_serve::freshness_of;
-use pubdata_store::monitor::{History, Message, OfRelease, Readings};
+use pubdata_store::monitor::{History, Message, Readings, ReleaseFreshness};
 use pubdata_store::read_ledger;
 use serde_json::Value;
 
@@ -57,7 +57,7 @@ impl Week {
         assert_eq!(report.tasks[0].outcome, outcome, "{day}: {report:#?}");
         self.date_the_last_entry(now);
         let entries = read_ledger(&settings.home).unwrap();
-        let told = Message::of_last_run(&entries)
+        let told = Message::for_last_run(&entries)
             .map(|message| message.events)
             .unwrap_or_default();
         assert_eq!(
@@ -74,7 +74,7 @@ impl Week {
             .iter()
             .map(|(id, dataset)| (id.clone(), freshness_of(&manifest, dataset, today).name()))
             .collect::<BTreeMap<_, _>>();
-        let release = OfRelease {
+        let release = ReleaseFreshness {
             channel: "nightly",
             manifest: &manifest,
             freshness,

@@ -5,7 +5,7 @@ use arrow::array::RecordBatchReader;
 use arrow::compute::concat_batches;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use pubdata_core::ids::Digest;
-use pubdata_store::receipts::{RootsOfRows, leaf_hash};
+use pubdata_store::receipts::{BackgroundRoots, leaf_hash};
 use pubdata_store::{Home, Part, Releases};
 use serde_json::{Value, json};
 
@@ -264,7 +264,7 @@ fn rows_make_the_root_of_their_part_and_of_no_other() {
         .unwrap()
         .unwrap();
     let seal: Value = serde_json::from_slice(&seal).unwrap();
-    let (made, wrong) = (RootsOfRows::start(), RootsOfRows::start());
+    let (made, wrong) = (BackgroundRoots::start(), BackgroundRoots::start());
     let parts = manifest
         .datasets
         .iter()

@@ -1,6 +1,6 @@
 use std::collections::{BTreeMap, BTreeSet};
 
-use pubdata_store::{NotRenewed, Releases, Unrenewed};
+use pubdata_store::{NotRenewed, Releases, StaleTasks};
 use serde_json::{Value, json};
 
 use super::geo::draft;
@@ -267,7 +267,7 @@ async fn freshness_follows_age_cadence_and_failed_renewal() {
             .map(|task_id| (task_id.clone(), mark.clone()))
             .collect();
         releases
-            .put_unrenewed("nightly", &Unrenewed::new(marks))
+            .put_stale_tasks("nightly", &StaleTasks::new(marks))
             .await
             .unwrap();
         assert_eq!(world.service.refresh().await.unwrap(), None);
@@ -284,7 +284,7 @@ async fn freshness_follows_age_cadence_and_failed_renewal() {
     }
     assert_eq!(tags.len(), 3, "an answer that is kept is asked for again");
     releases
-        .put_unrenewed("nightly", &Unrenewed::new(BTreeMap::new()))
+        .put_stale_tasks("nightly", &StaleTasks::new(BTreeMap::new()))
         .await
         .unwrap();
     world.service.refresh().await.unwrap();

@@ -12,7 +12,7 @@ use futures_util::future::BoxFuture;
 use pubdata_core::error::Result;
 use pubdata_core::ids::Digest;
 use pubdata_serve::Tracer;
-use pubdata_store::evidence::{Replay, Shown, ShownBytes, ToldDifference, ToldReplay};
+use pubdata_store::evidence::{DifferenceView, Replay, ReplayView, Shown, ShownBytes};
 use pubdata_store::{FoundRecord, Manifest};
 use serde_json::{Value, json};
 
@@ -705,13 +705,13 @@ impl Tracer for Fixed {
         false
     }
 
-    fn replay<'a>(&'a self, _: FoundRecord<'a>) -> BoxFuture<'a, Result<ToldReplay>> {
-        let differences = vec![ToldDifference {
+    fn replay<'a>(&'a self, _: FoundRecord<'a>) -> BoxFuture<'a, Result<ReplayView>> {
+        let differences = vec![DifferenceView {
             column: Some("name".to_owned()),
             detail: None,
         }];
         async {
-            Ok(ToldReplay {
+            Ok(ReplayView {
                 verdict: Some(Replay::Mismatch),
                 reason: None,
                 differences,
@@ -742,10 +742,10 @@ impl Tracer for Slow {
         false
     }
 
-    fn replay<'a>(&'a self, _: FoundRecord<'a>) -> BoxFuture<'a, Result<ToldReplay>> {
+    fn replay<'a>(&'a self, _: FoundRecord<'a>) -> BoxFuture<'a, Result<ReplayView>> {
         async {
             let _ = self.0.lock().unwrap().recv();
-            Ok(ToldReplay {
+            Ok(ReplayView {
                 verdict: Some(Replay::Match),
                 reason: None,
                 differences: Vec::new(),

@@ -3,7 +3,7 @@
 use axum::body::Body;
 use axum::http::Request;
 use pubdata_core::ids::Digest;
-use pubdata_serve::HandedOut;
+use pubdata_serve::SnapshotAccess;
 use pubdata_store::Scope;
 use serde_json::json;
 
@@ -23,7 +23,7 @@ fn snapshot(served: &Served, ending: &str) -> (String, Vec<u8>) {
 
 async fn public() -> Served {
     Served::with(Place::published(), |settings| {
-        settings.snapshots = HandedOut::Public
+        settings.snapshots = SnapshotAccess::Public
     })
     .await
 }

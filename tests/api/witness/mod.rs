@@ -14,7 +14,7 @@ use pubdata_core::declared::DeclarationFiles;
 use pubdata_core::error::Error;
 use pubdata_core::pipeline::Declarations;
 use pubdata_fetch::FetchSettings;
-use pubdata_fetch::witness::{Outcome, WitnessReport, WitnessSettings, witness};
+use pubdata_fetch::witness::{AuditSettings, Outcome, WitnessReport, witness};
 use pubdata_store::Home;
 use tempfile::TempDir;
 
@@ -53,7 +53,7 @@ impl Auditor {
         }
     }
 
-    fn settings(&self) -> WitnessSettings {
+    fn settings(&self) -> AuditSettings {
         let short = Duration::from_millis(10);
         let fetch = FetchSettings {
             mirrors: self.mirror.clone().into_iter().collect(),
@@ -62,7 +62,7 @@ impl Auditor {
             longest_wait: short,
             ..FetchSettings::default()
         };
-        WitnessSettings {
+        AuditSettings {
             home: Home::open(self.home.path()).unwrap(),
             declarations: Declarations::load(DeclarationFiles::built_in()).unwrap(),
             fetch,

@@ -2,7 +2,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-use pubdata_build::publish::{Build, BuiltTable, Contribution, RowsAre, stage};
+use pubdata_build::publish::{Build, BuiltTable, Contribution, RowValidation, stage};
 use pubdata_build::validate::{Candidate, quarantine_table, validate};
 use pubdata_core::contract::Contracts;
 use pubdata_core::ids::{Digest, ReleaseId};
@@ -148,7 +148,7 @@ fn build(year: i32) -> Build {
         dataset_id: "test.thing".to_owned(),
         partition,
         frame: verdict.frame,
-        rows: RowsAre::Validated,
+        rows: RowValidation::Validated,
         report: verdict.report,
     };
     let entry = entry(&inputs, &format!("{year}"));
@@ -192,7 +192,7 @@ fn quarantine(
         dataset_id: "pubdata.quarantine".to_owned(),
         partition,
         frame,
-        rows: RowsAre::Unchecked,
+        rows: RowValidation::Unchecked,
         report: Default::default(),
     }
 }

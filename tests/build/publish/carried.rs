@@ -7,8 +7,8 @@ use bytes::Bytes;
 use polars::prelude::{DataFrame, NamedFrom, Series};
 use proptest::prelude::*;
 use pubdata_build::publish::{
-    BuiltTable, CarriedRows, EarlierPart, IsCompared, Lineage, PartSubject, RowsAre, Stage,
-    StagedPart, Statistics, stage,
+    BuiltTable, KeepStatistics, Lineage, PartSubject, PreviousPart, ReusedRows, RowValidation,
+    Stage, StagedPart, Statistics, stage,
 };
 use pubdata_core::contract::{Contract, Contracts, Physical};
 use pubdata_core::ids::Digest;
@@ -120,8 +120,8 @@ fn lineage(subjects: &Subjects) -> Lineage {
 }
 
 /// The rows of some subjects of a part.
-fn kept_of(bytes: &Bytes, kept: &BTreeSet<u32>) -> CarriedRows {
-    EarlierPart::open(bytes.clone())
+fn kept_of(bytes: &Bytes, kept: &BTreeSet<u32>) -> ReusedRows {
+    PreviousPart::open(bytes.clone())
         .unwrap()
         .keep(|subject| kept.contains(&subject.parse().unwrap()))
         .unwrap()
@@ -133,7 +133,7 @@ fn table(frame: DataFrame) -> BuiltTable {
         dataset_id: "test.place".to_owned(),
         partition,
         frame,
-        rows: RowsAre::Unchecked,
+        rows: RowValidation::Unchecked,
         report: PartReport::default(),
     }
 }
@@ -233,7 +233,7 @@ fn compared(place: &Place, parts: &[(&Bytes, Option<&BTreeSet<u32>>)]) -> Statis
     let contracts = Contracts::from([("test.place".to_owned(), with_warnings())]);
     let stage = Stage::begin(&place.home, &contracts, build.task_id, build.entry)
         .unwrap()
-        .comparing(IsCompared(true));
+        .comparing(KeepStatistics(true));
     for (bytes, kept) in parts {
         match kept {
             Some(kept) => stage
@@ -397,7 +397,7 @@ fn a_footer_that_does_not_tell_whose_the_rows_are_is_refused() {
     let build = build(2024, "one", frame(2024, 3));
     let contracts = Contracts::from([("test.place".to_owned(), contract())]);
     let staged = stage(&place.home, &contracts, build).unwrap();
-    let error = EarlierPart::open(staged.bytes(&staged.parts[0].part).unwrap())
+    let error = PreviousPart::open(staged.bytes(&staged.parts[0].part).unwrap())
         .unwrap_err()
         .to_string();
     assert!(
@@ -412,7 +412,7 @@ fn rows_that_point_to_what_is_no_input_of_the_build_are_not_carried() {
     let place = Place::new();
     let subjects: Subjects = (0..3).map(|subject| (subject, (10, 0))).collect();
     // Each row points into the whole file, whose digest is not the same the next day.
-    let add = |of_inputs: &str, built: &[u32], carried: Option<&CarriedRows>| {
+    let add = |of_inputs: &str, built: &[u32], carried: Option<&ReusedRows>| {
         let build = build(2024, of_inputs, frame(2024, 1));
         let contracts = Contracts::from([("test.place".to_owned(), with_warnings())]);
         let staging = Staging::of(&place.home, &build.task_id, &build.entry.input_hash);

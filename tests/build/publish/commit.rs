@@ -2,11 +2,11 @@ use std::collections::BTreeMap;
 use std::os::unix::fs::MetadataExt;
 
 use pubdata_build::publish::{
-    Contribution, Outcome, list, prepare, promote, refusal_to_carry, rollback, stage, staged,
+    Contribution, Outcome, list, prepare, promote, reason_not_reusable, rollback, stage, staged,
 };
 use pubdata_core::error::ErrorKind;
 use pubdata_core::ids::{Digest, ReleaseId};
-use pubdata_store::{ChannelAction, Manifest, NotRenewed, Unrenewed};
+use pubdata_store::{ChannelAction, Manifest, NotRenewed, StaleTasks};
 
 use super::{NOW, Place, build, carried, contracts, frame, task_id};
 
@@ -193,7 +193,7 @@ async fn what_was_not_renewed_stands_beside_the_releases_and_goes_with_a_promoti
     let first = place.publish(vec![carried(2024)]).await;
     assert_eq!(stale("nightly").await, None);
     let mark = |reason: &str| {
-        Unrenewed::new(
+        StaleTasks::new(
             [(
                 task_id(2024),
                 NotRenewed {
@@ -206,7 +206,7 @@ async fn what_was_not_renewed_stands_beside_the_releases_and_goes_with_a_promoti
     };
     place
         .releases
-        .put_unrenewed("nightly", &mark("the publisher answers 503"))
+        .put_stale_tasks("nightly", &mark("the publisher answers 503"))
         .await
         .unwrap();
     assert_eq!(
@@ -245,7 +245,7 @@ async fn what_was_not_renewed_stands_beside_the_releases_and_goes_with_a_promoti
     }
     place
         .releases
-        .put_unrenewed("nightly", &Unrenewed::new(BTreeMap::new()))
+        .put_stale_tasks("nightly", &StaleTasks::new(BTreeMap::new()))
         .await
         .unwrap();
     assert_eq!(
@@ -314,11 +314,11 @@ async fn parts_of_an_older_major_schema_are_not_carried() {
     let mut newer = contracts();
     newer.get_mut("test.place").unwrap().version = "1.1.0".to_owned();
     assert_eq!(
-        refusal_to_carry(Some(&manifest), &newer, &task_id(2024)),
+        reason_not_reusable(Some(&manifest), &newer, &task_id(2024)),
         None
     );
     newer.get_mut("test.place").unwrap().version = "2.0.0".to_owned();
-    let refusal = refusal_to_carry(Some(&manifest), &newer, &task_id(2024)).unwrap();
+    let refusal = reason_not_reusable(Some(&manifest), &newer, &task_id(2024)).unwrap();
     assert!(
         refusal.contains("schema version 1.0.0, now 2.0.0"),
         "{refusal}"

@@ -346,7 +346,7 @@ async fn missing_changed_and_added_companions_are_told() {
         .release_id;
     let manifest = place.releases.manifest(&id).await.unwrap();
     let folder = place.root().join("releases").join(id.as_str());
-    let problems = async || place.releases.companion_problems(&manifest).await.unwrap();
+    let problems = async || place.releases.sidecar_problems(&manifest).await.unwrap();
     assert_eq!(problems().await, Vec::<String>::new());
     std::fs::remove_file(folder.join(PACKAGE)).unwrap();
     std::fs::write(folder.join(LOG), "{}").unwrap();
@@ -377,7 +377,7 @@ async fn missing_changed_and_added_companions_are_told() {
         ..manifest.clone()
     };
     assert_eq!(
-        place.releases.companion_problems(&earlier).await.unwrap(),
+        place.releases.sidecar_problems(&earlier).await.unwrap(),
         Vec::<String>::new()
     );
 }

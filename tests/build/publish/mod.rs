@@ -15,7 +15,9 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use polars::prelude::{DataFrame, DataType, NamedFrom, Series, df};
-use pubdata_build::publish::{Build, BuiltTable, Committed, Contribution, RowsAre, commit, stage};
+use pubdata_build::publish::{
+    Build, BuiltTable, Committed, Contribution, RowValidation, commit, stage,
+};
 use pubdata_core::contract::{Column, ColumnType, Contract, Contracts, Physical, Words};
 use pubdata_core::error::Result;
 use pubdata_core::ids::{Digest, ReleaseId};
@@ -176,7 +178,7 @@ pub fn build(year: i32, content: &str, frame: DataFrame) -> Build {
         dataset_id: "test.place".to_owned(),
         partition: BTreeMap::from([("year".to_owned(), year.to_string())]),
         frame,
-        rows: RowsAre::Unchecked,
+        rows: RowValidation::Unchecked,
         report: PartReport {
             quarantined: BTreeMap::from([("bad_code".to_owned(), 2)]),
             ..PartReport::default()

@@ -1,6 +1,6 @@
 use pubdata_core::error::ErrorKind;
 use pubdata_core::ids::Digest;
-use pubdata_store::PartialOf;
+use pubdata_store::PartialOrigin;
 
 use super::desk::{Desk, files_below, table};
 use pubdata_testing::publisher::Reply;
@@ -250,11 +250,11 @@ async fn a_download_that_is_already_whole_is_accepted_without_asking() {
         .unwrap();
     let total_bytes = Some(table(50).len() as u64);
     partial
-        .begin(PartialOf {
+        .begin(PartialOrigin {
             origin: request.url.clone(),
             etag: Some("\"v1\"".to_owned()),
             total_bytes,
-            ..PartialOf::default()
+            ..PartialOrigin::default()
         })
         .unwrap();
     partial.write(&table(50)).unwrap();
@@ -277,11 +277,11 @@ async fn a_partial_download_of_another_place_is_not_resumed() {
         .partial("test.table", &request.url)
         .unwrap();
     partial
-        .begin(PartialOf {
+        .begin(PartialOrigin {
             origin: "file:///mirror/table.dat".to_owned(),
             etag: Some("\"v1\"".to_owned()),
             total_bytes: Some(3),
-            ..PartialOf::default()
+            ..PartialOrigin::default()
         })
         .unwrap();
     partial.write(b"abc").unwrap();

@@ -266,15 +266,15 @@ async fn list_is_not_fetched_while_its_portal_states_no_change() {
         "the seventh run tests the statement"
     );
     assert_eq!(site.night(&site.settings()).await, outcome("reused", 0));
-    let asks_all = RunSettings {
+    let ignores_stated_changes = RunSettings {
         fetch: FetchSettings {
-            asks_all: true,
+            ignores_stated_changes: true,
             ..site.settings().fetch
         },
         ..site.settings()
     };
     assert_eq!(
-        site.night(&asks_all).await,
+        site.night(&ignores_stated_changes).await,
         outcome("unchanged", 1),
         "the operator refuses to rely on it"
     );

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use pubdata_core::declared::DeclarationFiles;
-use pubdata_run::{RunSettings, told_replay};
+use pubdata_run::{RunSettings, public_replay};
 use pubdata_store::evidence::Replay;
 use pubdata_store::{FoundRecord, Releases};
 use serde_json::{Value, json};
@@ -292,7 +292,7 @@ async fn replayed(settings: &RunSettings, record_id: &str) -> Value {
                 columns: &columns,
                 pointers: &pointers,
             };
-            return serde_json::to_value(told_replay(settings, &found).await.unwrap()).unwrap();
+            return serde_json::to_value(public_replay(settings, &found).await.unwrap()).unwrap();
         }
     }
     panic!("no record {record_id}");

@@ -25,7 +25,7 @@ use pubdata_core::provenance::POINTERS;
 
 const ADDRESS: &[&str] = &["line1", "line2", "city", "state", "zip", "zip4", "country"];
 /// Addressees that are the entity itself: `THE LLC`, `THE CORPORATION`.
-const WHOLE_NAMES: &[&str] = &[
+const SELF_ADDRESSEES: &[&str] = &[
     "LLC",
     "CORP",
     "CORPORATION",
@@ -177,7 +177,7 @@ fn without_streets_of_addressees(mut frame: DataFrame) -> Result<DataFrame> {
             texts.cell("name", row).map(canonical::name::organization),
         );
         own.is_some_and(|own| own.normalized == addressee.normalized)
-            || WHOLE_NAMES.contains(&addressee.normalized.as_str())
+            || SELF_ADDRESSEES.contains(&addressee.normalized.as_str())
     };
     let is_public = |(row, addressee): (usize, Option<&str>)| {
         addressee
@@ -188,7 +188,7 @@ fn without_streets_of_addressees(mut frame: DataFrame) -> Result<DataFrame> {
         .into_iter()
         .filter_map(|name| frame.column(name).ok());
     let masked: Vec<Column> = streets
-        .map(|column| only_where(column, &is_public))
+        .map(|column| keep_where(column, &is_public))
         .collect::<Result<_>>()?;
     for column in masked {
         frame.with_column(column)?;
@@ -315,7 +315,7 @@ impl<'f> Reader<'f> {
         drop(normalized);
         columns
             .extend(["former_names", "assumed_names"].map(|name| constant(name, "", self.height)));
-        self.note_bad_zips();
+        self.warn_bad_zips();
         columns.extend(self.statuses());
         columns.extend(self.types());
         columns.extend(self.texts.address("principal", "principal", ADDRESS));
@@ -335,7 +335,7 @@ impl<'f> Reader<'f> {
 
     /// Adds a warning for each invalid ZIP Code of a US address. The original text is still
     /// published.
-    fn note_bad_zips(&mut self) {
+    fn warn_bad_zips(&mut self) {
         for role in ["principal", "mailing", "agent"] {
             let zips = self.texts.zips(role);
             self.warnings.extend((0..self.height).filter_map(|row| {
@@ -436,7 +436,7 @@ impl<'f> Reader<'f> {
                 None => declared().or_else(shared),
             };
             if known.is_none() {
-                self.note_unknown(row, "unmapped_status", "status", text);
+                self.warn_unknown(row, "unmapped_status", "status", text);
             }
             let (status, basis) = known
                 .filter(|(status, _)| !status.is_empty())
@@ -453,7 +453,7 @@ impl<'f> Reader<'f> {
 
     /// Adds a warning about a text of a coded column that neither the registry's own table nor the
     /// shared vocabulary knows.
-    fn note_unknown(&mut self, row: usize, code: &'static str, column: &str, text: Option<&str>) {
+    fn warn_unknown(&mut self, row: usize, code: &'static str, column: &str, text: Option<&str>) {
         let named = column.replace('_', " ");
         self.warnings.push((
             row,
@@ -479,7 +479,7 @@ impl<'f> Reader<'f> {
                 .map(|known| (known.value.as_str(), DECLARED))
                 .or_else(shared);
             if coded.is_none() {
-                self.note_unknown(row, "unmapped_type", "entity_type", raw);
+                self.warn_unknown(row, "unmapped_type", "entity_type", raw);
             }
             let coded = coded.filter(|(value, _)| !value.is_empty() && *value != UNKNOWN);
             types.push(Some(coded.map_or(UNKNOWN, |(value, _)| value)));
@@ -573,7 +573,7 @@ impl<'f> Reader<'f> {
         for column in self.texts.address("agent", "agent", &ADDRESS[..6]) {
             let is_street = column.name().starts_with("agent_line");
             columns.push(if is_street {
-                only_where(&column, &is_organization)?
+                keep_where(&column, &is_organization)?
             } else {
                 column
             });
@@ -634,7 +634,7 @@ impl<'f> Reader<'f> {
 }
 
 /// Nulls the cells of all rows outside the mask.
-fn only_where(column: &Column, mask: &BooleanChunked) -> Result<Column> {
+fn keep_where(column: &Column, mask: &BooleanChunked) -> Result<Column> {
     let cells = column
         .str()?
         .iter()

@@ -223,7 +223,7 @@ pub(super) fn license(
 
     let expiration_date = warnings.date(row, "expiration_date", settings);
     let (status, status_basis) = status(settings, reader.status_words, row, &mut warnings);
-    let status = status.map(|status| unless_inactivated(status, row, settings, &mut warnings));
+    let status = status.map(|status| reconcile_inactivation(status, row, settings, &mut warnings));
     let (profession, profession_basis) =
         profession(settings, reader.profession_words, row, code, &mut warnings);
     let location = Location::of(row);
@@ -427,7 +427,7 @@ fn status(
 
 /// Returns the status, or `unknown` with a warning if an `active` license was inactivated and not
 /// reactivated since. The source then contradicts itself.
-fn unless_inactivated(
+fn reconcile_inactivation(
     status: String,
     row: Row<'_>,
     settings: &Settings,

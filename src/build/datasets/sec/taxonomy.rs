@@ -92,7 +92,7 @@ fn check(declaration: &Declaration) -> std::result::Result<(), Fault> {
             .iter()
             .find(|taxonomy| !settings.parts.contains_key(*taxonomy))
         {
-            return Err(Fault::of_settings(
+            return Err(Fault::in_settings(
                 "parts",
                 format!("has no line for `{taxonomy}`"),
             ));

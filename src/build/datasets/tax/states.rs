@@ -57,7 +57,7 @@ pub(in crate::datasets) const BUILDER: Builder = Builder {
 fn check(declaration: &Declaration) -> std::result::Result<(), Fault> {
     match declaration.settings.is_empty() {
         true => Ok(()),
-        false => Err(Fault::of_settings("", "there are none")),
+        false => Err(Fault::in_settings("", "there are none")),
     }
 }
 

@@ -32,7 +32,7 @@ fn cells_have_the_digits_of_the_answer_and_nulls_are_empty() {
 }
 
 #[test]
-fn lists_of_texts_are_joined_and_what_could_not_be_told_apart_stays_json() {
+fn ambiguous_lists_stay_json() {
     assert_eq!(cell_of("[]"), "none");
     assert_eq!(cell_of(r#"["NY","FL"]"#), "NY;FL");
     assert_eq!(cell_of("[1,2.50,null]"), "1;2.50;");
@@ -43,7 +43,7 @@ fn lists_of_texts_are_joined_and_what_could_not_be_told_apart_stays_json() {
 }
 
 #[test]
-fn no_text_is_run_as_a_formula_and_every_text_can_be_had_back() {
+fn formulas_are_escaped_reversibly() {
     for text in [
         "=1+1",
         "+1 555 0100",
@@ -163,7 +163,7 @@ struct Chosen {
 }
 
 #[test]
-fn what_is_not_as_its_schema_says_is_a_problem() {
+fn data_that_contradicts_its_schema_is_a_problem() {
     let columns = Columns::of(&Data::of::<Areas>(), "areas", &|_| false);
     for data in [
         "",
@@ -185,7 +185,7 @@ fn what_is_not_as_its_schema_says_is_a_problem() {
 }
 
 #[test]
-fn of_what_a_request_chooses_only_that_has_columns() {
+fn only_requested_members_have_columns() {
     let header = |named: &str| {
         String::from_utf8(
             Columns::of(&Data::of::<Areas>(), "areas", &|name| name == named).header(),

@@ -16,10 +16,10 @@ use tower::ServiceExt;
 
 use crate::http::auth::Client;
 use crate::http::connections::Connections;
-use crate::http::middleware::{WhoPays, guard, guard_page};
+use crate::http::middleware::{PayerOf, guard, guard_page};
 use crate::http::problem::Code;
 use crate::http::receive::receive;
-use crate::http::service::{Pays, Service};
+use crate::http::service::{Payer, Service};
 use crate::settings::{Limits, ServeSettings};
 use pubdata_core::contract::Contracts;
 use pubdata_store::{Plans, Scope};
@@ -52,7 +52,7 @@ async fn asked(limits: Limits, path: &str) -> (u16, String, String, Option<Strin
         )
         .route("/hangs", get(std::future::pending::<()>))
         .layer(from_fn_with_state(
-            (service, (|_| Pays::Caller) as WhoPays),
+            (service, (|_| Payer::Caller) as PayerOf),
             guard_page,
         ));
     let response = router
@@ -150,7 +150,7 @@ async fn a_connection_gives_way_while_its_client_is_awaited_and_not_while_the_se
             (connections, place, request)
         };
         let (connections, _place, request) = begin().await;
-        let at_work = guard(service.clone(), None, Pays::Caller, request, async |_| {
+        let at_work = guard(service.clone(), None, Payer::Caller, request, async |_| {
             assert!(!is_let_in(&connections).await, "the server is at work");
             Response::new(Body::from(vec![b'a'; 100_000]))
         });
@@ -164,7 +164,7 @@ async fn a_connection_gives_way_while_its_client_is_awaited_and_not_while_the_se
         let awaiting = guard(
             service.clone(),
             None,
-            Pays::Caller,
+            Payer::Caller,
             request,
             async |request: Request| {
                 let received =

@@ -12,7 +12,7 @@ use serde_json::{Map, Value, json};
 use super::code_samples::{self, CodeSample};
 use super::components::{Components, Data};
 use super::endpoint::{Access, Endpoint, Family, Handler, Placeholder, Tag};
-use super::envelope::MetaOfAnswer;
+use super::envelope::AnswerMeta;
 use super::examples::{self, ExampleRequest};
 use super::parameters::allowed;
 use super::problem::{CODES, Code, ProblemDetails};
@@ -63,7 +63,7 @@ pub fn document(
 ) -> Value {
     let endpoints = || families.iter().flat_map(|family| family.endpoints);
     let shared = [
-        Data::of::<MetaOfAnswer<'static>>(),
+        Data::of::<AnswerMeta<'static>>(),
         Data::of::<ProblemDetails<'static>>(),
     ];
     let (components, names_of_data) =

@@ -110,16 +110,16 @@ async fn parts_are_read_once_kept_within_the_bound_and_checked() {
 }
 
 #[tokio::test]
-async fn what_is_made_of_a_large_part_is_made_again_only_when_its_file_is_of_others_or_damaged() {
+async fn prepared_part_is_rebuilt_only_after_change_or_damage() {
     let folder = tempfile::tempdir().unwrap();
     let (releases, tables) = (
         Releases::open(&Home::open(folder.path()).unwrap(), None).unwrap(),
         folder.path().join("tables"),
     );
-    let cache = |least_bytes, program: &[u8]| {
+    let cache = |min_file_bytes, program: &[u8]| {
         PartCache::new(
             releases.clone(),
-            Copies::new(tables.clone(), least_bytes),
+            Copies::new(tables.clone(), min_file_bytes),
             100,
             Digest::of(program),
         )
@@ -210,8 +210,8 @@ async fn what_is_made_of_a_large_part_is_made_again_only_when_its_file_is_of_oth
         published_at: String::new(),
         run_id: String::new(),
     };
-    cache(800, b"program").forget_all_but(&[&manifest]);
+    cache(800, b"program").retain_copies(&[&manifest]);
     assert_eq!(files(), 3, "a release has the part");
-    cache(800, b"program").forget_all_but(&[]);
+    cache(800, b"program").retain_copies(&[]);
     assert_eq!(files(), 0);
 }

@@ -371,7 +371,7 @@ fn long_texts_come_out_of_a_copy_whole() {
 
 /// Copies of earlier versions had columns instead of rows.
 #[test]
-fn a_copy_that_holds_something_else_is_refused_with_its_part() {
+fn wrong_copy_is_rejected_with_its_part() {
     let folder = tempfile::tempdir().unwrap();
     let refused = |batch: RecordBatch| {
         let copies = Copies::new(folder.path().to_owned(), 0);

@@ -313,7 +313,7 @@ async fn silent_connections_give_way_to_who_asks() {
 async fn unfinished_bodies_keep_nobody_from_being_answered() {
     let limits = Limits {
         simultaneous_requests: 2,
-        requests_of_client: 5,
+        requests_per_client: 5,
         ..Limits::default()
     };
     attacked(limits, None, |address, key| {

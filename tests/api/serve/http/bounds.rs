@@ -34,7 +34,7 @@ async fn requests_beyond_the_bound_are_told_to_come_back_and_health_is_not() {
 
 #[tokio::test]
 async fn one_key_never_has_all_requests() {
-    let world = World::empty(|settings| settings.limits.requests_of_client = 1).await;
+    let world = World::empty(|settings| settings.limits.requests_per_client = 1).await;
     world.publish(&crate::serve::geo::draft(1.0)).await;
     let other = world.create_key(&Scope::ALL, "unlimited").key;
     let headers = [("x-api-key", other.as_str())];
@@ -278,7 +278,7 @@ async fn who_writes_the_first_line_of_addresses_is_not_believed() {
 async fn bytes_that_nobody_takes_are_bounded_for_each_and_for_all() {
     let world = World::with(|settings| {
         settings.limits.bytes_in_flight = 20_000;
-        settings.limits.bytes_in_flight_of_client = 10_000;
+        settings.limits.bytes_in_flight_per_client = 10_000;
         settings.limits.least_counted_bytes = 4_000;
     })
     .await;

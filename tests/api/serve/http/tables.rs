@@ -373,10 +373,10 @@ async fn outcome(world: &World, path: &str) -> (u16, bool) {
 
 #[tokio::test]
 async fn a_list_that_is_too_long_does_not_look_whole() {
-    let world = with_schools(2_350, |settings| settings.limits.rows_of_list = 2_349).await;
+    let world = with_schools(2_350, |settings| settings.limits.max_list_rows = 2_349).await;
     let (status, is_whole) = outcome(&world, &format!("{SCHOOLS}?format=csv")).await;
     assert!(status == 500 || !is_whole, "{status}");
-    let world = with_schools(2_350, |settings| settings.limits.rows_of_list = 2_350).await;
+    let world = with_schools(2_350, |settings| settings.limits.max_list_rows = 2_350).await;
     assert_eq!(
         outcome(&world, &format!("{SCHOOLS}?format=csv")).await,
         (200, true)

@@ -14,7 +14,7 @@ use pubdata_core::ids::{AccessionNumber, Cik};
 const FEW: usize = 32;
 
 /// Length of the longest expected form type ("SUPPL 10-K405/A").
-const FORM_LENGTH: usize = 20;
+const MAX_FORM_LENGTH: usize = 20;
 
 const START_AND_END: Pattern<47> =
     Pattern::new(b"{\"start\":\"0000-00-00\",\"end\":\"0000-00-00\",\"val\":");
@@ -81,7 +81,7 @@ pub(super) fn read(member: &[u8], wanted: &WantedConcepts) -> Option<CompanyFact
         scan.found
             .taxonomies
             .push(str::from_utf8(taxonomy).ok()?.to_owned());
-        scan.concepts(wanted.of_taxonomy(taxonomy))?;
+        scan.concepts(wanted.in_taxonomy(taxonomy))?;
         if scan.is_last()? {
             break;
         }
@@ -253,7 +253,7 @@ impl<'a> Scan<'a> {
             _ => self
                 .rest
                 .iter()
-                .take(FORM_LENGTH)
+                .take(MAX_FORM_LENGTH)
                 .position(|byte| *byte == b'"')?,
         };
         let form = &self.rest[..length];

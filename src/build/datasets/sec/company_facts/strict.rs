@@ -188,7 +188,7 @@ impl<'de> Level<'de> for Taxonomies<'_, 'de> {
         self.found.taxonomies.push(key.to_owned());
         map.next_value_seed(Object(Taxonomy {
             text: self.text,
-            concepts: self.wanted.of_taxonomy(key.as_bytes()),
+            concepts: self.wanted.in_taxonomy(key.as_bytes()),
             found: self.found,
         }))
     }

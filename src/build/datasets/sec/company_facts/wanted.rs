@@ -42,7 +42,7 @@ impl WantedConcepts {
     }
 
     /// Returns the wanted concepts of a taxonomy, if it has any.
-    pub(super) fn of_taxonomy(&self, taxonomy: &[u8]) -> Option<&Concepts> {
+    pub(super) fn in_taxonomy(&self, taxonomy: &[u8]) -> Option<&Concepts> {
         self.taxonomies.get(taxonomy)
     }
 }

@@ -58,17 +58,17 @@ impl<'a> Comparer<'a> {
         let first = &of_scope[0];
         if measure.is_scoped {
             if new.rank > standing.rank || states_wider_scope(measure, first, new, conflicts) {
-                return Comparison::kept_apart(Change::OtherScope);
+                return Comparison::not_superseding(Change::OtherScope);
             }
             if new.rank < standing.rank {
                 return Comparison::superseding(Change::OtherScope);
             }
         }
         if measure.is_never_zero && new.value.0 == 0 && standing.value.0 != 0 {
-            return Comparison::kept_apart(Change::Zero);
+            return Comparison::not_superseding(Change::Zero);
         }
         if measure.kind != Kind::Cover && self.is_coarse_repetition(measure.unit, standing, new) {
-            return Comparison::kept_apart(Change::Rounding);
+            return Comparison::not_superseding(Change::Rounding);
         }
         let differs = first.value != new.value && !self.is_rounding(measure.unit, first, new);
         let is_restated = differs && !is_other_name(first, new, conflicts);
@@ -224,7 +224,7 @@ impl Comparison {
     }
 
     /// Creates a result for a figure that does not supersede the earlier one.
-    fn kept_apart(change: Change) -> Self {
+    fn not_superseding(change: Change) -> Self {
         Self {
             change,
             supersedes: false,

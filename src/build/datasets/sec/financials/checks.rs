@@ -257,7 +257,7 @@ impl View<'_> {
                     let has_scale_error = of_period
                         .iter()
                         .any(|observation| observation.change == Change::ScaleError);
-                    if !has_scale_error && is_near_a_neighbour(&values, index) {
+                    if !has_scale_error && is_near_neighbour(&values, index) {
                         continue;
                     }
                     let Some(median) = median_around(&values, index) else {
@@ -391,7 +391,7 @@ const ONE: i128 = 10_000_000_000;
 
 /// Returns true if a figure is within a hundred times of a neighbour in the list. This excludes a
 /// factor of a thousand between them.
-fn is_near_a_neighbour(values: &[i128], index: usize) -> bool {
+fn is_near_neighbour(values: &[i128], index: usize) -> bool {
     let value = values[index];
     let is_near = |other: &i128| value.max(*other) <= value.min(*other) * 100;
     let before = index.checked_sub(1).and_then(|before| values.get(before));
@@ -413,7 +413,7 @@ fn median_around(values: &[i128], index: usize) -> Option<i128> {
 
 #[cfg(test)]
 mod tests {
-    use super::{is_near_a_neighbour, median_around};
+    use super::{is_near_neighbour, median_around};
 
     #[test]
     fn a_figure_in_millions_stands_out_and_growth_does_not() {
@@ -424,9 +424,9 @@ mod tests {
             5_029_000_000,
             5_241_000_000,
         ];
-        assert!(!is_near_a_neighbour(&values, 2) && is_near_a_neighbour(&values, 0));
+        assert!(!is_near_neighbour(&values, 2) && is_near_neighbour(&values, 0));
         assert_eq!(median_around(&values, 2), Some(5_029_000_000));
-        assert!(is_near_a_neighbour(&[1, 90, 8_000], 1));
+        assert!(is_near_neighbour(&[1, 90, 8_000], 1));
         assert_eq!(median_around(&[1, 2, 3], 1), None);
     }
 }

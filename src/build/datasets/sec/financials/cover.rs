@@ -81,12 +81,12 @@ pub fn select(selection: &mut Selection<'_>, measure: usize, of_measure: &[Candi
     let mut off = Vec::with_capacity(placed.len());
     for (position, (_, chosen, candidates)) in placed.iter().enumerate() {
         let candidate = &candidates[*chosen];
-        let witnesses = Witnesses::new(
+        let witnesses = ImpliedShareCounts::new(
             selection,
             candidate.report,
             counts.get(position + 1).copied(),
         );
-        let is_off = witnesses.put_scale_off(selection.rules, counts[position]);
+        let is_off = witnesses.imply_scale_error(selection.rules, counts[position]);
         let is_refused = candidate.rank >= selection.rules.measures[measure].first_last_resort
             && (is_off || by_classes && witnesses.contradict(selection.rules, counts[position]));
         off.push(match () {
@@ -154,7 +154,7 @@ enum Doubt {
 }
 
 /// Figures that imply a number of shares.
-struct Witnesses {
+struct ImpliedShareCounts {
     /// Weighted shares of the report's own period.
     weighted: Option<i128>,
     /// Net income divided by earnings per share, for the report's own period.
@@ -163,7 +163,7 @@ struct Witnesses {
     next: Option<i128>,
 }
 
-impl Witnesses {
+impl ImpliedShareCounts {
     fn new(selection: &Selection<'_>, report: u32, next: Option<Amount>) -> Self {
         let checks = &selection.rules.checks;
         let end = selection.reports[report as usize].primary_end;
@@ -198,7 +198,7 @@ impl Witnesses {
     }
 
     /// Returns true if two of the figures show that a count is off by the same power of ten.
-    fn put_scale_off(&self, rules: &Rules, count: Amount) -> bool {
+    fn imply_scale_error(&self, rules: &Rules, count: Amount) -> bool {
         let factor = rules.checks.share_scale_factor;
         let is_near =
             |a: i128, b: i128| a <= b.saturating_mul(factor) && b <= a.saturating_mul(factor);

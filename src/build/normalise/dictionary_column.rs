@@ -12,7 +12,7 @@ const NONE: IdxSize = IdxSize::MAX;
 
 /// Builder of a text column whose equal cells share their bytes.
 #[derive(Default)]
-pub struct DictionaryTexts {
+pub struct DictionaryColumnBuilder {
     values: Vec<String>,
     /// For each value, the index of the value that followed it last.
     followers: Vec<usize>,
@@ -23,7 +23,7 @@ pub struct DictionaryTexts {
     nulls: usize,
 }
 
-impl DictionaryTexts {
+impl DictionaryColumnBuilder {
     /// Creates a builder without values, with capacity for `rows` rows.
     pub fn with_capacity(rows: usize) -> Self {
         Self {
@@ -43,15 +43,15 @@ impl DictionaryTexts {
     ///
     /// # Panics
     /// If there are more values than polars can count rows, which is a programming error.
-    pub fn push_place(&mut self, place: usize) {
-        self.push_places(place, 1);
+    pub fn push_index(&mut self, place: usize) {
+        self.push_indices(place, 1);
     }
 
     /// Adds `rows` rows with the value at an index.
     ///
     /// # Panics
-    /// As [`DictionaryTexts::push_place`].
-    pub fn push_places(&mut self, place: usize, rows: usize) {
+    /// As [`DictionaryColumnBuilder::push_index`].
+    pub fn push_indices(&mut self, place: usize, rows: usize) {
         let place = IdxSize::try_from(place)
             .ok()
             .filter(|place| *place != NONE)
@@ -66,13 +66,13 @@ impl DictionaryTexts {
         self.push_times(value, 1);
     }
 
-    /// Adds `rows` rows with a value; looks it up as [`DictionaryTexts::push`] does.
+    /// Adds `rows` rows with a value; looks it up as [`DictionaryColumnBuilder::push`] does.
     pub fn push_times(&mut self, value: &str, rows: usize) {
         let place = self.place_of(value);
-        self.push_places(place, rows);
+        self.push_indices(place, rows);
     }
 
-    /// Returns the index of a value; looks it up as [`DictionaryTexts::push`] does and adds it if
+    /// Returns the index of a value; looks it up as [`DictionaryColumnBuilder::push`] does and adds it if
     /// needed.
     pub fn place_of(&mut self, value: &str) -> usize {
         let expected = self
@@ -109,11 +109,11 @@ impl DictionaryTexts {
     pub fn push_next(&mut self, value: Option<&str>) {
         match value {
             Some(value) if self.values.last().is_some_and(|last| last == value) => {
-                self.push_place(self.values.len() - 1)
+                self.push_index(self.values.len() - 1)
             }
             Some(value) => {
                 let place = self.add_value(value);
-                self.push_place(place);
+                self.push_index(place);
             }
             None => self.push_null(),
         }
@@ -151,15 +151,15 @@ impl DictionaryTexts {
 
 #[cfg(test)]
 mod tests {
-    use super::{DictionaryTexts, NEWEST};
+    use super::{DictionaryColumnBuilder, NEWEST};
 
     #[test]
     fn rows_have_the_texts_that_were_pushed() {
         let long = "a long text that is not kept in the row";
-        let mut texts = DictionaryTexts::with_capacity(4);
+        let mut texts = DictionaryColumnBuilder::with_capacity(4);
         let first = texts.add_value(long);
         texts.push("b");
-        texts.push_place(first);
+        texts.push_index(first);
         texts.push_null();
         texts.push("b");
         texts.push_next(Some("b"));
@@ -169,7 +169,7 @@ mod tests {
         ["d", "b", "d", "b", "c"]
             .into_iter()
             .for_each(|text| texts.push(text));
-        texts.push_places(first, 2);
+        texts.push_indices(first, 2);
         assert_eq!(texts.values.len(), 4);
         let column = texts.finish("name").unwrap();
         let cells: Vec<Option<&str>> = column.str().unwrap().iter().collect();
@@ -183,7 +183,13 @@ mod tests {
                 pushed.map(|text| (text != "-").then_some(text)).to_vec()
             )
         );
-        assert_eq!(DictionaryTexts::default().finish("name").unwrap().len(), 0);
+        assert_eq!(
+            DictionaryColumnBuilder::default()
+                .finish("name")
+                .unwrap()
+                .len(),
+            0
+        );
     }
 
     #[test]
@@ -192,7 +198,7 @@ mod tests {
             .chain([0, 0, NEWEST])
             .map(|number| format!("text {number}"))
             .collect();
-        let mut texts = DictionaryTexts::default();
+        let mut texts = DictionaryColumnBuilder::default();
         pushed.iter().for_each(|text| texts.push(text));
         assert_eq!(texts.values.len(), NEWEST + 2, "the first one twice");
         let column = texts.finish("name").unwrap();

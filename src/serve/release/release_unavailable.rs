@@ -6,7 +6,7 @@ use pubdata_core::error::Error;
 
 /// Reason why no release can answer a request.
 #[derive(Debug, Clone)]
-pub enum NotServed {
+pub enum ReleaseUnavailable {
     /// The release does not exist, or was deleted; with the parameter that selected it.
     Missing {
         parameter: Option<&'static str>,
@@ -18,7 +18,7 @@ pub enum NotServed {
     Failed(Arc<Error>),
 }
 
-impl NotServed {
+impl ReleaseUnavailable {
     pub fn missing(parameter: &'static str, detail: String) -> Self {
         Self::Missing {
             parameter: Some(parameter),
@@ -27,7 +27,7 @@ impl NotServed {
     }
 }
 
-impl From<Error> for NotServed {
+impl From<Error> for ReleaseUnavailable {
     fn from(error: Error) -> Self {
         Self::Failed(Arc::new(error))
     }

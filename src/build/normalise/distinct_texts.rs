@@ -8,19 +8,19 @@ use polars::prelude::*;
 const RECENT: usize = 256;
 /// Number of distinct texts that any column may have. Above it, each text must repeat four times on
 /// average.
-const ALWAYS: usize = 2_048;
+const MIN_DISTINCT_LIMIT: usize = 2_048;
 /// Maximum number of distinct texts.
 const MOST: usize = 65_536;
 
 /// The distinct texts of a column, with an index per row.
-pub struct FewTexts<'t> {
+pub struct DistinctTexts<'t> {
     /// Distinct texts in order of first appearance.
     pub values: Vec<&'t str>,
-    /// For each row the index of its text in `values`; [`FewTexts::NONE`] for a row without a text.
+    /// For each row the index of its text in `values`; [`DistinctTexts::NONE`] for a row without a text.
     pub places: Vec<u32>,
 }
 
-impl<'t> FewTexts<'t> {
+impl<'t> DistinctTexts<'t> {
     /// Index of a row without a text.
     pub const NONE: u32 = u32::MAX;
 
@@ -34,7 +34,7 @@ impl<'t> FewTexts<'t> {
 
 /// Returns the distinct texts of a column in order of first appearance. Returns none if there are
 /// too many to be worth it.
-pub fn few_texts(cells: &StringChunked) -> Option<Vec<&str>> {
+pub fn distinct_texts(cells: &StringChunked) -> Option<Vec<&str>> {
     walk(cells, |_| ())
 }
 
@@ -47,11 +47,11 @@ fn walk(cells: &StringChunked, mut take: impl FnMut(u32)) -> Option<Vec<&str>> {
         // Within a chunk equal views are equal texts, and different views mostly are different
         // texts.
         let mut of_view: PlHashMap<u128, u32> = PlHashMap::new();
-        let mut recent = [(0_u128, FewTexts::NONE); RECENT];
+        let mut recent = [(0_u128, DistinctTexts::NONE); RECENT];
         let mut look_up = |row: usize| {
             let view = chunk.views()[row].as_u128();
             let slot = &mut recent[slot_of(view)];
-            if slot.0 == view && slot.1 != FewTexts::NONE {
+            if slot.0 == view && slot.1 != DistinctTexts::NONE {
                 return Some(slot.1);
             }
             let place = match of_view.get(&view) {
@@ -64,7 +64,8 @@ fn walk(cells: &StringChunked, mut take: impl FnMut(u32)) -> Option<Vec<&str>> {
                     });
                     of_view.insert(view, place);
                     let known = of_view.len();
-                    if known > MOST || (known > ALWAYS && known * 4 > rows_before + row) {
+                    if known > MOST || (known > MIN_DISTINCT_LIMIT && known * 4 > rows_before + row)
+                    {
                         return None;
                     }
                     place
@@ -79,7 +80,7 @@ fn walk(cells: &StringChunked, mut take: impl FnMut(u32)) -> Option<Vec<&str>> {
             (0..chunk.len()).try_for_each(|row| {
                 chunk
                     .get(row)
-                    .map_or(Some(FewTexts::NONE), |_| look_up(row))
+                    .map_or(Some(DistinctTexts::NONE), |_| look_up(row))
                     .map(&mut take)
             })?;
         }
@@ -97,7 +98,7 @@ fn slot_of(view: u128) -> usize {
 mod tests {
     use polars::prelude::*;
 
-    use super::{FewTexts, few_texts};
+    use super::{DistinctTexts, distinct_texts};
 
     #[test]
     fn each_text_is_known_once_and_rows_name_it() {
@@ -113,21 +114,24 @@ mod tests {
         ]
         .into_iter()
         .collect();
-        let few = FewTexts::of(&cells).unwrap();
+        let few = DistinctTexts::of(&cells).unwrap();
         assert_eq!(few.values, ["b", long, ""]);
-        assert_eq!(few.places, [0, FewTexts::NONE, 1, 0, 2, 1, FewTexts::NONE]);
+        assert_eq!(
+            few.places,
+            [0, DistinctTexts::NONE, 1, 0, 2, 1, DistinctTexts::NONE]
+        );
         // Two chunks, whose views point to separate buffers.
         let mut twice = cells.clone();
         twice.append(&cells).unwrap();
-        let few = FewTexts::of(&twice).unwrap();
+        let few = DistinctTexts::of(&twice).unwrap();
         assert_eq!(
             (few.values.as_slice(), few.places.len()),
             (["b", long, ""].as_slice(), 14)
         );
         assert_eq!(few.places[..7], few.places[7..]);
-        assert_eq!(few_texts(&twice).unwrap(), few.values);
+        assert_eq!(distinct_texts(&twice).unwrap(), few.values);
         assert!(
-            FewTexts::of(&StringChunked::full_null("none".into(), 3))
+            DistinctTexts::of(&StringChunked::full_null("none".into(), 3))
                 .unwrap()
                 .values
                 .is_empty()
@@ -140,13 +144,13 @@ mod tests {
             "many".into(),
             (0..10_000).map(|number| format!("{number} and more than twelve bytes")),
         );
-        assert!(FewTexts::of(&cells).is_none() && few_texts(&cells).is_none());
+        assert!(DistinctTexts::of(&cells).is_none() && distinct_texts(&cells).is_none());
         let cells = StringChunked::from_iter_values(
             "few".into(),
             (0..100_000).map(|number| format!("{} and more than twelve bytes", number % 7)),
         );
         // Each row has separate bytes: the views differ, the texts do not.
-        assert!(few_texts(&cells).is_none());
+        assert!(distinct_texts(&cells).is_none());
         let values = StringChunked::from_iter_values(
             "few".into(),
             (0..7).map(|number| format!("{number} and more than twelve bytes")),
@@ -157,6 +161,6 @@ mod tests {
                 (0..100_000).map(|number| number % 7).collect(),
             ))
             .unwrap();
-        assert_eq!(few_texts(&shared).unwrap().len(), 7);
+        assert_eq!(distinct_texts(&shared).unwrap().len(), 7);
     }
 }

@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// Runs work on numbered units, as many at a time as there are threads.
-pub(crate) fn side_by_side(units: usize, work: &(dyn Fn(usize) + Sync)) {
+pub(crate) fn in_parallel(units: usize, work: &(dyn Fn(usize) + Sync)) {
     let next = AtomicUsize::new(0);
     // Uses separate threads: a pool's thread that waits inside one unit would start another on the
     // same stack.

@@ -38,7 +38,7 @@ pub(crate) enum Need {
 }
 
 /// Snapshots that the home lacks and the store has, in a folder that is removed on drop.
-pub(super) struct AtHand {
+pub(super) struct AvailableSnapshots {
     own: Snapshots,
     home: Home,
     /// None if the store is the home.
@@ -54,7 +54,7 @@ pub(super) struct AtHand {
     damaged: Vec<String>,
 }
 
-impl Drop for AtHand {
+impl Drop for AvailableSnapshots {
     fn drop(&mut self) {
         if let Some((home, true)) = &self.beside
             && let Err(error) = home.remove()
@@ -108,7 +108,7 @@ fn not_as_fetched(own: &Snapshots, store: &SharedStore, snapshot: &Snapshot) -> 
     ))
 }
 
-impl AtHand {
+impl AvailableSnapshots {
     /// Creates a provider that copies what is needed into a scratch folder of the home, or into the
     /// scratch home `given`.
     pub(crate) fn new(settings: &RunSettings, given: Option<&Home>) -> Self {

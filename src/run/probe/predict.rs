@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::address::Foreseen;
+use super::address::PredictedTask;
 use super::examined::Examined;
 use super::night::{self, Night};
 use super::report::{End, Verdict};
@@ -17,7 +17,7 @@ use pubdata_core::issue::{Severity, SourceFinding};
 use pubdata_core::pipeline::Declarations;
 
 /// Predicted outcome of a task.
-pub(super) struct Foresight {
+pub(super) struct Prediction {
     pub(super) end: End,
     /// Why it would not be rebuilt.
     pub(super) reasons: Vec<String>,
@@ -36,11 +36,11 @@ pub(super) struct Nights<'n, 'p> {
 
 impl Nights<'_, '_> {
     /// Predicts the outcome of a task from its addresses and a trial run on the samples.
-    pub(super) async fn foresee(
+    pub(super) async fn predict(
         &self,
         declarations: &Declarations,
-        task: &Foreseen<'_>,
-    ) -> Result<Foresight> {
+        task: &PredictedTask<'_>,
+    ) -> Result<Prediction> {
         let of_task: Vec<&Asked<'_>> = self
             .asked
             .iter()
@@ -57,7 +57,7 @@ impl Nights<'_, '_> {
         let mut keys: BTreeMap<String, Vec<BTreeMap<String, String>>> = BTreeMap::new();
         let files = || self.asked.iter().filter(|asked| asked.role == Role::File);
         let is_absent = |asked: &Asked<'_>| {
-            asked.examined.verdict() == Verdict::Absent && asked.stand_in.is_none()
+            asked.examined.verdict() == Verdict::Absent && asked.fallback_file.is_none()
         };
         // An unpublished file does not need a sample.
         let is_none = |id: &str| {
@@ -72,20 +72,20 @@ impl Nights<'_, '_> {
         }
         let parts: BTreeSet<String> = of_task
             .iter()
-            .filter(|asked| asked.is_had() && !asked.examined.is_whole)
+            .filter(|asked| asked.is_available() && !asked.examined.is_whole)
             .map(|asked| asked.address.source.source_id.clone())
             .collect();
         let declarations = night::for_samples(declarations, &keys, &parts);
         self.context.observer.building(&task.task_id);
         match night::night(self.context, &declarations, &task.task_id).await {
-            Ok(Some(night)) => Ok(self.by_night(task, &of_task, own, night)),
+            Ok(Some(night)) => Ok(self.by_trial_run(task, &of_task, own, night)),
             Ok(None) => Ok(by_verdicts(
                 &of_task,
                 own,
                 "the trial run has no result for it".to_owned(),
             )),
             Err(error) if error.kind() == ErrorKind::Store => Err(error),
-            Err(error) => Ok(Foresight {
+            Err(error) => Ok(Prediction {
                 end: End::Blocked,
                 reasons: vec![error.to_string()],
                 findings: own,
@@ -96,7 +96,7 @@ impl Nights<'_, '_> {
     }
 
     /// Returns findings about the sources that a trial run cannot reveal.
-    fn own_findings(&self, task: &Foreseen<'_>, asked: &[&Asked<'_>]) -> Vec<SourceFinding> {
+    fn own_findings(&self, task: &PredictedTask<'_>, asked: &[&Asked<'_>]) -> Vec<SourceFinding> {
         let mut own: Vec<SourceFinding> =
             asked.iter().filter_map(|asked| asked.finding()).collect();
         let mut names = task
@@ -116,15 +116,15 @@ impl Nights<'_, '_> {
         own
     }
 
-    fn by_night(
+    fn by_trial_run(
         &self,
-        task: &Foreseen<'_>,
+        task: &PredictedTask<'_>,
         asked: &[&Asked<'_>],
         own: Vec<SourceFinding>,
         night: Night,
-    ) -> Foresight {
-        let is_by_sampling = is_by_sampling(asked, &night);
-        if night.task.outcome == "blocked" && is_by_sampling {
+    ) -> Prediction {
+        let is_caused_by_sampling = is_caused_by_sampling(asked, &night);
+        if night.task.outcome == "blocked" && is_caused_by_sampling {
             return by_verdicts(
                 asked,
                 own,
@@ -171,7 +171,7 @@ impl Nights<'_, '_> {
             "missing" | "not_published" if !broken.is_empty() => (End::Blocked, broken),
             "missing" | "not_published" => (End::Missing, night.task.reasons.clone()),
             _ => {
-                let is_odd = (night.task.is_above_warning_level && !is_by_sampling)
+                let is_odd = (night.task.is_above_warning_level && !is_caused_by_sampling)
                     || night.task.late_since.is_some()
                     || !unknown_values(&night).is_empty();
                 let of_rows = if is_odd {
@@ -190,7 +190,7 @@ impl Nights<'_, '_> {
                 )
             }
         };
-        Foresight {
+        Prediction {
             end,
             reasons,
             findings: found,
@@ -201,7 +201,7 @@ impl Nights<'_, '_> {
 }
 
 /// Predicts the outcome from the verdicts on the addresses alone.
-fn by_verdicts(asked: &[&Asked<'_>], findings: Vec<SourceFinding>, reason: String) -> Foresight {
+fn by_verdicts(asked: &[&Asked<'_>], findings: Vec<SourceFinding>, reason: String) -> Prediction {
     let mut missing: Vec<String> = asked
         .iter()
         .filter(|asked| asked.is_missing())
@@ -215,15 +215,15 @@ fn by_verdicts(asked: &[&Asked<'_>], findings: Vec<SourceFinding>, reason: Strin
         if !asked.iter().any(|asked| {
             asked.role == Role::File
                 && asked.address.source.source_id == source_id
-                && asked.is_had()
+                && asked.is_available()
         }) {
             missing.push(format!("{source_id}: none of its files arrived"));
         }
     }
     let changed = || {
         asked.iter().filter(|asked| {
-            asked.is_had()
-                && asked.stand_in.is_none()
+            asked.is_available()
+                && asked.fallback_file.is_none()
                 && asked.examined.verdict() == Verdict::Changed
                 && asked.role == Role::File
         })
@@ -252,7 +252,7 @@ fn by_verdicts(asked: &[&Asked<'_>], findings: Vec<SourceFinding>, reason: Strin
             Vec::new(),
         )
     };
-    Foresight {
+    Prediction {
         end,
         reasons,
         findings,
@@ -280,7 +280,7 @@ fn has_new_columns_only(asked: &Asked<'_>) -> bool {
 fn is_broken(asked: &Asked<'_>) -> bool {
     asked.address.source.required
         && asked.examined.verdict() == Verdict::Changed
-        && asked.is_had()
+        && asked.is_available()
         && asked.examined.sample.is_none()
 }
 
@@ -291,7 +291,7 @@ fn is_of_answers(finding: &SourceFinding) -> bool {
 }
 
 /// Returns the reason why the dataset's code cannot run on the received files.
-fn not_sampled(task: &Foreseen<'_>, asked: &[&Asked<'_>]) -> Option<String> {
+fn not_sampled(task: &PredictedTask<'_>, asked: &[&Asked<'_>]) -> Option<String> {
     if let Ok(builder) = datasets::builder(task.declaration)
         && matches!(builder.build, Build::Sharded(_))
     {
@@ -304,15 +304,15 @@ fn not_sampled(task: &Foreseen<'_>, asked: &[&Asked<'_>]) -> Option<String> {
 
 /// Returns true if joining excerpts may be the cause of a trial run's issues. This requires that
 /// all files are as declared, several sources are joined, and at least one file is incomplete.
-fn is_by_sampling(asked: &[&Asked<'_>], night: &Night) -> bool {
+fn is_caused_by_sampling(asked: &[&Asked<'_>], night: &Night) -> bool {
     let there: Vec<&&Asked<'_>> = asked
         .iter()
-        .filter(|asked| asked.role == Role::File && asked.is_had())
+        .filter(|asked| asked.role == Role::File && asked.is_available())
         .collect();
     let is_readable = |asked: &Asked<'_>| {
         asked.examined.verdict() == Verdict::Ok
             || has_new_columns_only(asked)
-            || asked.stand_in.is_some()
+            || asked.fallback_file.is_some()
     };
     let is_as_declared = there.iter().all(|asked| is_readable(asked));
     let is_part = there.iter().any(|asked| !asked.examined.is_whole);

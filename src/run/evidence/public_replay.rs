@@ -1,13 +1,13 @@
 //! Returns the public view of a replay, for every client that may see the record.
 
-use super::at_hand::AtHand;
+use super::available_snapshots::AvailableSnapshots;
 use super::replay::Difference;
 use super::shown::{NO_COPY, is_open, without_home};
-use super::trace::{Remade, entry_of, remade, snapshot_of};
+use super::trace::{ReplayResult, entry_of, remade, snapshot_of};
 use crate::settings::{QUARANTINE, RunSettings};
 use pubdata_core::error::Result;
 use pubdata_store::FoundRecord;
-use pubdata_store::evidence::{Replay, ToldDifference, ToldReplay};
+use pubdata_store::evidence::{DifferenceView, Replay, ReplayView};
 
 /// Maximum number of snapshot bytes copied from the store for one request, because clients are
 /// untrusted.
@@ -18,9 +18,9 @@ const MOST_OF_STORE: u64 = 32 << 20;
 ///
 /// # Errors
 /// `Store` if a snapshot cannot be read, or the manifest does not name the build of the record.
-pub async fn told_replay(settings: &RunSettings, found: &FoundRecord<'_>) -> Result<ToldReplay> {
+pub async fn public_replay(settings: &RunSettings, found: &FoundRecord<'_>) -> Result<ReplayView> {
     if found.record_id.dataset_id() == QUARANTINE {
-        return Ok(ToldReplay::untried(
+        return Ok(ReplayView::untried(
             "only `pubdata trace` rebuilds a quarantined record, because that needs its whole list",
         ));
     }
@@ -30,28 +30,28 @@ pub async fn told_replay(settings: &RunSettings, found: &FoundRecord<'_>) -> Res
         .iter()
         .all(|pointer| snapshot_of(entry, pointer).is_some())
     {
-        return Ok(ToldReplay::untried(NO_COPY));
+        return Ok(ReplayView::untried(NO_COPY));
     }
-    let mut at_hand = AtHand::new(settings, None).at_most(MOST_OF_STORE);
-    let Remade {
+    let mut available_snapshots = AvailableSnapshots::new(settings, None).at_most(MOST_OF_STORE);
+    let ReplayResult {
         replay,
         not_possible,
         missing,
         differences,
         notes,
-    } = remade(settings, found, &mut at_hand).await?;
+    } = remade(settings, found, &mut available_snapshots).await?;
     if !missing.is_empty() && replay == Replay::NotPossible {
-        return Ok(ToldReplay::untried(NO_COPY));
+        return Ok(ReplayView::untried(NO_COPY));
     }
     let is_told = found
         .pointers
         .iter()
         .all(|pointer| is_open(settings, &pointer.source_id));
-    let told = |Difference { column, text }| ToldDifference {
+    let told = |Difference { column, text }| DifferenceView {
         column,
         detail: is_told.then(|| without_home(settings, &text)),
     };
-    Ok(ToldReplay {
+    Ok(ReplayView {
         verdict: Some(replay),
         reason: not_possible,
         differences: differences.into_iter().map(told).collect(),

@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::number::{PREFIXES, lists_of};
-use super::record::WithActions;
+use super::record::LicenseWithActions;
 use super::table::{LicenseList, Licenses};
 use crate::answer::Date;
 use crate::days;
@@ -21,7 +21,7 @@ pub fn add_lists_notice(
     licenses: &Licenses,
     checked: &[Checked<'_>],
     (state, number): (&str, &str),
-    found: &[&WithActions<'_>],
+    found: &[&LicenseWithActions<'_>],
 ) {
     let forms = |source: &str| {
         let prefixes: Vec<String> = std::iter::once(source)

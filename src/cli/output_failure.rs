@@ -11,7 +11,7 @@ use pubdata_core::error::{Error, ErrorKind};
     clippy::exit,
     reason = "what failed is in the middle of a report, and nothing else is under way by then"
 )]
-pub(super) fn end_with_a_word() {
+pub(super) fn install_panic_hook() {
     std::panic::set_hook(Box::new(move |panic| {
         let Some(reason) = panic
             .payload_as_str()

@@ -12,7 +12,7 @@ use pubdata_core::provenance::{Obtained, Snapshot};
 use pubdata_fetch::recorded_url;
 
 /// A file of the home that a run would use in place of the publisher's.
-pub(super) struct StandIn {
+pub(super) struct FallbackFile {
     pub(super) snapshot: Snapshot,
     /// True if it stays because no newer file is available, false if an operator imported it.
     pub(super) is_earlier: bool,
@@ -24,8 +24,8 @@ pub(super) async fn of(
     context: &ProbeContext<'_>,
     address: &Address<'_>,
     examined: Examined,
-) -> Result<(Examined, Option<StandIn>)> {
-    let Some(stand_in) = find(context, address, &examined)? else {
+) -> Result<(Examined, Option<FallbackFile>)> {
+    let Some(fallback_file) = find(context, address, &examined)? else {
         return Ok((examined, None));
     };
     let path = context
@@ -33,28 +33,28 @@ pub(super) async fn of(
         .home
         .as_ref()
         .zip(context.snapshots.as_ref())
-        .map(|(_, snapshots)| snapshots.path(&stand_in.snapshot));
+        .map(|(_, snapshots)| snapshots.path(&fallback_file.snapshot));
     let Some(path) = path else {
         return Ok((examined, None));
     };
     let mut examined = examine_own(context, address, &path, examined).await?;
-    let by = if stand_in.snapshot.obtained == Obtained::ByHand {
+    let by = if fallback_file.snapshot.obtained == Obtained::ByHand {
         "imported manually"
     } else {
         "of an earlier run"
     };
     examined.in_use = Some(format!(
         "in use: the file {by} ({})",
-        stand_in.snapshot.source_date
+        fallback_file.snapshot.source_date
     ));
-    Ok((examined, Some(stand_in)))
+    Ok((examined, Some(fallback_file)))
 }
 
 fn find(
     context: &ProbeContext<'_>,
     address: &Address<'_>,
     examined: &Examined,
-) -> Result<Option<StandIn>> {
+) -> Result<Option<FallbackFile>> {
     let Some(snapshots) = &context.snapshots else {
         return Ok(None);
     };
@@ -67,7 +67,7 @@ fn find(
         )
     };
     if source.by_hand && !context.fetcher.has_mirror() {
-        return Ok(known()?.map(|snapshot| StandIn {
+        return Ok(known()?.map(|snapshot| FallbackFile {
             snapshot,
             is_earlier: false,
         }));
@@ -80,7 +80,7 @@ fn find(
             .is_none_or(|dated| *dated < imported.source_date)
     };
     if let Some(snapshot) = imported(snapshots, request)?.filter(is_newer) {
-        return Ok(Some(StandIn {
+        return Ok(Some(FallbackFile {
             snapshot,
             is_earlier: false,
         }));
@@ -99,7 +99,7 @@ fn find(
     if !stays || source.pages.is_some() {
         return Ok(None);
     }
-    Ok(known()?.map(|snapshot| StandIn {
+    Ok(known()?.map(|snapshot| FallbackFile {
         snapshot,
         is_earlier: true,
     }))

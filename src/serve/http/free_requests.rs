@@ -18,7 +18,7 @@ const OTHERS: &str = "others";
 
 /// Counts the requests that cost no token.
 #[derive(Debug, Default)]
-pub struct Unpaid(Mutex<Minute>);
+pub struct FreeRequestLog(Mutex<Minute>);
 
 #[derive(Debug, Default)]
 struct Minute {
@@ -35,15 +35,15 @@ struct Counts {
 
 /// Log decision for a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Noted {
+pub struct LogDecision {
     pub has_line: bool,
     /// Clients with the number of their requests that the past minute's log omitted.
     pub left_out: Vec<(String, u64)>,
 }
 
-impl Unpaid {
+impl FreeRequestLog {
     /// Counts a request of a client.
-    pub fn note(&self, client: &str, now: Timestamp) -> Noted {
+    pub fn note(&self, client: &str, now: Timestamp) -> LogDecision {
         let mut minute = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         // A clock that was set back also begins a new minute.
         let is_over = minute.began.is_none_or(|began| {
@@ -80,7 +80,7 @@ impl Unpaid {
             &mut counts.left_out
         }) += 1;
         minute.lines += u64::from(has_line);
-        Noted { has_line, left_out }
+        LogDecision { has_line, left_out }
     }
 }
 
@@ -94,22 +94,22 @@ mod tests {
 
     #[test]
     fn each_client_has_a_few_lines_in_a_minute_and_the_others_are_counted() {
-        let unpaid = Unpaid::default();
+        let free_requests = FreeRequestLog::default();
         let lines = |client: &str, second: i64| {
             (0..50)
-                .filter(|_| unpaid.note(client, at(second)).has_line)
+                .filter(|_| free_requests.note(client, at(second)).has_line)
                 .count()
         };
         assert_eq!((lines("a", 0), lines("b", 30), lines("a", 59)), (20, 20, 0));
-        let next = unpaid.note("a", at(60));
+        let next = free_requests.note("a", at(60));
         assert_eq!(
             next,
-            Noted {
+            LogDecision {
                 has_line: true,
                 left_out: vec![("a".to_owned(), 80), ("b".to_owned(), 30)]
             }
         );
-        assert_eq!(unpaid.note("a", at(61)).left_out, []);
+        assert_eq!(free_requests.note("a", at(61)).left_out, []);
         assert_eq!(
             (lines("a", 61), lines("a", -86_400)),
             (18, 20),
@@ -119,12 +119,12 @@ mod tests {
 
     #[test]
     fn many_clients_together_have_a_bound_too() {
-        let unpaid = Unpaid::default();
+        let free_requests = FreeRequestLog::default();
         let lines = (0..5_000)
-            .filter(|number| unpaid.note(&number.to_string(), at(0)).has_line)
+            .filter(|number| free_requests.note(&number.to_string(), at(0)).has_line)
             .count();
         assert_eq!(lines, 1_000);
-        let left_out = unpaid.note("0", at(60)).left_out;
+        let left_out = free_requests.note("0", at(60)).left_out;
         assert_eq!(left_out, [("others".to_owned(), 4_000)]);
     }
 }
