@@ -279,7 +279,7 @@ fn near_schools(server: &Server, key: &str, profiles: &[String]) -> Result<Vec<S
 fn ask(server: &Server, key: &str, paths: &[String]) -> Result<Vec<f64>> {
     let mut client = Client::connect(&server.address)?;
     let one = |path: &String| -> Result<f64> {
-        let begun = Instant::now();
+        let started = Instant::now();
         let answer = client.get(path, key)?;
         if answer.status != 200 {
             return Err(format!(
@@ -289,7 +289,7 @@ fn ask(server: &Server, key: &str, paths: &[String]) -> Result<Vec<f64>> {
             )
             .into());
         }
-        Ok(begun.elapsed().as_secs_f64() * 1e6)
+        Ok(started.elapsed().as_secs_f64() * 1e6)
     };
     paths.iter().map(one).collect()
 }

@@ -63,9 +63,9 @@ fn check_equals_fresh_build(first: &Path, night: &Path) -> Result<()> {
     let home = corpus::folder().join("nights-home");
     build(first, &home)?;
     run(night, &home)?;
-    let carried = parts(&release(&home)?)?;
+    let reused = parts(&release(&home)?)?;
     build(night, &home)?;
-    if carried.is_empty() || carried != parts(&release(&home)?)? {
+    if reused.is_empty() || reused != parts(&release(&home)?)? {
         return Err(format!(
             "{}: the parts of the second run differ from those of a build in an empty home",
             night.display()

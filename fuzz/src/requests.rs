@@ -19,7 +19,7 @@ use serde_json::Value;
 use tokio::runtime::Runtime;
 use tower::ServiceExt;
 
-const MOST_BYTES: usize = 64 << 20;
+const MAX_BYTES: usize = 64 << 20;
 
 /// Reads a text frame of a stream client.
 pub fn stream(data: &[u8]) {
@@ -121,7 +121,7 @@ fn ask(method: &str, path: &str, body: &[u8]) -> Option<Answer> {
         let content_type = response.headers().get("content-type").and_then(|value| value.to_str().ok()).unwrap_or_default();
         let is_json = content_type.starts_with("application/") && content_type.contains("json");
         let status = response.status();
-        (status, is_json, to_bytes(response.into_body(), MOST_BYTES).await.expect("an answer has an end"))
+        (status, is_json, to_bytes(response.into_body(), MAX_BYTES).await.expect("an answer has an end"))
     });
     assert!(status.as_u16() < 500 || status == StatusCode::SERVICE_UNAVAILABLE, "{method} {path}: {status} {}", String::from_utf8_lossy(&bytes));
     let body = if is_json { serde_json::from_slice(&bytes).expect("an answer is JSON") } else { Value::Null };

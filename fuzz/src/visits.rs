@@ -18,7 +18,7 @@ use tower::ServiceExt;
 use crate::place;
 use crate::requests::uri;
 
-const MOST_BYTES: usize = 64 << 20;
+const MAX_BYTES: usize = 64 << 20;
 /// The browser's form cookie in these visits.
 const BROWSER: &str = "0123456789abcdef0123456789abcdef";
 /// A mark that no template and no text of ours contains, so it comes from the input.
@@ -69,7 +69,7 @@ impl Site {
         self.runtime.block_on(async {
             let (parts, body) = self.api.clone().oneshot(request).await.expect("a router always answers").into_parts();
             // A feed and a socket do not end.
-            let bytes = to_bytes(body, MOST_BYTES).await.expect("an answer has an end");
+            let bytes = to_bytes(body, MAX_BYTES).await.expect("an answer has an end");
             Some((parts.status, parts.headers, bytes.to_vec()))
         })
     }

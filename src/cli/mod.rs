@@ -6,15 +6,16 @@ mod after_run;
 mod attention;
 mod check;
 mod completions;
+mod distributed;
 mod follow;
 mod import;
 mod keys;
+mod log_auditor;
 mod man;
 mod metrics;
 mod new;
 mod output;
 mod output_failure;
-mod placed;
 mod probe;
 mod progress;
 mod publishers;
@@ -32,7 +33,6 @@ mod tracer;
 mod upgrade;
 mod user;
 mod verify;
-mod witness;
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -123,9 +123,9 @@ enum Command {
     /// Fetches, builds what is stale, validates and publishes one release.
     Run(run::RunArgs),
     /// Runs a part of a plan that `plan --write` put into the store, on this machine or any other.
-    Task(placed::TaskArgs),
+    Task(distributed::TaskArgs),
     /// Publishes a plan that `task` has built: the same release that `run` would have published.
-    Commit(placed::CommitArgs),
+    Commit(distributed::CommitArgs),
     /// Shows what is published, how fresh it is, and the outcome of the last runs.
     Status(status::StatusArgs),
     /// Prints metrics of the installation for Prometheus; `run --metrics-file` writes them after
@@ -340,8 +340,8 @@ fn carry_out(cli: &Cli, runtime: &tokio::runtime::Runtime) -> Result<ExitCode> {
         Command::Probe(arguments) => runtime.block_on(probe::probe(global, arguments)),
         Command::Fetch(arguments) => runtime.block_on(run::fetch(global, arguments)),
         Command::Run(arguments) => runtime.block_on(run::run(global, arguments)),
-        Command::Task(arguments) => runtime.block_on(placed::task(global, arguments)),
-        Command::Commit(arguments) => runtime.block_on(placed::commit(global, arguments)),
+        Command::Task(arguments) => runtime.block_on(distributed::task(global, arguments)),
+        Command::Commit(arguments) => runtime.block_on(distributed::commit(global, arguments)),
         Command::Status(arguments) => runtime.block_on(status::status(global, arguments)),
         Command::Metrics(arguments) => runtime.block_on(metrics::metrics(global, arguments)),
         Command::Releases(arguments) => runtime.block_on(releases::releases(global, arguments)),
@@ -375,7 +375,7 @@ fn set_up_tracing(cli: &Cli) {
         // The result of a probe is in its table, including failed requests.
         Command::Probe(_) | Command::New(_) => "warn,pubdata_fetch::retry=error",
         // Files of publishers are not kept, and errors of a server are in the report.
-        Command::Verify(arguments) if arguments.witness.is_meant().unwrap_or_default() => {
+        Command::Verify(arguments) if arguments.audit.is_meant().unwrap_or_default() => {
             "warn,pubdata_fetch::retry=error"
         }
         Command::Run(arguments) if arguments.extent.quiet => "error,pubdata::told=off",
@@ -445,8 +445,8 @@ impl Global {
         let accepted = |home: &Home| {
             let read = runs::accepted_ids(home, jiff::Timestamp::now());
             Ok(read.unwrap_or_else(|error| {
-                let way_out = error.way_out().unwrap_or_default();
-                tracing::warn!("the acceptances cannot be read: {error} ({way_out})");
+                let hint = error.hint_text().unwrap_or_default();
+                tracing::warn!("the acceptances cannot be read: {error} ({hint})");
                 AcceptedIds::default()
             }))
         };

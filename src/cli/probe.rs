@@ -13,7 +13,8 @@ use super::{Global, output, progress::Progress};
 use pubdata_core::error::{Error, Result};
 use pubdata_fetch::FetchSettings;
 use pubdata_run::{
-    self as run, End, ProbeReport, ProbeSettings, ProbedSource, ProbedTask, SharedObserver, Would,
+    self as run, PredictedOutcome, ProbeReport, ProbeSettings, ProbedSource, ProbedTask,
+    SharedObserver, TaskOutcome,
 };
 use pubdata_store::{Home, Releases};
 
@@ -140,12 +141,21 @@ fn print(report: &ProbeReport, arguments: &ProbeArgs) {
         report.tasks.iter().filter(|task| is_counted(task)).count()
     };
     let counts = [
-        ("built", count(|task| matches!(task.outcome, End::Built(_)))),
-        ("missing", count(|task| task.outcome == End::Missing)),
-        ("blocked", count(|task| task.outcome == End::Blocked)),
+        (
+            "built",
+            count(|task| matches!(task.outcome, TaskOutcome::Built(_))),
+        ),
+        (
+            "missing",
+            count(|task| task.outcome == TaskOutcome::Missing),
+        ),
+        (
+            "blocked",
+            count(|task| task.outcome == TaskOutcome::Blocked),
+        ),
         (
             "not_published",
-            count(|task| task.outcome == End::NotPublished),
+            count(|task| task.outcome == TaskOutcome::NotPublished),
         ),
     ];
     let counts: Vec<String> = counts
@@ -203,16 +213,16 @@ fn print_sources(sources: &[ProbedSource]) {
 }
 
 /// Formats the predicted outcome as a run would report it.
-fn ending(outcome: End, would: Would) -> String {
+fn ending(outcome: TaskOutcome, would: PredictedOutcome) -> String {
     match would {
-        Would::PublishWithFindings => output::warning("built, findings"),
+        PredictedOutcome::PublishWithFindings => output::warning("built, findings"),
         _ => output::coloured(outcome.word()),
     }
 }
 
 /// Prints the details of a task as a run would.
 fn print_task(task: &ProbedTask) {
-    let is_stale_outcome = matches!(task.outcome, End::Missing | End::Blocked);
+    let is_stale_outcome = matches!(task.outcome, TaskOutcome::Missing | TaskOutcome::Blocked);
     if !is_stale_outcome && task.reasons.is_empty() {
         return;
     }
@@ -233,7 +243,7 @@ fn print_task(task: &ProbedTask) {
 
 fn print_hints(sources: &[ProbedSource]) {
     let with_ways = sources.iter().filter(|source| !source.ways_out.is_empty());
-    let mut told: Vec<(&str, &Option<String>)> = Vec::new();
+    let mut reported: Vec<(&str, &Option<String>)> = Vec::new();
     for source in with_ways {
         // One hint covers all files of a server with an unknown key.
         let server = if source.url.starts_with("sftp://") {
@@ -241,13 +251,13 @@ fn print_hints(sources: &[ProbedSource]) {
         } else {
             &source.url
         };
-        if told.contains(&(server, &source.problem)) {
+        if reported.contains(&(server, &source.problem)) {
             continue;
         }
-        if told.is_empty() {
+        if reported.is_empty() {
             output::print_paragraph!("{}", output::bold("what you can do"));
         }
-        told.push((server, &source.problem));
+        reported.push((server, &source.problem));
         output::print_paragraph!(
             "{} {}",
             output::coloured(source.verdict.word()),
@@ -298,11 +308,11 @@ fn print_suggestions(sources: &[ProbedSource], arguments: &ProbeArgs) {
     }
 }
 
-fn with_it(would: Would) -> &'static str {
+fn with_it(would: PredictedOutcome) -> &'static str {
     match would {
-        Would::Publish => "with it the task would be built",
-        Would::PublishWithFindings => "with it the task would be built, with findings",
-        Would::KeepLast | Would::Block => "it is not enough",
+        PredictedOutcome::Publish => "with it the task would be built",
+        PredictedOutcome::PublishWithFindings => "with it the task would be built, with findings",
+        PredictedOutcome::KeepLast | PredictedOutcome::Block => "it is not enough",
     }
 }
 
@@ -313,7 +323,7 @@ fn sample(source: &ProbedSource) -> String {
         (Some(sample), None)
             if sample.accepted == 0
                 && sample.quarantined.is_empty()
-                && !matches!(source.outcome, End::Blocked) =>
+                && !matches!(source.outcome, TaskOutcome::Blocked) =>
         {
             output::dim(&format!("{} read", output::grouped(sample.rows)))
         }

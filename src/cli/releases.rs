@@ -16,7 +16,7 @@ use pubdata_core::error::{IoExt, Result};
 use pubdata_core::ids::{Digest, ReleaseId};
 use pubdata_run::{self as run, RunSettings};
 use pubdata_store::{
-    self as store, Cause, Causes, ChannelEntry, Manifest, NotRenewed, RecordWhy, ReleaseDiff,
+    self as store, Cause, Causes, ChannelEntry, Manifest, RecordWhy, ReleaseDiff, StaleTask,
 };
 
 #[derive(Args)]
@@ -119,7 +119,7 @@ pub(super) struct ReleaseReport<'a> {
     channels: &'a [String],
     /// Tasks that have become stale since, by task id; empty if none have, and if a release was
     /// named.
-    unrenewed: BTreeMap<String, NotRenewed>,
+    unrenewed: BTreeMap<String, StaleTask>,
     /// Its `manifest.json`, as it is on disk.
     manifest: &'a Manifest,
 }
@@ -289,7 +289,7 @@ pub(super) async fn releases(global: &Global, arguments: &ReleasesArgs) -> Resul
                 false => publish::prune(&settings.releases, *keep, now).await?,
             };
             let unneeded = if *snapshots {
-                UnneededSnapshots::of(&settings.home, &settings.releases, &pruned, now).await?
+                UnneededSnapshots::find(&settings.home, &settings.releases, &pruned, now).await?
             } else {
                 UnneededSnapshots::default()
             };

@@ -278,11 +278,11 @@ pub(super) async fn run(global: &Global, arguments: &RunArgs) -> Result<ExitCode
         report.as_ref().err(),
     )
     .await;
-    Ok(told(global, &report?, &arguments.extent))
+    Ok(report_outcome(global, &report?, &arguments.extent))
 }
 
 /// Prints the report of a run and returns its exit code.
-pub(super) fn told(global: &Global, report: &RunReport, extent: &ExtentArgs) -> ExitCode {
+pub(super) fn report_outcome(global: &Global, report: &RunReport, extent: &ExtentArgs) -> ExitCode {
     if global.json {
         output::document(report);
     } else {
@@ -423,12 +423,12 @@ fn print_report(global: &Global, report: &RunReport, arguments: &ExtentArgs) {
         }
         return;
     }
-    let is_told = |task: &&TaskReport| {
+    let is_shown = |task: &&TaskReport| {
         task.outcome != "not_published" || task.late_since.is_some() || !task.reasons.is_empty()
     };
-    let told: Vec<&TaskReport> = report.tasks.iter().filter(is_told).collect();
-    if arguments.verbose || told.len() <= TASKS_SHOWN {
-        print_tasks(&told);
+    let shown: Vec<&TaskReport> = report.tasks.iter().filter(is_shown).collect();
+    if arguments.verbose || shown.len() <= TASKS_SHOWN {
+        print_tasks(&shown);
         report.tasks.iter().for_each(print_details);
     }
     output::print_line!();
@@ -447,12 +447,12 @@ fn print_report(global: &Global, report: &RunReport, arguments: &ExtentArgs) {
         .iter()
         .flat_map(|task| task.rows.values())
         .sum();
-    let set_aside: u64 = report.tasks.iter().map(TaskReport::quarantined_total).sum();
+    let quarantined: u64 = report.tasks.iter().map(TaskReport::quarantined_total).sum();
     output::print_line!(
         "{}: {counts}; {} built, {} quarantined",
         output::counted(report.tasks.len(), "task"),
         output::counted(rows, "row"),
-        output::grouped(set_aside)
+        output::grouped(quarantined)
     );
     let count = |outcome: &str| {
         report

@@ -17,7 +17,7 @@ use pubdata_core::error::Result;
 use pubdata_core::ids::ReleaseId;
 use pubdata_core::pipeline::{Evidence, EvidenceKind, LayoutEvidence};
 use pubdata_core::provenance::Snapshot;
-use pubdata_run::{self as run, Attention, FileByHand, TaskReport};
+use pubdata_run::{self as run, Attention, ManualImport, TaskReport};
 use pubdata_serve::{DatasetState, Freshness, freshness_of, freshness_of_task, summary_of_states};
 use pubdata_store::{self as store, LedgerEntry, Manifest, TaskEntry};
 
@@ -51,7 +51,7 @@ pub(super) struct StatusReport<'a> {
     /// Tasks of the release that no run rebuilds.
     not_chosen: &'a [String],
     /// Files that are or were imported manually.
-    by_hand: &'a [FileByHand],
+    by_hand: &'a [ManualImport],
     /// The last runs, newest first (`--runs`), including imports of files.
     runs: Vec<StatusRun<'a>>,
 }
@@ -119,7 +119,7 @@ pub(super) async fn status(global: &Global, arguments: &StatusArgs) -> Result<Ex
     let manifest = settings.releases.present(&arguments.channel).await?;
     let mut runs = store::read_ledger(&settings.home)?;
     runs.reverse();
-    let tasks = run::standing(&settings, manifest.as_ref(), &runs)?;
+    let tasks = run::task_statuses(&settings, manifest.as_ref(), &runs)?;
     let last_run = runs.iter().find(|run| is_run(run));
     let mut attention: Vec<Attention> = last_run
         .and_then(run::of_failed_run)
@@ -127,7 +127,7 @@ pub(super) async fn status(global: &Global, arguments: &StatusArgs) -> Result<Ex
         .chain(run::attention(&tasks))
         .collect();
     let by_hand = run::manual_imports(&settings, manifest.as_ref())?;
-    attention.extend(run::of_files_by_hand(&by_hand, today(), &attention));
+    attention.extend(run::of_manual_imports(&by_hand, today(), &attention));
     let by_hand = by_hand.files;
     let is_running = settings.home.is_running()?;
     let others = not_chosen(&settings, manifest.as_ref(), &tasks);
@@ -201,7 +201,7 @@ pub(super) async fn status(global: &Global, arguments: &StatusArgs) -> Result<Ex
     if let Some(manifest) = manifest.as_ref().filter(|_| arguments.verbose) {
         print_release(manifest);
     }
-    let is_shown = |file: &&FileByHand| {
+    let is_shown = |file: &&ManualImport| {
         arguments.verbose
             || file.imported_on.is_some()
             || file.source_date.is_none()
@@ -269,7 +269,7 @@ fn release(manifest: &Manifest) -> StatusRelease<'_> {
             quarantined: manifest.quarantined(dataset_id),
             size_bytes: dataset.parts.iter().map(|part| part.size_bytes).sum(),
             freshness: freshness_of(manifest, dataset, today()),
-            state: DatasetState::of(manifest, dataset, today()),
+            state: DatasetState::new(manifest, dataset, today()),
         });
     StatusRelease {
         release_id: &manifest.release_id,
@@ -319,7 +319,7 @@ fn print_summary(manifest: &Manifest, channel: &str) {
     let states = manifest
         .datasets
         .values()
-        .map(|dataset| DatasetState::of(manifest, dataset, today()).name());
+        .map(|dataset| DatasetState::new(manifest, dataset, today()).name());
     output::print_line!("{}", summary_of_states(states));
     if manifest.is_sample {
         output::print_line!("built from samples: row floors do not apply");
@@ -410,19 +410,19 @@ fn print_release(manifest: &Manifest) {
         .filter(is_excerpt)
         .collect();
     if !excerpts.is_empty() {
-        let told: Vec<String> = excerpts
+        let messages: Vec<String> = excerpts
             .iter()
             .map(|(source_id, evidence)| format!("{source_id} ({})", evidence.seen))
             .collect();
         output::print_paragraph!(
             "layout known from some records or an older copy: {}",
-            told.join(", ")
+            messages.join(", ")
         );
     }
 }
 
 /// Prints the sources whose files are or were imported manually, and when a newer file is due.
-fn print_manual_imports<'f>(files: impl Iterator<Item = &'f FileByHand>) {
+fn print_manual_imports<'f>(files: impl Iterator<Item = &'f ManualImport>) {
     let mut rows = vec![vec![
         "MANUAL IMPORT".into(),
         "NEWEST".into(),

@@ -102,7 +102,7 @@ impl Error {
     }
 
     /// Returns the hint, if the error has one.
-    pub fn way_out(&self) -> Option<&str> {
+    pub fn hint_text(&self) -> Option<&str> {
         self.hint.as_deref()
     }
 }

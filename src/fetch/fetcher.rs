@@ -104,7 +104,7 @@ impl Fetcher {
                 continue;
             };
             mirror
-                .described
+                .metadata
                 .get_or_try_init(|| self.ask_for_description(base))
                 .await
                 .context(|| format!("mirror {base}"))?;
@@ -282,7 +282,7 @@ impl Fetcher {
             Ok(Answer::Whole) => {
                 let is_sftp = target.address.url.scheme() == "sftp";
                 let stamp = partial
-                    .of()
+                    .origin()
                     .filter(|_| is_sftp)
                     .and_then(|of| sftp::stamp(of, self.settings.clock.now()));
                 let PartialOrigin {
@@ -290,7 +290,7 @@ impl Fetcher {
                     last_modified,
                     redirected_through,
                     ..
-                } = partial.of().cloned().unwrap_or_default();
+                } = partial.origin().cloned().unwrap_or_default();
                 let mirror = mirror.map(Mirror::name);
                 self.finish(
                     request,
@@ -439,7 +439,7 @@ impl Fetcher {
         })?;
         if let Some(known) = self
             .known(request, url)
-            .filter(|known| known.snapshot.sha256 == Digest::of(bytes))
+            .filter(|known| known.snapshot.sha256 == Digest::sha256(bytes))
         {
             return self.unchanged(request, &known);
         }
@@ -619,7 +619,7 @@ impl Fetcher {
                 .source_date
                 .clone_from(&previous.snapshot.source_date);
         }
-        let has_no_length = partial.of().is_some_and(|of| of.is_length_unknown);
+        let has_no_length = partial.origin().is_some_and(|of| of.is_length_unknown);
         let future_date = in_the_future.map(utc_date);
         let mut known = KnownUrl {
             snapshot,
@@ -684,11 +684,11 @@ impl Fetcher {
         let (Some(stated), Some(before)) = (request.stated, known.stated) else {
             return false;
         };
-        let is_believed =
+        let is_accepted =
             includes_stated_change(before) && !before.is_contradicted && !known.is_length_unknown;
         !self.settings.ignores_stated_changes
             && is_as_stated(request, known)
-            && is_believed
+            && is_accepted
             && before.reused_runs + 1 < stated.whole_every
     }
 

@@ -64,7 +64,7 @@ impl Http {
         partial: &mut Partial,
         progress: &dyn FetchProgress,
     ) -> Result<Answer<'a>, Failure> {
-        if partial.of().is_some_and(|of| {
+        if partial.origin().is_some_and(|of| {
             of.origin == target.origin
                 && of.total_bytes == Some(partial.len())
                 && !partial.is_empty()
@@ -72,7 +72,7 @@ impl Http {
             return Ok(Answer::Whole);
         }
         let resumed = partial
-            .of()
+            .origin()
             .filter(|of| of.origin == target.origin && !partial.is_empty() && !of.is_decoded);
         let resumed = resumed.and_then(|of| Some((of.clone(), strong_validator(of)?)));
         let begins_at = partial.len();
@@ -151,7 +151,10 @@ impl Http {
                 coding
             }
         };
-        progress.started(&target.origin, partial.of().and_then(|of| of.total_bytes));
+        progress.started(
+            &target.origin,
+            partial.origin().and_then(|of| of.total_bytes),
+        );
         progress.advanced(partial.len());
         match coding {
             None => body::take(response, target.max_bytes, partial, progress).await?,
@@ -353,14 +356,14 @@ fn total_if_range_fits(range: &str, start: u64, known: Option<u64>) -> Option<Op
     let (bounds, total) = range.strip_prefix("bytes ")?.split_once('/')?;
     let (first, last) = bounds.split_once('-')?;
     let (first, last) = (first.parse::<u64>().ok()?, last.parse::<u64>().ok()?);
-    let told = if total == "*" {
+    let reported_total = if total == "*" {
         known
     } else {
         Some(total.parse().ok()?)
     };
     let is_of_file =
-        told.is_none_or(|total| last < total && known.is_none_or(|known| known == total));
-    (first == start && last >= first && is_of_file).then_some(told)
+        reported_total.is_none_or(|total| last < total && known.is_none_or(|known| known == total));
+    (first == start && last >= first && is_of_file).then_some(reported_total)
 }
 
 fn header(text: &str) -> Option<HeaderValue> {

@@ -11,6 +11,7 @@ mod head;
 mod host_limiter;
 mod http;
 mod links;
+pub mod log_auditor;
 mod message;
 mod mirror;
 mod piece;
@@ -25,9 +26,8 @@ mod sftp;
 mod sftp;
 #[cfg(feature = "sftp")]
 mod ssh;
-mod stranger;
+mod untrusted_client;
 mod way;
-pub mod witness;
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -47,7 +47,7 @@ pub use piece::{Head, Piece};
 pub use progress::{FetchProgress, NoProgress};
 pub use redirect::is_within_reach;
 pub use retry::http_date;
-pub use stranger::{Extent, Said, Stranger};
+pub use untrusted_client::{Extent, UntrustedClient, UntrustedResponse};
 
 use pubdata_core::pipeline::{AppToken, SftpLogin};
 use pubdata_core::provenance::Snapshot;

@@ -81,7 +81,7 @@ impl<'a> RetryPolicy<'a> {
         }
         if self.failures >= self.settings.tries {
             let hint = error
-                .way_out()
+                .hint_text()
                 .unwrap_or("check the network and run again; the last good snapshot stays in use")
                 .to_owned();
             let tries = if self.failures == 1 { "try" } else { "tries" };

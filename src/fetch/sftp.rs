@@ -202,7 +202,7 @@ async fn read_file<'a>(
     {
         return Ok(Answer::NotModified(known));
     }
-    if partial.of() != Some(&of) || of.last_modified.is_none() || partial.len() > size_bytes {
+    if partial.origin() != Some(&of) || of.last_modified.is_none() || partial.len() > size_bytes {
         partial.begin(of.clone())?;
     }
     tracing::debug!(url = %target.origin, bytes = size_bytes, resumed_at = partial.len(), "answer");

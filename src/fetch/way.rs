@@ -17,7 +17,7 @@ use pubdata_core::error::{Error, file_limit_error};
 pub(super) const KEY_ERROR: HeaderName = HeaderName::from_static("x-datawebapi-keyerror");
 
 /// Maximum length of a header that is read as text: signed addresses have some thousand bytes.
-const MOST_TEXT_BYTES: usize = 8 << 10;
+const MAX_TEXT_BYTES: usize = 8 << 10;
 
 /// Maximum length of a redirect's target without its query.
 const MAX_REDIRECT_URL_BYTES: usize = 2 << 10;
@@ -80,7 +80,7 @@ impl HttpClient {
         headers: &(dyn Fn(&[String]) -> HeaderMap + Sync),
     ) -> Result<(Reached, Option<Failure>), Failure> {
         let (mut url, mut way) = (address.url.clone(), Vec::new());
-        let mut asked = vec![url.clone()];
+        let mut visited = vec![url.clone()];
         loop {
             let host = url.host_str().unwrap_or_default();
             let transfer = self.limiter.transfer(host).await;
@@ -118,7 +118,7 @@ impl HttpClient {
                     None,
                 ));
             }
-            url = match self.next(address, &url, &response, &asked) {
+            url = match self.next(address, &url, &response, &visited) {
                 Ok(next) => next,
                 Err(refusal) => {
                     let refusal = with_redirect_target(refusal, way.last().map(String::as_str));
@@ -137,7 +137,7 @@ impl HttpClient {
                     .secrets
                     .redacted(&redirect::without_query(&url), self.settings.secret),
             );
-            asked.push(url.clone());
+            visited.push(url.clone());
         }
     }
 
@@ -162,7 +162,7 @@ impl HttpClient {
         address: &Address<'_>,
         url: &Url,
         response: &Response,
-        asked: &[Url],
+        visited: &[Url],
     ) -> Result<Url, Failure> {
         let location = text_of(response.headers(), LOCATION);
         let is_too_long = location.is_none() && response.headers().contains_key(LOCATION);
@@ -191,7 +191,7 @@ impl HttpClient {
                 "the secret is for the publisher's own server; ask the publisher",
             ));
         }
-        if asked.contains(&next) {
+        if visited.contains(&next) {
             return Err(refuse(
                 "which was requested already: the redirects form a loop",
                 check::NOT_THE_FILE_HINT,
@@ -204,11 +204,11 @@ impl HttpClient {
                 check::NOT_THE_FILE_HINT,
             ));
         }
-        if asked.len() > MAX_REDIRECTS {
+        if visited.len() > MAX_REDIRECTS {
             return Err(refuse(
                 &format!(
                     "the {}th redirect; no more than {MAX_REDIRECTS} are followed",
-                    asked.len()
+                    visited.len()
                 ),
                 check::NOT_THE_FILE_HINT,
             ));
@@ -260,7 +260,7 @@ pub(super) fn with_redirect_target(failure: Failure, end: Option<&str>) -> Failu
 pub(super) fn text_of(headers: &HeaderMap, name: HeaderName) -> Option<String> {
     headers
         .get(name)
-        .filter(|value| value.len() <= MOST_TEXT_BYTES)
+        .filter(|value| value.len() <= MAX_TEXT_BYTES)
         .and_then(|value| value.to_str().ok())
         .map(str::to_owned)
 }

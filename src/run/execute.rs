@@ -8,7 +8,7 @@ use crate::building::build::{caught, checked_against};
 use crate::building::stage::build_and_stage;
 use crate::building::units::BuiltTask;
 use crate::building::words;
-use crate::fetching::by_hand::{import_note, withdrawn_in};
+use crate::fetching::manual_import::{import_note, withdrawn_in};
 use crate::observer::SharedObserver;
 use crate::planning::made_with::declared_texts;
 use crate::planning::plan::plan;
@@ -17,8 +17,8 @@ use crate::reporting::findings;
 use crate::reporting::plan::{Plan, PlannedTask, TaskState};
 use crate::reporting::report::{ExitCode, RunReport, TaskReport, new_run_id};
 use crate::settings::{QUARANTINE, RunSettings};
-use crate::standing::tasks::{is_stale_outcome, stale_marks, stale_since};
-use pubdata_build::publish::{self, Contribution, Outcome, StagedBuild, Told};
+use crate::task_status::tasks::{is_stale_outcome, stale_marks, stale_since};
+use pubdata_build::publish::{self, Contribution, Outcome, StagedBuild, TaskMetadata};
 use pubdata_build::validate::is_above_warning_level;
 use pubdata_core::error::{Error, ErrorKind, Result};
 use pubdata_core::ids::ReleaseId;
@@ -26,7 +26,7 @@ use pubdata_core::issue::SourceFinding;
 use pubdata_core::pipeline::Declaration;
 use pubdata_core::provenance::{Obtained, Snapshot};
 use pubdata_store::{
-    self as store, DiskUse, LEDGER_FORMAT_VERSION, LedgerEntry, NotRenewed, Snapshots, StaleTasks,
+    self as store, DiskUse, LEDGER_FORMAT_VERSION, LedgerEntry, Snapshots, StaleTask, StaleTasks,
     TaskEntry, redact_folders,
 };
 
@@ -40,7 +40,7 @@ pub async fn run(settings: &RunSettings, observer: &SharedObserver) -> Result<Ru
     let _lock = settings.home.lock()?;
     let started_at = jiff::Timestamp::now();
     let run_id = new_run_id(started_at)?;
-    observer.begun(&run_id, started_at);
+    observer.on_run_started(&run_id, started_at);
     let attempt = async {
         let plan = plan(settings, observer).await?;
         let build = |task: &PlannedTask, entry: &TaskEntry| {
@@ -110,7 +110,7 @@ async fn record_stale_tasks(settings: &RunSettings, report: &mut RunReport) -> R
         task.since =
             stale_since(settings, &task.task_id, &runs).or_else(|| Some(report.ended_at.clone()));
     }
-    let before = settings.releases.unrenewed(&settings.channel).await;
+    let before = settings.releases.stale_tasks(&settings.channel).await;
     let before = before
         .inspect_err(|error| tracing::warn!(%error, "the earlier list of stale tasks is discarded"))
         .ok()
@@ -126,7 +126,7 @@ async fn record_stale_tasks(settings: &RunSettings, report: &mut RunReport) -> R
             let reason = redact_folders(&task.reasons.join("; "), &[settings.home.root()]);
             tasks.insert(
                 task.task_id.clone(),
-                NotRenewed {
+                StaleTask {
                     reason,
                     since: task.since.clone(),
                 },
@@ -141,8 +141,9 @@ async fn record_stale_tasks(settings: &RunSettings, report: &mut RunReport) -> R
 
 /// Returns the current disk use of the home. A failure to measure it does not stop the run.
 fn disk_use(settings: &RunSettings) -> Option<DiskUse> {
-    let told = store::disk_use(&settings.home);
-    told.inspect_err(|error| tracing::warn!(%error, "the size of the home is not known"))
+    let usage = store::disk_use(&settings.home);
+    usage
+        .inspect_err(|error| tracing::warn!(%error, "the size of the home is not known"))
         .ok()
 }
 
@@ -194,9 +195,9 @@ pub(crate) async fn carry_out(
     let mut contributions: Vec<Contribution> = plan
         .untouched
         .iter()
-        .map(|task_id| Contribution::Carried {
+        .map(|task_id| Contribution::Reused {
             task_id: task_id.clone(),
-            told: None,
+            metadata: None,
         })
         .collect();
     let mut reports = perform_all(settings, plan, build, observer, &mut contributions)?;
@@ -358,14 +359,14 @@ fn perform(
     build: BuildTask<'_>,
     observer: &SharedObserver,
 ) -> Result<(TaskReport, Option<Contribution>)> {
-    let told = task
+    let metadata = task
         .entry
         .as_ref()
         .filter(|_| task.state == TaskState::Fresh)
-        .map(Told::of);
-    let carried = Contribution::Carried {
+        .map(TaskMetadata::from_entry);
+    let reused = Contribution::Reused {
         task_id: task.task_id.clone(),
-        told,
+        metadata,
     };
     let mut report = TaskReport {
         is_optional: task.is_optional,
@@ -390,12 +391,12 @@ fn perform(
                 .cloned()
                 .collect();
             report.is_in_release = true;
-            return Ok((report, Some(carried)));
+            return Ok((report, Some(reused)));
         }
         (TaskState::NotPublished(_), _) => return Ok((report, None)),
         (TaskState::Stale(_), Some(entry)) => {
             observer.building(&task.task_id);
-            let begun = Instant::now();
+            let started = Instant::now();
             let against = checked_against(settings, plan.current.as_ref(), &task.task_id);
             let left = publish::staged(
                 &settings.home,
@@ -406,7 +407,7 @@ fn perform(
             let built = match left.filter(|_| !settings.is_forced) {
                 Some(mut staged) => {
                     report.outcome = "resumed";
-                    Told::of(entry).tell(&mut staged.entry);
+                    TaskMetadata::from_entry(entry).apply_to(&mut staged.entry);
                     Ok(staged)
                 }
                 None => {
@@ -418,7 +419,7 @@ fn perform(
                     })
                 }
             };
-            report.duration_ms = u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX);
+            report.duration_ms = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
             match built {
                 Ok(mut staged) => {
                     staged
@@ -461,7 +462,7 @@ fn perform(
                         .strip_prefix(&format!("{}: ", task.pipeline_id))
                         .unwrap_or(&text);
                     report.reasons = vec![text.to_owned()];
-                    report.next_step = error.way_out().map(str::to_owned);
+                    report.next_step = error.hint_text().map(str::to_owned);
                     for input in &entry.inputs {
                         report.reasons.extend(import_note(settings, input)?);
                     }
@@ -485,7 +486,7 @@ fn perform(
     ) {
         None => {
             report.is_in_release = true;
-            Ok((report, Some(carried)))
+            Ok((report, Some(reused)))
         }
         Some(_) => Ok((report, None)),
     }

@@ -11,7 +11,7 @@ use pubdata_fetch::FetchProgress;
 /// Receives the events of a run.
 pub trait Observer: FetchProgress {
     /// Called when a run starts, with its id.
-    fn begun(&self, run_id: &str, at: Timestamp) {
+    fn on_run_started(&self, run_id: &str, at: Timestamp) {
         let _ = (run_id, at);
     }
 

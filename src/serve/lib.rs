@@ -8,10 +8,10 @@ mod bulk;
 mod business;
 mod contact;
 mod coverage;
+mod dataset_summary;
 mod days;
-mod described;
-mod finder;
 mod geo;
+mod global_search;
 mod http;
 mod index;
 mod json;
@@ -68,21 +68,21 @@ pub mod fuzzing {
                 CONNECTION,
                 None,
             )],
-            Ok(ClientFrame::Unsubscribe(asked)) => {
-                vec![frames::ServerFrame::Unsubscribed { id: &asked.id }.text()]
+            Ok(ClientFrame::Unsubscribe(request)) => {
+                vec![frames::ServerFrame::Unsubscribed { id: &request.id }.text()]
             }
             Ok(ClientFrame::Ping(ping)) => vec![frames::pong(&ping.t.unwrap_or_default())],
-            Ok(ClientFrame::Subscribe(asked)) => {
-                match super::stream::filter::Filter::read(asked.filters) {
+            Ok(ClientFrame::Subscribe(request)) => {
+                match super::stream::filter::Filter::read(request.filters) {
                     Ok(mut filter) => vec![frames::subscribed(
-                        &asked.id,
-                        asked.since_seq.unwrap_or_default(),
+                        &request.id,
+                        request.since_seq.unwrap_or_default(),
                         &filter.resolve(None),
                     )],
                     Err((field, message)) => vec![frames::error(
                         &Problem::of_field(Code::InvalidParameter, field, message),
                         CONNECTION,
-                        Some(&asked.id),
+                        Some(&request.id),
                     )],
                 }
             }

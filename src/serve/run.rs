@@ -41,7 +41,7 @@ pub async fn serve(mut settings: ServeSettings, contracts: Contracts) -> Result<
     if let Some(contact) = settings
         .contact
         .as_deref()
-        .filter(|contact| Contact::of(contact).is_none())
+        .filter(|contact| Contact::parse(contact).is_none())
     {
         tracing::warn!(
             "the catalog has no contact: `{contact}` (--contact or PUBDATA_CONTACT) does not end with an e-mail address that DCAT-US allows"
@@ -73,7 +73,7 @@ pub async fn serve(mut settings: ServeSettings, contracts: Contracts) -> Result<
             public_url,
         }
     };
-    let replica = Replica::of(
+    let replica = Replica::for_store(
         &server.service.home,
         server.service.catalog.releases().store(),
     )?;
@@ -128,15 +128,15 @@ pub async fn serve(mut settings: ServeSettings, contracts: Contracts) -> Result<
     outcome
 }
 
-/// Raises this process's limit of open files to `wanted`, or as far as the system allows. Returns
+/// Raises this process's limit of open files to `needed`, or as far as the system allows. Returns
 /// the limit in effect.
-fn raise_open_files_limit(wanted: u64) -> u64 {
+fn raise_open_files_limit(needed: u64) -> u64 {
     let before = getrlimit(Resource::Nofile);
     let current = before.current.unwrap_or(u64::MAX);
-    if current >= wanted {
+    if current >= needed {
         return current;
     }
-    let raised = wanted.min(before.maximum.unwrap_or(u64::MAX));
+    let raised = needed.min(before.maximum.unwrap_or(u64::MAX));
     setrlimit(
         Resource::Nofile,
         Rlimit {
@@ -150,9 +150,9 @@ fn raise_open_files_limit(wanted: u64) -> u64 {
 /// Raises the limit of file descriptors, and reduces the number of connections to what the limit
 /// allows.
 fn fit_connections(limits: &mut Limits) -> Result<()> {
-    let wanted = limits.connections + OTHER_DESCRIPTORS;
-    let given = usize::try_from(raise_open_files_limit(wanted as u64)).unwrap_or(usize::MAX);
-    if given >= wanted {
+    let needed = limits.connections + OTHER_DESCRIPTORS;
+    let given = usize::try_from(raise_open_files_limit(needed as u64)).unwrap_or(usize::MAX);
+    if given >= needed {
         share_out(limits);
         return Ok(());
     }
@@ -165,7 +165,7 @@ fn fit_connections(limits: &mut Limits) -> Result<()> {
             .hint("raise the limit: `ulimit -n 8192`, or `LimitNOFILE=8192` in the service's unit"));
     }
     tracing::warn!(
-        "the system limits this process to {given} open files and connections: {fitting} connections instead of {}; `LimitNOFILE={wanted}` is enough for all",
+        "the system limits this process to {given} open files and connections: {fitting} connections instead of {}; `LimitNOFILE={needed}` is enough for all",
         limits.connections
     );
     limits.connections = fitting;
@@ -215,10 +215,10 @@ async fn follow_channel(service: Arc<Service>) {
             }
             Ok(None) => {}
             Err(error) => {
-                let way_out = error.way_out().unwrap_or(
+                let hint = error.hint_text().unwrap_or(
                     "`pubdata verify` lists what is damaged, `pubdata run --force` builds it again",
                 );
-                let text = format!("{error}; {way_out}");
+                let text = format!("{error}; {hint}");
                 if text != last_failure {
                     let what_stays = if service.catalog.current().is_some() {
                         "the current release stays in use"

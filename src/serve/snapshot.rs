@@ -18,7 +18,7 @@ use tokio::io::{AsyncReadExt, AsyncSeekExt};
 
 use crate::answer::{Instant, Sha256};
 use crate::http::components::Data;
-use crate::http::endpoint::{Access, Call, Endpoint, Handler, Validity};
+use crate::http::endpoint::{Access, CachePolicy, Call, Endpoint, Handler};
 use crate::http::meta::Meta;
 use crate::http::parameters::{Kind, RELEASE_ID};
 use crate::http::pieces::{self, PIECE_BYTES};
@@ -43,9 +43,9 @@ pub const ENDPOINT: Endpoint = Endpoint {
         .described("`bytes`: the file itself, or with `Range` a part of it. Needs a key, and a server that serves publishers' files.")
         .named("format")],
     body: None,
-    data: Data::of::<SnapshotReport<'static>>(),
+    data: Data::for_type::<SnapshotReport<'static>>(),
     // The answer must not mention a release after its deletion.
-    validity: Validity::NoStore,
+    cache_policy: CachePolicy::NoStore,
     handler: Handler::Download { list: |call, json| report(call, json).boxed(), file: |call, head| file(call, head).boxed() },
 };
 
@@ -302,9 +302,9 @@ async fn file(call: &Call<'_>, head: &Parts) -> Result<Response> {
     if let Some(known) = etag::matching(&head.headers, &tag) {
         return Ok(not_modified(&known, service.now()));
     }
-    let asked = range::asked(&head.headers, &tag, snapshot.size_bytes)?;
-    let wanted = asked.clone().unwrap_or(0..snapshot.size_bytes);
-    let length = wanted.end - wanted.start;
+    let requested = range::requested(&head.headers, &tag, snapshot.size_bytes)?;
+    let served_range = requested.clone().unwrap_or(0..snapshot.size_bytes);
+    let length = served_range.end - served_range.start;
     let response = if head.method == Method::HEAD {
         Response::new(Body::empty())
     } else {
@@ -313,7 +313,7 @@ async fn file(call: &Call<'_>, head: &Parts) -> Result<Response> {
             service,
             call.client,
             share,
-            read(&path, wanted.clone()).await?,
+            read(&path, served_range.clone()).await?,
         )
     };
     let name = path.file_name().unwrap_or_default().to_string_lossy();
@@ -328,14 +328,14 @@ async fn file(call: &Call<'_>, head: &Parts) -> Result<Response> {
     let headers = response.headers_mut();
     headers.insert(header::ACCEPT_RANGES, HeaderValue::from_static("bytes"));
     headers.insert(header::CONTENT_LENGTH, HeaderValue::from(length));
-    if asked.is_some() {
+    if requested.is_some() {
         insert(
             headers,
             header::CONTENT_RANGE,
             &format!(
                 "bytes {}-{}/{}",
-                wanted.start,
-                wanted.end - 1,
+                served_range.start,
+                served_range.end - 1,
                 snapshot.size_bytes
             ),
         );

@@ -73,13 +73,13 @@ pub fn disk_use(home: &Home) -> Result<DiskUse> {
 
 /// Returns the bytes that can still be written to a home's file system.
 pub fn free_bytes(home: &Home) -> Result<u64> {
-    let told = rustix::fs::statvfs(home.root()).map_err(|error| {
+    let stats = rustix::fs::statvfs(home.root()).map_err(|error| {
         Error::store(format!(
             "cannot query the free space at {}: {error}",
             home.root().display()
         ))
     })?;
-    Ok(told.f_bavail.saturating_mul(told.f_frsize))
+    Ok(stats.f_bavail.saturating_mul(stats.f_frsize))
 }
 
 /// Returns names and paths in a folder, sorted by name.

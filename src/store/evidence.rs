@@ -122,7 +122,7 @@ pub enum Replay {
 
 impl Replay {
     /// Combines the comparison with the reason why a replay is not possible.
-    pub fn of(is_equal: bool, not_possible: Option<&String>) -> Self {
+    pub fn new(is_equal: bool, not_possible: Option<&String>) -> Self {
         match (is_equal, not_possible) {
             (true, None) => Self::Match,
             (_, Some(_)) => Self::NotPossible,

@@ -105,7 +105,7 @@ pub async fn formats(
                 .for_each(|task| *parts.entry(task.part_format()).or_insert(0) += 1);
         }
     }
-    let (channels, unrenewed) = (
+    let (channels, stale_tasks) = (
         of_folder(releases, "channels").await?,
         of_folder(releases, "unrenewed").await?,
     );
@@ -156,7 +156,7 @@ pub async fn formats(
             "unrenewed/",
             STALE_TASKS_FORMAT_VERSION,
             Kind::Made,
-            unrenewed,
+            stale_tasks,
         ),
         report(
             "manifests",

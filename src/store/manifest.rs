@@ -293,7 +293,7 @@ impl Manifest {
     /// The release id is its beginning.
     pub fn derive_digest(&self) -> Digest {
         let mut text = BufWriter::with_capacity(HASHED_AT_A_TIME, Hasher::default());
-        serde_json::to_writer(&mut text, &HashedManifest::of(self))
+        serde_json::to_writer(&mut text, &HashedManifest::new(self))
             .expect("a manifest is plain data");
         text.into_inner()
             .expect("a hasher takes everything")
@@ -305,12 +305,14 @@ impl Manifest {
         ReleaseId::from_digest(&self.derive_digest())
     }
 
-    /// Marks the stale builds. Without `unrenewed` the marks stay that earlier programs wrote into
+    /// Marks the stale builds. Without `stale_tasks` the marks stay that earlier programs wrote into
     /// the release.
-    pub fn mark(&mut self, unrenewed: Option<&StaleTasks>) {
-        let Some(unrenewed) = unrenewed else { return };
+    pub fn mark(&mut self, stale_tasks: Option<&StaleTasks>) {
+        let Some(stale_tasks) = stale_tasks else {
+            return;
+        };
         for (task_id, task) in &mut self.tasks {
-            let mark = unrenewed.tasks.get(task_id);
+            let mark = stale_tasks.tasks.get(task_id);
             (task.is_stale, task.stale_reason) =
                 (mark.is_some(), mark.map(|mark| mark.reason.clone()));
         }
@@ -520,7 +522,7 @@ struct HashedManifest<'a> {
 }
 
 impl<'a> HashedManifest<'a> {
-    fn of(manifest: &'a Manifest) -> Self {
+    fn new(manifest: &'a Manifest) -> Self {
         let Manifest {
             format_version,
             pubdata_version,
@@ -557,7 +559,7 @@ impl<'a> HashedManifest<'a> {
         }
         let datasets = datasets
             .iter()
-            .map(|(dataset_id, dataset)| (dataset_id.as_str(), HashedDataset::of(dataset)))
+            .map(|(dataset_id, dataset)| (dataset_id.as_str(), HashedDataset::new(dataset)))
             .collect();
         Self {
             datasets,
@@ -576,13 +578,13 @@ struct HashedDataset<'a> {
 }
 
 impl<'a> HashedDataset<'a> {
-    fn of(dataset: &'a DatasetEntry) -> Self {
+    fn new(dataset: &'a DatasetEntry) -> Self {
         let DatasetEntry {
             schema_version,
             parts,
         } = dataset;
         Self {
-            parts: parts.iter().map(HashedPart::of).collect(),
+            parts: parts.iter().map(HashedPart::new).collect(),
             schema_version,
         }
     }
@@ -603,7 +605,7 @@ struct HashedPart<'a> {
 }
 
 impl<'a> HashedPart<'a> {
-    fn of(part: &'a Part) -> Self {
+    fn new(part: &'a Part) -> Self {
         let Part {
             path,
             task_id,
@@ -710,7 +712,7 @@ mod tests {
 
     #[test]
     fn what_is_hashed_of_a_manifest_is_its_canonical_json() {
-        let digest = |text: &str| Digest::of(text.as_bytes());
+        let digest = |text: &str| Digest::sha256(text.as_bytes());
         let part = |fingerprint: Option<Digest>,
                     empty_columns: Option<Vec<String>>,
                     key_range: Option<(String, String)>| Part {
@@ -771,11 +773,11 @@ mod tests {
                 "run_id",
             ],
         );
-        let hashed = serde_json::to_string(&HashedManifest::of(&manifest)).unwrap();
+        let hashed = serde_json::to_string(&HashedManifest::new(&manifest)).unwrap();
         assert_eq!(hashed, expected.to_string());
         assert_eq!(
             manifest.derive_release_id(),
-            ReleaseId::from_digest(&Digest::of(expected.to_string().as_bytes()))
+            ReleaseId::from_digest(&Digest::sha256(expected.to_string().as_bytes()))
         );
         let id = manifest.derive_release_id();
         manifest
@@ -787,7 +789,7 @@ mod tests {
 
     #[test]
     fn of_builds_what_the_night_decided_is_not_hashed_and_everything_else_is() {
-        let digest = Digest::of(b"input");
+        let digest = Digest::sha256(b"input");
         let with = |task: Value, input: Value| {
             let mut entry = json!({
                 "pipeline_id": "test.places", "partition": {"vintage": "2024"}, "input_hash": digest, "declaration_hash": digest, "contracts_hash": digest,
@@ -844,7 +846,7 @@ mod tests {
         }
         for input in [
             json!({"url": "https://example.org/other.zip"}),
-            json!({"sha256": Digest::of(b"other")}),
+            json!({"sha256": Digest::sha256(b"other")}),
             json!({"source_version": "2025"}),
         ] {
             assert_ne!(with(none(), input.clone()), id, "{input}");

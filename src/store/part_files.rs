@@ -107,7 +107,7 @@ impl PartFiles {
         };
         let bytes = read_file(&self.path(digest))
             .ok()
-            .filter(|bytes| is_checked || Digest::of(bytes) == *digest);
+            .filter(|bytes| is_checked || Digest::sha256(bytes) == *digest);
         let mut kept = self.lock();
         match bytes {
             Some(bytes) => {
@@ -193,7 +193,7 @@ mod tests {
 
     fn part(letter: u8) -> (Digest, Bytes) {
         let bytes = Bytes::from(vec![letter; 100]);
-        (Digest::of(&bytes), bytes)
+        (Digest::sha256(&bytes), bytes)
     }
 
     #[test]
@@ -211,7 +211,7 @@ mod tests {
             [true, false, true]
         );
         files
-            .write(&Digest::of(b"large"), &Bytes::from(vec![b'x'; 251]))
+            .write(&Digest::sha256(b"large"), &Bytes::from(vec![b'x'; 251]))
             .unwrap();
         assert!(
             files.has(&parts[0].0),

@@ -122,7 +122,7 @@ impl Partial {
     }
 
     /// Returns the file that the bytes belong to, if known.
-    pub fn of(&self) -> Option<&PartialOrigin> {
+    pub fn origin(&self) -> Option<&PartialOrigin> {
         self.of.as_ref()
     }
 
@@ -341,7 +341,7 @@ mod tests {
         assert_eq!(copied, [1, 1_000_000, 262_144, 1_737_872, 0]);
         assert_eq!(
             (partial.len(), partial.digest()),
-            (3_000_017, Digest::of(&content))
+            (3_000_017, Digest::sha256(&content))
         );
         assert_eq!(fs::read(partial.path()).unwrap(), content);
         // A new instance resumes from the bytes on disk.
@@ -349,7 +349,7 @@ mod tests {
         let again = Partial::open(folder.path(), "copy").unwrap();
         assert_eq!(
             (again.len(), again.digest()),
-            (3_000_017, Digest::of(&content))
+            (3_000_017, Digest::sha256(&content))
         );
     }
 }

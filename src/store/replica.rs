@@ -42,7 +42,7 @@ pub struct Replica {
 
 impl Replica {
     /// Returns the copy of a store in a home; `None` if the store is the home.
-    pub fn of(home: &Home, store: &SharedStore) -> Result<Option<Self>> {
+    pub fn for_store(home: &Home, store: &SharedStore) -> Result<Option<Self>> {
         if store.is_home(home) {
             return Ok(None);
         }
@@ -177,7 +177,7 @@ async fn catch_up(store: &SharedStore, log: &mut EventLog, now: Timestamp) -> Re
     let Some((last, _)) = batches.last() else {
         return Ok(());
     };
-    let mut wanted: Vec<u64> = batches
+    let mut pending: Vec<u64> = batches
         .iter()
         .map(|(first, _)| *first)
         .filter(|first| *first >= next)
@@ -186,21 +186,21 @@ async fn catch_up(store: &SharedStore, log: &mut EventLog, now: Timestamp) -> Re
         && !is_there(next)
         && log.last_seq() > 0
         && !reaches(store, *last, log.last_seq()).await?;
-    if (!wanted.is_empty() && !is_there(next))
-        || (log.last_seq() == 0 && next == 1 && wanted.len() > FETCHED_AT_A_TIME)
+    if (!pending.is_empty() && !is_there(next))
+        || (log.last_seq() == 0 && next == 1 && pending.len() > FETCHED_AT_A_TIME)
         || is_other
     {
-        wanted = batches
+        pending = batches
             .iter()
             .filter(|(_, written)| now.duration_since(*written) <= COPIED)
             .map(|(first, _)| *first)
             .collect();
-        match wanted.first() {
+        match pending.first() {
             Some(first) => log.begin_at(*first)?,
             None => return Ok(()),
         }
     }
-    let fetched = wanted
+    let fetched = pending
         .into_iter()
         .map(|first| async move { Ok::<_, Error>((first, store.read(&batch_key(first)).await?)) });
     let mut fetched = stream::iter(fetched).buffered(FETCHED_AT_A_TIME);

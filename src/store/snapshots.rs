@@ -441,7 +441,7 @@ pub(super) fn write_json(path: &Path, value: &impl Serialize) -> Result<()> {
 }
 
 fn name_of(source_id: &str, url: &str) -> String {
-    Digest::of(format!("{source_id}\n{url}").as_bytes()).short(40)
+    Digest::sha256(format!("{source_id}\n{url}").as_bytes()).short(40)
 }
 
 /// Returns the entries of a folder; empty if it does not exist.

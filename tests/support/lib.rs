@@ -55,10 +55,10 @@ fn state_of_the_fixtures() -> String {
         text.push_str(&format!(
             "{} {}\n",
             file.display(),
-            Digest::of(&std::fs::read(&file).unwrap())
+            Digest::sha256(&std::fs::read(&file).unwrap())
         ));
     }
-    Digest::of(text.as_bytes()).to_string()[..16].to_owned()
+    Digest::sha256(text.as_bytes()).to_string()[..16].to_owned()
 }
 
 /// The test binaries, each a folder of `tests/`.

@@ -358,7 +358,7 @@ impl<'a> Context<'a> {
         let snapshot = &part.snapshot;
         let source = self.source(&snapshot.source_id)?;
         let path = (self.locate)(snapshot);
-        let plan = adjust(ColumnPlan::of(source, &snapshot.keys)?);
+        let plan = adjust(ColumnPlan::for_source(source, &snapshot.keys)?);
         let key = (snapshot.sha256, part.member.clone());
         let task = decode::Task {
             path: &path,
@@ -618,7 +618,7 @@ impl<'a> Context<'a> {
 
     /// Returns true if the build needs records of a snapshot. Only the replay of one record
     /// excludes snapshots.
-    pub fn is_wanted(&self, snapshot: &Snapshot) -> bool {
+    pub fn is_selected(&self, snapshot: &Snapshot) -> bool {
         self.only
             .as_ref()
             .is_none_or(|ranges| ranges.keys().any(|(digest, _)| *digest == snapshot.sha256))
@@ -651,7 +651,7 @@ impl<'a> Context<'a> {
                 .elsewhere
                 .and_then(|elsewhere| elsewhere.get(&snapshot.sha256))
             {
-                Some(file) => Archive::of(file.clone(), pattern, source.max_member_bytes),
+                Some(file) => Archive::from_reader(file.clone(), pattern, source.max_member_bytes),
                 None => Archive::open(&(self.locate)(&snapshot), pattern, source.max_member_bytes),
             };
             Ok(SourceArchive {

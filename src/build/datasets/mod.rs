@@ -149,7 +149,7 @@ pub fn builder(declaration: &Declaration) -> Result<&'static Builder> {
             .collect::<Vec<_>>()
             .join(", ")
     };
-    let Some(wanted) = &declaration.builder else {
+    let Some(requested) = &declaration.builder else {
         return Err(Error::config(format!(
             "{}: no builder is named; expected one of {}",
             declaration.pipeline_id,
@@ -158,11 +158,11 @@ pub fn builder(declaration: &Declaration) -> Result<&'static Builder> {
     };
     BUILDERS
         .iter()
-        .find(|(name, _)| name == wanted)
+        .find(|(name, _)| name == requested)
         .map(|(_, builder)| *builder)
         .ok_or_else(|| {
             Error::config(format!(
-                "{}: there is no builder `{wanted}`; expected one of {}",
+                "{}: there is no builder `{requested}`; expected one of {}",
                 declaration.pipeline_id,
                 known()
             ))

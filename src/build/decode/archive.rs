@@ -212,7 +212,9 @@ pub(super) fn is_text(pattern: &str, text: &str) -> bool {
         && pattern
             .bytes()
             .zip(text.bytes())
-            .all(|(wanted, byte)| wanted == byte || (wanted == b'#' && byte.is_ascii_digit()))
+            .all(|(pattern_byte, byte)| {
+                pattern_byte == byte || (pattern_byte == b'#' && byte.is_ascii_digit())
+            })
 }
 
 /// Returns the date of a member in the archive's directory as `YYYYMMDD`; none if it has no date.

@@ -95,7 +95,7 @@ impl Archive {
     /// `Format` if the file is not a ZIP archive, a name occurs twice, or a member is encrypted,
     /// too large, or neither deflated nor stored.
     pub fn open(path: &Path, pattern: &str, max_member_bytes: u64) -> Result<Self> {
-        Self::of(
+        Self::from_reader(
             Arc::new(File::open(path).at("open", path)?),
             pattern,
             max_member_bytes,
@@ -106,7 +106,11 @@ impl Archive {
     ///
     /// # Errors
     /// As [`Archive::open`]; `Store` if its bytes cannot be fetched.
-    pub fn of(file: Arc<dyn ReadAt>, pattern: &str, max_member_bytes: u64) -> Result<Self> {
+    pub fn from_reader(
+        file: Arc<dyn ReadAt>,
+        pattern: &str,
+        max_member_bytes: u64,
+    ) -> Result<Self> {
         let unreadable = |error: zip::result::ZipError| {
             Error::format(format!("is not a readable ZIP archive: {error}"))
         };

@@ -199,7 +199,7 @@ fn decode_into(
         ),
         Format::JsonRows => json_rows::decode(task, sink),
         Format::Delimited { .. } | Format::Document { .. } => {
-            match delimited::Layout::of(task.format) {
+            match delimited::Layout::from_format(task.format) {
                 Some(layout) => delimited::decode(task, &layout, sink),
                 None => Err(Error::config(
                     "a document is read by the dataset's own code, not as rows",
@@ -242,7 +242,7 @@ pub fn count_records(path: &Path, format: &Format, max_bytes: u64) -> Result<u64
                 is_name_normalized: *normalized_header,
             },
         ),
-        other => delimited::Layout::of(other).map_or_else(
+        other => delimited::Layout::from_format(other).map_or_else(
             || Err(Error::config("its records are not counted")),
             |layout| delimited::count(&task, &layout),
         ),

@@ -25,7 +25,7 @@ impl<'t> DistinctTexts<'t> {
     pub const NONE: u32 = u32::MAX;
 
     /// Indexes a column. Returns none if it has too many distinct texts to be worth it.
-    pub fn of(cells: &'t StringChunked) -> Option<Self> {
+    pub fn new(cells: &'t StringChunked) -> Option<Self> {
         let mut places = Vec::with_capacity(cells.len());
         let values = walk(cells, |place| places.push(place))?;
         Some(Self { values, places })
@@ -114,7 +114,7 @@ mod tests {
         ]
         .into_iter()
         .collect();
-        let few = DistinctTexts::of(&cells).unwrap();
+        let few = DistinctTexts::new(&cells).unwrap();
         assert_eq!(few.values, ["b", long, ""]);
         assert_eq!(
             few.places,
@@ -123,7 +123,7 @@ mod tests {
         // Two chunks, whose views point to separate buffers.
         let mut twice = cells.clone();
         twice.append(&cells).unwrap();
-        let few = DistinctTexts::of(&twice).unwrap();
+        let few = DistinctTexts::new(&twice).unwrap();
         assert_eq!(
             (few.values.as_slice(), few.places.len()),
             (["b", long, ""].as_slice(), 14)
@@ -131,7 +131,7 @@ mod tests {
         assert_eq!(few.places[..7], few.places[7..]);
         assert_eq!(distinct_texts(&twice).unwrap(), few.values);
         assert!(
-            DistinctTexts::of(&StringChunked::full_null("none".into(), 3))
+            DistinctTexts::new(&StringChunked::full_null("none".into(), 3))
                 .unwrap()
                 .values
                 .is_empty()
@@ -144,7 +144,7 @@ mod tests {
             "many".into(),
             (0..10_000).map(|number| format!("{number} and more than twelve bytes")),
         );
-        assert!(DistinctTexts::of(&cells).is_none() && distinct_texts(&cells).is_none());
+        assert!(DistinctTexts::new(&cells).is_none() && distinct_texts(&cells).is_none());
         let cells = StringChunked::from_iter_values(
             "few".into(),
             (0..100_000).map(|number| format!("{} and more than twelve bytes", number % 7)),

@@ -226,7 +226,7 @@ pub fn without_repeats(frame: &DataFrame) -> Result<DataFrame> {
 
 /// Returns the pointer numbers of each row; none for a row that a join did not match.
 pub fn pointers(frame: &DataFrame, name: &str) -> Result<Vec<Option<Vec<u64>>>> {
-    let rows = PointerRows::of(frame.column(name)?.as_materialized_series())?;
+    let rows = PointerRows::from_series(frame.column(name)?.as_materialized_series())?;
     Ok(rows
         .iter()
         .map(|numbers| numbers.map(<[u64]>::to_vec))

@@ -88,7 +88,7 @@ impl<V: Values> Paged<'_, V> {
                 leaf.path()
             ))),
         };
-        let mut described = Described::new(leaf);
+        let mut summary = ColumnSummary::new(leaf);
         let mut encodings = Vec::with_capacity(2);
         let mut sink = TrackedWrite::new(Vec::new());
         let mut writer = SerializedPageWriter::new(&mut sink);
@@ -100,7 +100,7 @@ impl<V: Values> Paged<'_, V> {
                 encoding,
                 is_sorted: false,
             };
-            described.add_spec(
+            summary.add_spec(
                 &writer
                     .write_page(CompressedPage::new(page, bytes.len()))
                     .map_err(parquet_error)?,
@@ -123,14 +123,14 @@ impl<V: Values> Paged<'_, V> {
                 rep_level_encoding: Encoding::RLE,
                 statistics: None,
             };
-            described.add_page(leaf, &facts, values);
+            summary.add_page(leaf, &facts, values);
             let spec = writer
                 .write_page(CompressedPage::new(data, body.len()))
                 .map_err(parquet_error)?;
-            described
+            summary
                 .offsets
                 .append_offset_and_size(spec.offset as i64, spec.compressed_size as i32);
-            described.add_spec(&spec);
+            summary.add_spec(&spec);
         }
         encodings.push(PageEncodingStats {
             page_type: PageType::DATA_PAGE,
@@ -140,16 +140,16 @@ impl<V: Values> Paged<'_, V> {
         writer.close().map_err(parquet_error)?;
         let bytes = Bytes::from(sink.into_inner().map_err(parquet_error)?);
         let bloom_filter = match properties.bloom_filter_properties(leaf.path()) {
-            Some(wanted) => {
+            Some(bloom) => {
                 let mut filter =
-                    Sbbf::new_with_ndv_fpp(wanted.ndv(), wanted.fpp()).map_err(parquet_error)?;
+                    Sbbf::new_with_ndv_fpp(bloom.ndv(), bloom.fpp()).map_err(parquet_error)?;
                 in_filter.for_each(|place| values.insert_into(&mut filter, place));
-                filter.fold_to_target_fpp(wanted.fpp());
+                filter.fold_to_target_fpp(bloom.fpp());
                 Some(filter)
             }
             None => None,
         };
-        let close = described.close(leaf, compression, encodings, values, bloom_filter)?;
+        let close = summary.close(leaf, compression, encodings, values, bloom_filter)?;
         Ok((bytes, close))
     }
 }
@@ -204,7 +204,7 @@ pub fn extended(values: &impl Values, ends: Option<(u32, u32)>, others: (u32, u3
 }
 
 /// Metadata of a chunk and of its pages, collected while they are written.
-struct Described {
+struct ColumnSummary {
     index: ColumnIndexBuilder,
     offsets: OffsetIndexBuilder,
     rows: usize,
@@ -223,7 +223,7 @@ struct Described {
     has_dictionary: bool,
 }
 
-impl Described {
+impl ColumnSummary {
     fn new(leaf: &ColumnDescPtr) -> Self {
         Self {
             index: ColumnIndexBuilder::new(leaf.physical_type()),

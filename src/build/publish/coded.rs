@@ -31,7 +31,7 @@ pub struct CodedTexts<'a> {
 impl<'a> CodedTexts<'a> {
     /// Wraps a column whose dictionary holds each text once. Returns none if a text is too long for
     /// statistics, or if the texts are too long for one dictionary page.
-    pub fn of(column: &'a ArrayRef) -> Option<Self> {
+    pub fn new(column: &'a ArrayRef) -> Option<Self> {
         let dictionary = column.as_dictionary_opt::<UInt32Type>()?;
         let values = dictionary.values().as_string_opt::<i32>()?;
         let is_short = values.null_count() == 0
@@ -66,10 +66,10 @@ pub fn encode(
     column: &ArrayRef,
     compressor: &mut SharedCompressor,
 ) -> Result<Encoded> {
-    if let Some(CodedTexts { keys, values }) = CodedTexts::of(column) {
+    if let Some(CodedTexts { keys, values }) = CodedTexts::new(column) {
         return encode_values(leaf, properties, keys, values, compressor);
     }
-    match CodedNumbers::of(column, usize::try_from(leaf.type_length()).unwrap_or(0)) {
+    match CodedNumbers::new(column, usize::try_from(leaf.type_length()).unwrap_or(0)) {
         Some(CodedNumbers::Whole(keys, values)) => {
             encode_values(leaf, properties, &keys, &values, compressor)
         }

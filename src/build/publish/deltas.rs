@@ -23,7 +23,7 @@ pub struct Deltas<'a>(&'a Int64Array);
 
 impl<'a> Deltas<'a> {
     /// Wraps a column if the properties request delta encoding for its leaf.
-    pub fn of(
+    pub fn new(
         leaf: &ColumnDescPtr,
         properties: &WriterProperties,
         column: &'a ArrayRef,

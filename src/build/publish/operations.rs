@@ -168,8 +168,8 @@ pub async fn promote(
         Some(planned) => Some(planned.make(releases, now).await?),
         None => None,
     };
-    if let Some(unrenewed) = releases.stale_tasks_if_readable(from).await {
-        releases.put_stale_tasks(to, &unrenewed).await?;
+    if let Some(stale_tasks) = releases.stale_tasks_if_readable(from).await {
+        releases.put_stale_tasks(to, &stale_tasks).await?;
     }
     Ok(moved)
 }
@@ -315,7 +315,7 @@ pub async fn prune(releases: &Releases, keep: usize, now: jiff::Timestamp) -> Re
         releases.delete_release(release_id).await?;
     }
     for name in &pruned.placed {
-        DistributedRunStore::of(releases.store())
+        DistributedRunStore::new(releases.store())
             .remove(name)
             .await?;
     }
@@ -361,7 +361,7 @@ pub async fn prunable(releases: &Releases, keep: usize, now: jiff::Timestamp) ->
     {
         pruned.incomplete.push(incomplete.release_id);
     }
-    pruned.placed = DistributedRunStore::of(releases.store())
+    pruned.placed = DistributedRunStore::new(releases.store())
         .untouched_since(now - PLAN_GRACE)
         .await?;
     Ok(pruned)

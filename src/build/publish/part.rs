@@ -157,7 +157,7 @@ pub fn encode(
         ("schema_version", contract.version.clone()),
         (
             "contract_sha256",
-            Digest::of(contract_json.as_bytes()).to_string(),
+            Digest::sha256(contract_json.as_bytes()).to_string(),
         ),
         ("task_id", task_id.to_owned()),
         ("pubdata_version", program.to_owned()),
@@ -287,7 +287,7 @@ pub fn encode_group(
     let schema = Arc::new(Schema::new(other_fields));
     let mut are_small = are_small.into_iter();
     let is_small = |leaf: &Option<ArrayRef>| match leaf {
-        Some(column) => match CodedTexts::of(column) {
+        Some(column) => match CodedTexts::new(column) {
             Some(texts) => is_sum_below(texts.lengths().map(of_text), small_bytes),
             None => is_plain_size_below(column, small_bytes),
         },
@@ -327,7 +327,7 @@ pub fn encode_group(
     let encode = |compressor: &mut _, leaf: Leaf| match leaf {
         Leaf::Ours(place, column) => {
             let leaf = file.column(place);
-            let encoded = match Deltas::of(&leaf, &of_group, &column) {
+            let encoded = match Deltas::new(&leaf, &of_group, &column) {
                 Some(deltas) => deltas.encode(&leaf, &of_group, compressor),
                 None => coded::encode(&leaf, &of_group, &column, compressor),
             };
@@ -400,12 +400,12 @@ fn split(
     properties: &WriterProperties,
 ) -> Result<(Vec<Option<ArrayRef>>, Option<ArrayRef>)> {
     if is_coded(column) {
-        return Ok(match CodedTexts::of(column) {
+        return Ok(match CodedTexts::new(column) {
             Some(_) => (vec![Some(column.clone())], None),
             None => (vec![None], Some(cast(column, &DataType::Utf8)?)),
         });
     }
-    if CodedNumbers::are_in(column) || Deltas::of(&file[0], properties, column).is_some() {
+    if CodedNumbers::are_in(column) || Deltas::new(&file[0], properties, column).is_some() {
         return Ok((vec![Some(column.clone())], None));
     }
     let Some(lists) = column.as_list_opt::<i32>() else {
@@ -427,7 +427,7 @@ fn split(
     for ((field, item), leaf) in items.fields().iter().zip(items.columns()).zip(file) {
         let item = item.slice(first, lists.value_offsets()[lists.len()] as usize - first);
         if is_one_each
-            && (CodedTexts::of(&item).is_some() || Deltas::of(leaf, properties, &item).is_some())
+            && (CodedTexts::new(&item).is_some() || Deltas::new(leaf, properties, &item).is_some())
         {
             leaves.push(Some(item));
             continue;
@@ -474,7 +474,7 @@ pub fn verify(part: &Part, bytes: &Bytes) -> Result<()> {
 
 /// Checks a part's bytes as [`verify`] does, and returns the footer.
 pub fn checked(part: &Part, bytes: &Bytes) -> Result<ArrowReaderMetadata> {
-    let found = Digest::of(bytes);
+    let found = Digest::sha256(bytes);
     if found != part.sha256 {
         return Err(Error::store(format!(
             "part {} has the digest {found}, but {} is recorded",

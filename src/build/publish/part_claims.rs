@@ -41,7 +41,7 @@ pub struct UnitFacts {
     used: HashSet<(u32, u64)>,
     datasets: BTreeSet<String>,
     parts: BTreeMap<DatasetPartition, Reported>,
-    set_aside: BTreeMap<DatasetPartition, QuarantinedRecords>,
+    published_quarantine: BTreeMap<DatasetPartition, QuarantinedRecords>,
 }
 
 /// Facts read from the parts of one task.
@@ -166,9 +166,9 @@ impl UnitFacts {
             .map(|(key, value)| (key.clone(), value.clone()))
             .collect();
         match part.quarantined_from() {
-            Some(dataset_id) => drop(self.set_aside.insert(
+            Some(dataset_id) => drop(self.published_quarantine.insert(
                 (dataset_id.to_owned(), partition),
-                QuarantinedRecords::of(bytes.clone())?,
+                QuarantinedRecords::from_bytes(bytes.clone())?,
             )),
             None => {
                 let reported = Reported {
@@ -254,19 +254,28 @@ impl UnitFacts {
         let mut contradictions = Vec::new();
         let none = QuarantinedRecords::default();
         for (place, Reported { path, quarantined }) in &self.parts {
-            let set_aside = self.set_aside.get(place).unwrap_or(&none);
+            let published_quarantine = self.published_quarantine.get(place).unwrap_or(&none);
             let is_more = |(rule, count): &(&String, &u64)| {
-                **count > set_aside.by_rule.get(*rule).copied().unwrap_or_default()
+                **count
+                    > published_quarantine
+                        .by_rule
+                        .get(*rule)
+                        .copied()
+                        .unwrap_or_default()
             };
             if let Some((rule, count)) = quarantined.iter().find(is_more) {
-                let shown = set_aside.by_rule.get(rule).copied().unwrap_or_default();
+                let shown = published_quarantine
+                    .by_rule
+                    .get(rule)
+                    .copied()
+                    .unwrap_or_default();
                 contradictions.push(format!("part {path}: its report counts {count} quarantined records of the rule {rule}, and {shown} are published"));
-            } else if quarantined.values().sum::<u64>() < set_aside.records {
-                contradictions.push(format!("part {path}: its report counts fewer quarantined records than the {} that are published", set_aside.records));
+            } else if quarantined.values().sum::<u64>() < published_quarantine.records {
+                contradictions.push(format!("part {path}: its report counts fewer quarantined records than the {} that are published", published_quarantine.records));
             }
         }
         let of_none = self
-            .set_aside
+            .published_quarantine
             .keys()
             .filter(|place| !self.parts.contains_key(*place));
         contradictions
@@ -300,7 +309,7 @@ impl TaskFacts {
     }
 
     /// Notes that a part of a dataset was reused from the last release.
-    pub fn add_carried(&mut self, dataset_id: &str) {
+    pub fn add_reused(&mut self, dataset_id: &str) {
         self.datasets.insert(dataset_id.to_owned());
     }
 
@@ -338,19 +347,19 @@ impl TaskFacts {
     }
 
     fn contradiction_of_account(&self, entry: &TaskEntry, source_id: &str) -> Option<String> {
-        let said = &entry.source_rows[source_id];
-        let sum = said.accounted();
-        if sum != said.read {
+        let counts = &entry.source_rows[source_id];
+        let sum = counts.accounted();
+        if sum != counts.read {
             return Some(format!(
                 "{} rows of {source_id} are recorded as read, but their uses add up to {sum}",
-                said.read
+                counts.read
             ));
         }
         let (records, merged) = self.rows.get(source_id).copied().unwrap_or_default();
-        if (records, merged) != (said.records, said.merged) {
+        if (records, merged) != (counts.records, counts.merged) {
             let recorded = format!(
                 "{} rows of {source_id} are recorded as the first of a record and {} as further rows",
-                said.records, said.merged
+                counts.records, counts.merged
             );
             return Some(format!(
                 "{recorded}; the records point to {records} and {merged}"
@@ -363,17 +372,17 @@ impl TaskFacts {
         let most = of_source.fold(0, |sum: u64, snapshot| {
             sum.saturating_add(snapshot.size_bytes.saturating_mul(MAX_INFLATE_RATIO))
         });
-        (said.read > most).then(|| {
+        (counts.read > most).then(|| {
             format!(
                 "{} rows of {source_id} are recorded as read, more than its files have room for",
-                said.read
+                counts.read
             )
         })
     }
 }
 
 impl QuarantinedRecords {
-    fn of(bytes: Bytes) -> Result<Self> {
+    fn from_bytes(bytes: Bytes) -> Result<Self> {
         let (mut by_rule, mut records) = (BTreeMap::new(), BTreeSet::new());
         for finding in quarantined_issues(bytes, |_| true)? {
             *by_rule.entry(finding.code).or_default() += 1;
@@ -531,7 +540,7 @@ impl RowCounts {
     ///
     /// # Errors
     /// `Store`, when a column is missing.
-    pub fn of(contract: &Contract, batch: &RecordBatch) -> Result<Self> {
+    pub fn from_batch(contract: &Contract, batch: &RecordBatch) -> Result<Self> {
         let (mut warnings, mut words) = (BTreeMap::new(), WordTally::new(contract));
         if contract.column(WARNINGS).is_some() {
             add_warnings(&mut warnings, batch)?;

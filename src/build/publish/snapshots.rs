@@ -23,7 +23,7 @@ impl UnneededSnapshots {
     ///
     /// # Errors
     /// `Store` if manifests, snapshots or plans cannot be read.
-    pub async fn of(
+    pub async fn find(
         home: &Home,
         releases: &Releases,
         pruned: &Pruned,
@@ -48,8 +48,8 @@ impl UnneededSnapshots {
             of_store: Vec::new(),
         };
         if !store.is_home(home) {
-            let placed = DistributedRunStore::of(store);
-            let plans = placed
+            let run_store = DistributedRunStore::new(store);
+            let plans = run_store
                 .plans()
                 .await?
                 .into_iter()
@@ -64,7 +64,7 @@ impl UnneededSnapshots {
                     && !referenced.contains(sha256)
                     && !is_planned(sha256)
             };
-            let copies = placed.snapshots().await?.into_iter();
+            let copies = run_store.snapshots().await?.into_iter();
             unneeded.of_store = copies
                 .filter(|(sha256, file)| may_go(sha256, file))
                 .map(|(_, file)| file)
@@ -97,7 +97,7 @@ impl UnneededSnapshots {
             .iter()
             .try_for_each(|snapshot| snapshots.remove(snapshot))?;
         for snapshot in &self.of_store {
-            DistributedRunStore::of(releases.store())
+            DistributedRunStore::new(releases.store())
                 .remove_snapshot(snapshot)
                 .await?;
         }

@@ -9,8 +9,8 @@ use bytes::Bytes;
 use polars::prelude::DataFrame;
 use serde::{Deserialize, Serialize};
 
-use super::carried::{PreviousPart, ReusedRows};
 use super::replaced::{self, ReplacedPart, Replacement, rows_of_part};
+use super::reused::{PreviousPart, ReusedRows};
 use super::statistics::Statistics;
 use super::subjects::Lineage;
 use super::{batch, fault, part, row_groups, subjects};
@@ -162,7 +162,7 @@ pub struct BuildComparison {
     pub before: Statistics,
     pub now: Statistics,
     /// Number of reused rows, which are in neither.
-    pub carried_rows: u64,
+    pub reused_rows: u64,
 }
 
 impl<'a> Stage<'a> {
@@ -173,7 +173,7 @@ impl<'a> Stage<'a> {
         task_id: String,
         entry: TaskEntry,
     ) -> Result<Self> {
-        let staging = Staging::of(home, &task_id, &entry.input_hash);
+        let staging = Staging::for_task(home, &task_id, &entry.input_hash);
         staging.begin()?;
         fault::point("stage.begun");
         Ok(Self {
@@ -221,7 +221,7 @@ impl<'a> Stage<'a> {
         &self,
         staged: &StagedPart,
         bytes: Bytes,
-        carried: &BTreeSet<String>,
+        reused: &BTreeSet<String>,
     ) -> Result<()> {
         let Some(contract) = self
             .contracts
@@ -231,16 +231,16 @@ impl<'a> Stage<'a> {
             return Ok(());
         };
         let reach = self.reach(&staged.dataset_id, |builds| &builds.now);
-        let statistics = match carried.is_empty() {
+        let statistics = match reused.is_empty() {
             true => Statistics::of_part(reach, contract, bytes)?,
             false => Statistics::of_others(
                 reach,
                 contract,
-                &PreviousPart::open(bytes)?.keep(|subject| carried.contains(subject))?,
+                &PreviousPart::open(bytes)?.keep(|subject| reused.contains(subject))?,
             )?,
         };
         self.compare(&staged.dataset_id, |builds| {
-            builds.carried_rows += staged.part.rows.saturating_sub(statistics.rows);
+            builds.reused_rows += staged.part.rows.saturating_sub(statistics.rows);
             builds.now.merge(statistics);
         });
         Ok(())
@@ -284,9 +284,9 @@ impl<'a> Stage<'a> {
 
     /// Adds the rows of a part of the last release that are not reused to the statistics that the
     /// build is compared with.
-    pub fn add_others_before(&self, dataset_id: &str, carried: &ReusedRows) -> Result<()> {
+    pub fn add_others_before(&self, dataset_id: &str, reused: &ReusedRows) -> Result<()> {
         self.add_statistics_before(dataset_id, |reach, contract| {
-            Statistics::of_others(reach, contract, carried)
+            Statistics::of_others(reach, contract, reused)
         })
     }
 
@@ -335,7 +335,7 @@ impl<'a> Stage<'a> {
         }
     }
 
-    /// Writes one table as a part. `carried` holds rows of the last release's part that are reused
+    /// Writes one table as a part. `reused` holds rows of the last release's part that are reused
     /// in it.
     ///
     /// # Errors
@@ -345,7 +345,7 @@ impl<'a> Stage<'a> {
         table: BuiltTable,
         inputs: &Inputs,
         lineage: Option<&Lineage>,
-        carried: Option<&ReusedRows>,
+        reused: Option<&ReusedRows>,
     ) -> Result<()> {
         let contract = self.contract(&table.dataset_id)?;
         fault::defect(&self.task_id);
@@ -356,19 +356,19 @@ impl<'a> Stage<'a> {
             part::check_rows(contract, &table.partition, &batch)?;
         }
         // Rows of the last release have no dictionaries.
-        let plain = (self.is_comparing() || carried.is_some())
+        let plain = (self.is_comparing() || reused.is_some())
             .then(|| batch::plain(contract, &batch))
             .transpose()?;
         if let Some(plain) = plain.as_ref().filter(|_| self.is_comparing()) {
-            let statistics = Statistics::of(
+            let statistics = Statistics::from_batch(
                 self.reach(&table.dataset_id, |builds| &builds.now),
                 contract,
                 plain,
             )?;
-            let carried_rows = carried.map_or(0, |carried| carried.rows() as u64);
+            let reused_rows = reused.map_or(0, |reused| reused.rows() as u64);
             self.compare(&table.dataset_id, |builds| {
                 builds.now.merge(statistics);
-                builds.carried_rows += carried_rows;
+                builds.reused_rows += reused_rows;
             });
         }
         let mut report = table.report;
@@ -378,20 +378,20 @@ impl<'a> Stage<'a> {
         }
         let (mut rows, mut key_range) = (batch.num_rows(), part::key_range(&batch)?);
         // Dropped if not needed: it is larger than the dictionaries.
-        if let Some(plain) = plain.filter(|_| carried.is_some()) {
+        if let Some(plain) = plain.filter(|_| reused.is_some()) {
             batch = plain;
         }
-        if let Some(carried) = carried {
-            carried.warnings().iter().for_each(|(code, count)| {
+        if let Some(reused) = reused {
+            reused.warnings().iter().for_each(|(code, count)| {
                 *report.warnings.entry(code.clone()).or_insert(0) += count
             });
-            rows += carried.rows();
-            key_range = carried.key_range(key_range);
+            rows += reused.rows();
+            key_range = reused.key_range(key_range);
         }
         let program = self.entry.program();
         let bytes = match lineage.and_then(|lineage| lineage.subjects.as_ref()) {
             Some(subjects) => {
-                row_groups::groups_by_subject(&batch, carried, inputs).and_then(|grouped| {
+                row_groups::groups_by_subject(&batch, reused, inputs).and_then(|grouped| {
                     let lines = subjects::lines(subjects, &grouped.rows)?;
                     part::encode(
                         contract,
@@ -417,12 +417,12 @@ impl<'a> Stage<'a> {
             partition: table.partition,
             rows: rows as u64,
             size_bytes: bytes.len() as u64,
-            sha256: Digest::of(&bytes),
+            sha256: Digest::sha256(&bytes),
             key_range,
             fingerprint: lineage.map(|lineage| lineage.fingerprint),
             report,
         };
-        if let Some(see) = self.observer.as_ref().filter(|_| carried.is_none()) {
+        if let Some(see) = self.observer.as_ref().filter(|_| reused.is_none()) {
             see(&part, &batch);
         }
         self.write(table.dataset_id, contract, part, &bytes)
@@ -443,8 +443,8 @@ impl<'a> Stage<'a> {
         before: Option<(BuiltTable, &Inputs)>,
         now: Option<(BuiltTable, &Inputs)>,
     ) -> Result<std::result::Result<usize, String>> {
-        let (described, _) = now.as_ref().or(before.as_ref()).expect("one of the tables");
-        let (dataset_id, partition) = (described.dataset_id.clone(), described.partition.clone());
+        let (present, _) = now.as_ref().or(before.as_ref()).expect("one of the tables");
+        let (dataset_id, partition) = (present.dataset_id.clone(), present.partition.clone());
         let contract = self.contract(&dataset_id)?;
         let schema = Arc::new(arrow_schema(contract));
         let rows_and_report = |table: Option<(BuiltTable, &Inputs)>| match table {
@@ -493,13 +493,13 @@ impl<'a> Stage<'a> {
         }
         if self.is_comparing() {
             self.add_statistics_before(&dataset_id, |reach, contract| {
-                Statistics::of(reach, contract, &replacement.before)
+                Statistics::from_batch(reach, contract, &replacement.before)
             })?;
             let reach = self.reach(&dataset_id, |builds| &builds.now);
-            let statistics = Statistics::of(reach, contract, &replacement.now)?;
+            let statistics = Statistics::from_batch(reach, contract, &replacement.now)?;
             self.compare(&dataset_id, |builds| {
                 builds.now.merge(statistics);
-                builds.carried_rows += kept as u64;
+                builds.reused_rows += kept as u64;
             });
         }
         let groups: Vec<_> = row_groups::slices(&rows, 0..rows.num_rows()).collect();
@@ -512,7 +512,7 @@ impl<'a> Stage<'a> {
             partition,
             rows: rows.num_rows() as u64,
             size_bytes: bytes.len() as u64,
-            sha256: Digest::of(&bytes),
+            sha256: Digest::sha256(&bytes),
             key_range: part::key_range(&rows)?,
             fingerprint: None,
             report,
@@ -558,8 +558,8 @@ impl<'a> Stage<'a> {
     ///
     /// # Errors
     /// `Contract` if the build already has that part.
-    pub fn carry(&self, dataset_id: &str, schema_version: &str, part: &Part) -> Result<()> {
-        self.compare(dataset_id, |builds| builds.carried_rows += part.rows);
+    pub fn reuse(&self, dataset_id: &str, schema_version: &str, part: &Part) -> Result<()> {
+        self.compare(dataset_id, |builds| builds.reused_rows += part.rows);
         self.enter(StagedPart {
             dataset_id: dataset_id.to_owned(),
             schema_version: schema_version.to_owned(),
@@ -659,7 +659,7 @@ pub fn staged(
     input_hash: &Digest,
     against: Option<&Digest>,
 ) -> Result<Option<StagedBuild>> {
-    let staging = Staging::of(home, task_id, input_hash);
+    let staging = Staging::for_task(home, task_id, input_hash);
     let Some(description) = staging.description()? else {
         return Ok(None);
     };
@@ -689,7 +689,7 @@ pub fn staged(
     for StagedPart { part, .. } in description.parts.iter().filter(|staged| !staged.is_carried) {
         let is_intact = staging
             .part(&part.path)?
-            .is_some_and(|bytes| Digest::of(&bytes) == part.sha256);
+            .is_some_and(|bytes| Digest::sha256(&bytes) == part.sha256);
         if !is_intact {
             tracing::warn!(
                 task.id = task_id,

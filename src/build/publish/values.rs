@@ -225,7 +225,7 @@ impl CodedNumbers {
     }
 
     /// Codes a column. `width` is the number of bytes of a value in the file.
-    pub fn of(column: &ArrayRef, width: usize) -> Option<Self> {
+    pub fn new(column: &ArrayRef, width: usize) -> Option<Self> {
         if !Self::are_in(column) {
             return None;
         }

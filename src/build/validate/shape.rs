@@ -116,11 +116,11 @@ fn check_partition(frame: &DataFrame, partition: &BTreeMap<String, String>) -> R
             continue;
         }
         let texts = cells.unique()?.cast(&DataType::String)?;
-        let stranger = texts
+        let unlisted = texts
             .str()?
             .iter()
             .find(|text| *text != Some(value.as_str()));
-        if let Some(text) = stranger {
+        if let Some(text) = unlisted {
             return Err(Error::contract(format!(
                 "the built table of partition {name}={value} holds a row with {name} {}",
                 text.unwrap_or("null")
@@ -131,7 +131,7 @@ fn check_partition(frame: &DataFrame, partition: &BTreeMap<String, String>) -> R
 }
 
 fn check_pointers(frame: &DataFrame, inputs: &Inputs) -> Result<()> {
-    let pointers = PointerRows::of(frame.column(POINTERS)?.as_materialized_series())?;
+    let pointers = PointerRows::from_series(frame.column(POINTERS)?.as_materialized_series())?;
     match pointers
         .iter()
         .position(|numbers| numbers.is_some_and(|numbers| !inputs.can_resolve(numbers)))

@@ -9,7 +9,7 @@ use super::{Cik, Digest};
 /// # Panics
 /// When `count` is 0.
 pub fn hash_bucket(key: &str, count: u32) -> u32 {
-    let digest = Digest::of(key.as_bytes());
+    let digest = Digest::sha256(key.as_bytes());
     let first = digest.as_bytes()[..8]
         .try_into()
         .expect("a digest has 32 bytes");

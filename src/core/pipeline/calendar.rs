@@ -97,7 +97,7 @@ impl Schedule {
     ///
     /// # Errors
     /// `Config`, naming the key and its error.
-    pub fn of(calendar: &Calendar) -> Result<Option<Self>> {
+    pub fn from_calendar(calendar: &Calendar) -> Result<Option<Self>> {
         let (at, zone) = calendar
             .at
             .as_deref()
@@ -272,7 +272,7 @@ impl Declaration {
             .and_then(|source| source.calendar.as_ref())
             .or(self.calendar.as_ref())
         {
-            Some(calendar) => Schedule::of(calendar),
+            Some(calendar) => Schedule::from_calendar(calendar),
             None => Ok(Some(Schedule::from_cadence(self.cadence))),
         }
     }
@@ -316,7 +316,7 @@ mod tests {
     use super::*;
 
     fn schedule(text: &str) -> Schedule {
-        Schedule::of(&toml::from_str(text).unwrap())
+        Schedule::from_calendar(&toml::from_str(text).unwrap())
             .unwrap()
             .unwrap()
     }
@@ -441,13 +441,13 @@ mod tests {
                 "`at`: `03:00 America/Newyork` names an unknown zone, `America/Newyork`",
             ),
         ] {
-            let error = Schedule::of(&toml::from_str(text).unwrap())
+            let error = Schedule::from_calendar(&toml::from_str(text).unwrap())
                 .unwrap_err()
                 .to_string();
             assert!(error.starts_with(expected), "{text}: {error}");
         }
         assert!(
-            Schedule::of(&toml::from_str("every = \"never\"").unwrap())
+            Schedule::from_calendar(&toml::from_str("every = \"never\"").unwrap())
                 .unwrap()
                 .is_none()
         );

@@ -153,7 +153,7 @@ impl Listing {
         for link in links {
             let Some(fields) = self
                 .fields_of(&pattern, name_of(link))
-                .filter(|fields| self.is_wanted(fields))
+                .filter(|fields| self.is_selected(fields))
             else {
                 continue;
             };
@@ -252,10 +252,10 @@ impl Listing {
     }
 
     /// Returns whether a file with these fields is selected. Missing fields are ignored.
-    pub fn is_wanted(&self, fields: &BTreeMap<String, String>) -> bool {
+    pub fn is_selected(&self, fields: &BTreeMap<String, String>) -> bool {
         self.only
             .iter()
-            .all(|(name, wanted)| fields.get(name).is_none_or(|value| wanted.contains(value)))
+            .all(|(name, allowed)| fields.get(name).is_none_or(|value| allowed.contains(value)))
     }
 
     /// Returns the fields that define a file's kind.

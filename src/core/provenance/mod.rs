@@ -298,7 +298,7 @@ mod tests {
             source_id: "test.table".to_owned(),
             keys: BTreeMap::new(),
             url: url.to_owned(),
-            sha256: Digest::of(b"table"),
+            sha256: Digest::sha256(b"table"),
             size_bytes: 5,
             source_version: "current".to_owned(),
             source_date: source_date.to_owned(),

@@ -90,7 +90,7 @@ impl TaskInUnits<'_> {
             None,
             self.is_sample,
         )?;
-        let rows = RowUses::of(&checked, &read.left_out, &inputs)?;
+        let rows = RowUses::count(&checked, &read.left_out, &inputs)?;
         let findings = read.findings(&self.settings.declarations);
         if checked.blocked.is_empty() {
             for table in checked.tables {

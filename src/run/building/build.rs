@@ -278,7 +278,7 @@ pub(crate) fn checked_against(
         .filter(|part| part.task_id == task_id)
         .map(|part| (part.path.as_str(), part.sha256))
         .collect();
-    Digest::of(
+    Digest::sha256(
         serde_json::json!([entry, parts, settings.accepted])
             .to_string()
             .as_bytes(),
@@ -306,8 +306,8 @@ pub(crate) fn check(
         let waived = apply_override(&mut issues, &dataset_id, |code| {
             settings.has_override(&names(task_id, &dataset_id), code)
         });
-        let (frame, set_aside) = without_records(frame, &waived)?;
-        checked.quarantined_pointers.extend(set_aside);
+        let (frame, quarantined) = without_records(frame, &waived)?;
+        checked.quarantined_pointers.extend(quarantined);
         checked.issues.extend(
             issues
                 .iter()
@@ -406,10 +406,10 @@ fn without_records(frame: DataFrame, records: &BTreeSet<String>) -> Result<(Data
         .iter()
         .map(|record_id| Some(!record_id.is_some_and(|record_id| records.contains(record_id))))
         .collect();
-    let set_aside = pointers(&frame.filter(&!&is_kept)?, POINTERS)?;
+    let quarantined = pointers(&frame.filter(&!&is_kept)?, POINTERS)?;
     Ok((
         frame.filter(&is_kept)?,
-        set_aside.into_iter().flatten().flatten().collect(),
+        quarantined.into_iter().flatten().flatten().collect(),
     ))
 }
 

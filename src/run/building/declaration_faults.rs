@@ -64,16 +64,16 @@ pub(super) fn refuse_faults(declarations: &Declarations, declaration: &Declarati
     if faults.is_empty() {
         return Ok(());
     }
-    let mut told: Vec<String> = faults
+    let mut messages: Vec<String> = faults
         .iter()
         .take(MAX_REPORTED)
         .map(ToString::to_string)
         .collect();
     if faults.len() > MAX_REPORTED {
-        told.push(format!(
+        messages.push(format!(
             "and {} more, which `pubdata check` lists",
             faults.len() - MAX_REPORTED
         ));
     }
-    Err(Error::contract(told.join("; ")))
+    Err(Error::contract(messages.join("; ")))
 }

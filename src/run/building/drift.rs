@@ -16,11 +16,11 @@ use pubdata_store::{Manifest, Part, TaskEntry};
 
 /// Smallest share of a dataset that must be newly built before its columns are judged. Reused rows
 /// cannot differ.
-const LEAST_SHARE_BUILT: f64 = 0.25;
+const MIN_SHARE_BUILT: f64 = 0.25;
 /// Number of standard errors by which a change must exceed chance, besides being large.
 const SIGMAS: f64 = 4.0;
 /// Smaller numbers of distinct values are too few to compare.
-const FEWEST_DISTINCT: f64 = 20.0;
+const MIN_DISTINCT: f64 = 20.0;
 /// Maximum number of jumps reported per dataset.
 const MAX_REPORTED: usize = 5;
 
@@ -150,14 +150,15 @@ pub(crate) fn judge(
         if jumps.is_empty() {
             continue;
         }
-        let mut told: Vec<String> = jumps.iter().take(MAX_REPORTED).map(Jump::told).collect();
+        let mut messages: Vec<String> =
+            jumps.iter().take(MAX_REPORTED).map(Jump::message).collect();
         if jumps.len() > MAX_REPORTED {
-            told.push(format!("and {} more", jumps.len() - MAX_REPORTED));
+            messages.push(format!("and {} more", jumps.len() - MAX_REPORTED));
         }
         let message = format!(
             "{dataset_id}: far from the last release: {}; the file may be damaged or the wrong one, or the publisher changed its contents: look at the file; if lists \
              of this kind often jump, set {} under [expect.\"{dataset_id}\".drift] in the pipeline's file",
-            told.join("; "),
+            messages.join("; "),
             jumps[0].setting,
         );
         blocked.push(Refusal::new(DRIFT, message));
@@ -176,7 +177,7 @@ struct Jump {
 }
 
 impl Jump {
-    fn told(&self) -> String {
+    fn message(&self) -> String {
         if self.column.is_empty() {
             self.figures.clone()
         } else {
@@ -189,14 +190,14 @@ fn jumps(builds: &BuildComparison, drift: &Drift, cadence: Cadence) -> Vec<Jump>
     let BuildComparison {
         before,
         now,
-        carried_rows,
+        reused_rows,
     } = builds;
     if before.rows.min(now.rows) < MIN_ROWS_FOR_WARNED_SHARE {
         return Vec::new();
     }
-    let built = before.rows as f64 / (before.rows + carried_rows) as f64;
+    let built = before.rows as f64 / (before.rows + reused_rows) as f64;
     let mut jumps = changed_records(before, now, built, drift, cadence);
-    if built < LEAST_SHARE_BUILT {
+    if built < MIN_SHARE_BUILT {
         return jumps;
     }
     for (group, name, was) in before.columns() {
@@ -406,7 +407,7 @@ fn distinct(
 ) -> Option<String> {
     let factor = 1.0 + limits.distinct_percent / 100.0;
     let is_apart = |a: f64, b: f64| a.max(b) > factor * a.min(b);
-    let is_jump = was.max(is) >= FEWEST_DISTINCT
+    let is_jump = was.max(is) >= MIN_DISTINCT
         && of.min(now_of) >= MIN_ROWS_FOR_WARNED_SHARE
         && is_apart(was, is)
         && is_apart(was / of as f64, is / now_of as f64);

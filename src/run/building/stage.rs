@@ -6,7 +6,7 @@ use rayon::prelude::*;
 
 use super::build::{BuildOutput, Division, build, checked_against};
 use super::units::{BuiltTask, TaskInUnits};
-use crate::fetching::by_hand::withdrawn_in;
+use crate::fetching::manual_import::withdrawn_in;
 use crate::observer::SharedObserver;
 use crate::reporting::findings::issues_file;
 use crate::reporting::plan::{FetchedSource, Plan, PlannedTask};
@@ -31,7 +31,7 @@ pub(crate) fn build_and_stage(
     check_snapshots(settings, &plan.sources, &entry.inputs)?;
     let issues_file = issues_file(&settings.home, run_id);
     // A build made from a file that was withdrawn is no baseline.
-    let believed = match withdrawn_in(
+    let accepted = match withdrawn_in(
         settings,
         plan.current
             .as_ref()
@@ -48,7 +48,7 @@ pub(crate) fn build_and_stage(
         task_id: &task.task_id,
         entry,
         is_sample: plan.is_sample,
-        previous: believed.filter(|_| division != Division::Shards || !settings.is_forced),
+        previous: accepted.filter(|_| division != Division::Shards || !settings.is_forced),
         observer: Some(observer),
         division,
         against: Some(checked_against(
@@ -109,13 +109,13 @@ pub(crate) fn check_snapshots(
 /// Hashes snapshots in parallel. Returns the first that is missing or damaged, and how.
 pub(super) fn first_damage<'s>(
     snapshots: &Snapshots,
-    wanted: &[&'s Snapshot],
+    selected: &[&'s Snapshot],
 ) -> Result<Option<(&'s Snapshot, String)>> {
-    let damages = wanted
+    let damages = selected
         .par_iter()
         .map(|snapshot| snapshots.damage(snapshot))
         .collect::<Result<Vec<_>>>()?;
-    Ok(wanted
+    Ok(selected
         .iter()
         .zip(damages)
         .find_map(|(snapshot, damage)| Some((*snapshot, damage?))))

@@ -63,7 +63,7 @@ impl TaskInUnits<'_> {
             Some(&totals),
             self.is_sample,
         )?;
-        let rows = RowUses::of(&checked, &read.left_out, inputs)?;
+        let rows = RowUses::count(&checked, &read.left_out, inputs)?;
         let ValidatedTables {
             tables,
             issues,

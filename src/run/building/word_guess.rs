@@ -36,7 +36,11 @@ pub(crate) struct KnownWords {
 
 impl KnownWords {
     /// Loads the known words of a kind such as `status`; none if several tables may be meant.
-    pub(crate) fn of(contracts: &Contracts, declaration: &Declaration, kind: &str) -> Option<Self> {
+    pub(crate) fn load(
+        contracts: &Contracts,
+        declaration: &Declaration,
+        kind: &str,
+    ) -> Option<Self> {
         let tables = pipeline_tables(declaration, kind);
         let table = match tables[..] {
             [] => kind.to_owned(),

@@ -48,7 +48,7 @@ pub(super) struct AvailableSnapshots {
     beside: Option<(Home, bool)>,
     /// The scratch home to use for that purpose.
     given: Option<Home>,
-    most_bytes: u64,
+    max_bytes: u64,
     elsewhere: Elsewhere,
     missing: Vec<String>,
     damaged: Vec<String>,
@@ -119,7 +119,7 @@ impl AvailableSnapshots {
             store: (!store.is_home(&settings.home)).then(|| store.clone()),
             beside: None,
             given: given.cloned(),
-            most_bytes: u64::MAX,
+            max_bytes: u64::MAX,
             elsewhere: Elsewhere::new(),
             missing: Vec::new(),
             damaged: Vec::new(),
@@ -128,8 +128,8 @@ impl AvailableSnapshots {
 
     /// Limits the total size of the copied snapshots.
     #[must_use]
-    pub(super) fn at_most(mut self, most_bytes: u64) -> Self {
-        self.most_bytes = most_bytes;
+    pub(super) fn at_most(mut self, max_bytes: u64) -> Self {
+        self.max_bytes = max_bytes;
         self
     }
 
@@ -207,7 +207,7 @@ impl AvailableSnapshots {
             .iter()
             .map(|(_, snapshot, _)| snapshot.size_bytes)
             .sum();
-        if bytes > self.most_bytes {
+        if bytes > self.max_bytes {
             self.missing.push(format!("the snapshots are in the store alone, and their {bytes} bytes are more than are taken from there for one request"));
             return Ok(());
         }
@@ -281,7 +281,7 @@ impl AvailableSnapshots {
             snapshot,
             home.root(),
         )?);
-        let Ok(archive) = blocking(|| Archive::of(remote.clone(), "*", u64::MAX)) else {
+        let Ok(archive) = blocking(|| Archive::from_reader(remote.clone(), "*", u64::MAX)) else {
             return Ok(false);
         };
         let directory = archive.directory_start()..snapshot.size_bytes;

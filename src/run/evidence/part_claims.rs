@@ -95,7 +95,7 @@ async fn produces(settings: &RunSettings, manifest: &Manifest, entry: &TaskEntry
     if !manifest.has_declarations_of(entry) {
         return Vec::new();
     }
-    let made = MadeWith::of(settings, manifest, entry).await.ok();
+    let made = MadeWith::load(settings, manifest, entry).await.ok();
     made.and_then(|made| {
         made.declaration(entry)
             .map(|declaration| declaration.produces.clone())

@@ -11,7 +11,7 @@ use pubdata_store::evidence::{DifferenceView, Replay, ReplayView};
 
 /// Maximum number of snapshot bytes copied from the store for one request, because clients are
 /// untrusted.
-const MOST_OF_STORE: u64 = 32 << 20;
+const MAX_STORE_BYTES: u64 = 32 << 20;
 
 /// Rebuilds a record from its bytes and returns the public view of the result. For a list that may
 /// concern persons, differences name their columns only.
@@ -32,7 +32,7 @@ pub async fn public_replay(settings: &RunSettings, found: &FoundRecord<'_>) -> R
     {
         return Ok(ReplayView::untried(NO_COPY));
     }
-    let mut available_snapshots = AvailableSnapshots::new(settings, None).at_most(MOST_OF_STORE);
+    let mut available_snapshots = AvailableSnapshots::new(settings, None).at_most(MAX_STORE_BYTES);
     let ReplayResult {
         replay,
         not_possible,
@@ -47,14 +47,14 @@ pub async fn public_replay(settings: &RunSettings, found: &FoundRecord<'_>) -> R
         .pointers
         .iter()
         .all(|pointer| is_open(settings, &pointer.source_id));
-    let told = |Difference { column, text }| DifferenceView {
+    let view = |Difference { column, text }| DifferenceView {
         column,
         detail: is_told.then(|| without_home(settings, &text)),
     };
     Ok(ReplayView {
         verdict: Some(replay),
         reason: not_possible,
-        differences: differences.into_iter().map(told).collect(),
+        differences: differences.into_iter().map(view).collect(),
         notes,
     })
 }

@@ -20,7 +20,7 @@ use pubdata_store::evidence::Replay;
 use pubdata_store::{self as store, FoundRecord, Manifest, Part, Releases, Snapshots, TaskEntry};
 
 /// Maximum number of missing snapshots named in a reason.
-const MOST_MISSING: usize = 5;
+const MAX_MISSING: usize = 5;
 
 /// The chain from a published record to the publisher's bytes, and the result of rebuilding the
 /// record from them: `pubdata trace RECORD_ID`.
@@ -171,7 +171,7 @@ pub async fn trace_located(
     let derivations = derivations
         .map(|(column, rule)| (column.to_owned(), rule.to_owned()))
         .collect();
-    let made = MadeWith::of(settings, &manifest, entry).await;
+    let made = MadeWith::load(settings, &manifest, entry).await;
     let mut available_snapshots = AvailableSnapshots::new(settings, None);
     let (
         made,
@@ -256,7 +256,7 @@ pub(super) async fn remade(
     found: &FoundRecord<'_>,
     available_snapshots: &mut AvailableSnapshots,
 ) -> Result<ReplayResult> {
-    let made = MadeWith::of(settings, found.manifest, entry_of(found)?).await;
+    let made = MadeWith::load(settings, found.manifest, entry_of(found)?).await;
     Ok(remade_by(settings, made, found, available_snapshots)
         .await?
         .1)
@@ -401,7 +401,7 @@ fn remade_once(
     }
     let missing = available_snapshots.missing().to_vec();
     let replay = if missing.is_empty() || !differences.is_empty() {
-        Replay::of(differences.is_empty(), not_possible.as_ref())
+        Replay::new(differences.is_empty(), not_possible.as_ref())
     } else {
         Replay::NotPossible
     };
@@ -418,11 +418,11 @@ fn remade_once(
 pub(super) fn reason_of(missing: &[String]) -> Option<String> {
     let shown = missing
         .iter()
-        .take(MOST_MISSING)
+        .take(MAX_MISSING)
         .cloned()
         .collect::<Vec<_>>()
         .join("; ");
-    let others = missing.len().saturating_sub(MOST_MISSING);
+    let others = missing.len().saturating_sub(MAX_MISSING);
     (!missing.is_empty()).then(|| {
         if others > 0 {
             format!("{shown}; and {others} more snapshots")
@@ -719,7 +719,7 @@ async fn changed_part(
     part: &Part,
 ) -> Result<Option<String>> {
     let bytes = releases.part(&manifest.release_id, part).await?;
-    let digest = blocking(|| Digest::of(&bytes));
+    let digest = blocking(|| Digest::sha256(&bytes));
     Ok((digest != part.sha256).then(|| {
         format!(
             "part {} has the SHA-256 {digest}, and the manifest says {}",

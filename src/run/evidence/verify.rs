@@ -158,7 +158,7 @@ pub async fn rebuild(settings: &RunSettings, release: Option<&ReleaseId>) -> Res
             );
             continue;
         }
-        let mut made = match MadeWith::of(settings, &manifest, entry).await {
+        let mut made = match MadeWith::load(settings, &manifest, entry).await {
             Ok(made) => made,
             Err(error) => {
                 report.differences.push(format!("{task_id}: {error}"));
@@ -344,7 +344,7 @@ mod tests {
     use pubdata_core::ids::Digest;
 
     fn manifest(parts: &Value) -> Manifest {
-        let digest = Digest::of(b"input");
+        let digest = Digest::sha256(b"input");
         let task = json!({
             "pipeline_id": "test.places", "partition": {}, "input_hash": digest, "declaration_hash": digest, "contracts_hash": digest,
             "code_version": "1.2.3+a.2", "inputs": [], "is_stale": false, "stale_reason": null, "publisher": "Example", "licence": "CC0-1.0",
@@ -359,7 +359,7 @@ mod tests {
 
     fn part(path: &str, bytes: &str, quarantined: Value) -> Value {
         json!({
-            "path": path, "task_id": "test.places", "partition": {}, "rows": 1, "size_bytes": 10, "sha256": Digest::of(bytes.as_bytes()), "key_range": null,
+            "path": path, "task_id": "test.places", "partition": {}, "rows": 1, "size_bytes": 10, "sha256": Digest::sha256(bytes.as_bytes()), "key_range": null,
             "report": {"quarantined": quarantined, "warnings": {}, "notes": []},
         })
     }
@@ -376,7 +376,7 @@ mod tests {
             part("b", "two", json!({"unknown_category": 1})),
             part("d", "four", json!({}))
         ]));
-        let told =
+        let messages =
             |to: &Manifest| differences(&before, to, "test.places", &before.tasks["test.places"]);
         let expected = [
             "a is rebuilt with other bytes",
@@ -384,7 +384,7 @@ mod tests {
             "c is not rebuilt",
             "d is rebuilt but not in the release",
         ];
-        assert_eq!(told(&rebuilt), expected);
-        assert_eq!(told(&before), Vec::<String>::new());
+        assert_eq!(messages(&rebuilt), expected);
+        assert_eq!(messages(&before), Vec::<String>::new());
     }
 }

@@ -205,7 +205,7 @@ fn exchanged(before: &TaskEntry, after: &TaskEntry) -> Step {
 
 /// Returns why this program cannot rebuild a build as it was made.
 async fn not_ours(settings: &RunSettings, made: Made<'_>) -> Option<String> {
-    match MadeWith::of(settings, made.manifest, made.entry).await {
+    match MadeWith::load(settings, made.manifest, made.entry).await {
         Ok(made) => made.not_held,
         Err(error) => Some(error.to_string()),
     }

@@ -8,7 +8,7 @@ use jiff::civil::{Date, Weekday};
 use jiff::{Timestamp, ToSpan};
 
 use super::known_filings::KnownFilings;
-use super::settings::{Asked, Feeds};
+use super::settings::{Feeds, PolledSource};
 use super::{FollowSettings, PollReport, is_of_feed};
 use pubdata_build::datasets::{Context, FeedEntry, FeedPage, Reading, read_feed};
 use pubdata_core::error::{Error, ErrorKind, Result};
@@ -53,7 +53,7 @@ impl Follower {
             fetch,
             ..
         } = settings;
-        let feeds = Feeds::of(&declarations)?;
+        let feeds = Feeds::from_declarations(&declarations)?;
         let mut known = KnownFilings::default();
         let log = EventLog::open(&home, |event| known.note(event))?;
         // The scratch folder is emptied at the start, because fetched feeds may not have been
@@ -85,9 +85,9 @@ impl Follower {
     /// Returns the polling interval of a feed.
     pub(super) fn interval(&self, feed: Feed) -> Duration {
         match feed {
-            Feed::Getcurrent => self.feeds.current.asked.every,
+            Feed::Getcurrent => self.feeds.current.polled.every,
             Feed::Rss => self.feeds.xbrl.every,
-            Feed::DailyIndex => self.feeds.index.asked.every,
+            Feed::DailyIndex => self.feeds.index.polled.every,
         }
     }
 
@@ -123,8 +123,8 @@ impl Follower {
         let asked_at = self.now();
         let mut report = empty_report(Feed::DailyIndex, Some(day));
         let index = &self.feeds.index;
-        let (asked, value) = (index.asked.clone(), index.file_of(day)?);
-        let outcome = match self.ask(&asked, Some(&value), Reading::Index).await {
+        let (polled, value) = (index.polled.clone(), index.file_of(day)?);
+        let outcome = match self.ask(&polled, Some(&value), Reading::Index).await {
             Ok(Answer::Read(snapshot, seen)) => {
                 report.outcome = "read";
                 self.take(&mut report, seen, &snapshot.url)
@@ -190,7 +190,7 @@ impl Follower {
         for page in 0..paged.max_pages {
             let start = (page * paged.page_entries).to_string();
             let seen = match self
-                .ask(&paged.asked, Some(&start), Reading::Current)
+                .ask(&paged.polled, Some(&start), Reading::Current)
                 .await?
             {
                 Answer::Read(snapshot, seen) => {
@@ -236,8 +236,13 @@ impl Follower {
     }
 
     /// Fetches and reads a file of a source without keeping its bytes.
-    async fn ask(&self, asked: &Asked, value: Option<&str>, reading: Reading) -> Result<Answer> {
-        let source = &asked.source;
+    async fn ask(
+        &self,
+        polled: &PolledSource,
+        value: Option<&str>,
+        reading: Reading,
+    ) -> Result<Answer> {
+        let source = &polled.source;
         let keys: BTreeMap<String, String> = source
             .on_demand
             .iter()
@@ -359,7 +364,7 @@ impl Follower {
                 report.outcome = "failed";
                 report.detail = Some(
                     error
-                        .way_out()
+                        .hint_text()
                         .map_or_else(|| error.to_string(), |hint| format!("{error} ({hint})")),
                 );
                 state.failure.clone_from(&report.detail);

@@ -199,7 +199,7 @@ mod tests {
             Feed::Getcurrent,
             "https://publisher.example/",
         );
-        let mut told = Vec::new();
+        let mut changes = Vec::new();
         for (seq, event) in (1..).zip(new) {
             let accession_number = event.accession_number.to_string();
             let parties = event
@@ -213,7 +213,7 @@ mod tests {
                     )
                 })
                 .collect();
-            told.push((event.event, accession_number.clone(), parties));
+            changes.push((event.event, accession_number.clone(), parties));
             let seen_at = "2024-03-16T02:00:00Z".to_owned();
             known.note(Event {
                 seq,
@@ -225,7 +225,7 @@ mod tests {
                 filing: event.filing,
             });
         }
-        told
+        changes
     }
 
     fn party(cik: &str, role: Option<&str>) -> (String, Option<String>) {

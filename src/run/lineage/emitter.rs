@@ -25,18 +25,18 @@ pub struct Emitter {
     shown: SharedObserver,
     settings: RunSettings,
     namespace: String,
-    told: Mutex<Told>,
+    state: Mutex<EmitterState>,
 }
 
 /// Progress of the reports so far.
 #[derive(Default)]
-struct Told {
+struct EmitterState {
     /// None before a run has started.
     run: Option<StartedRun>,
     sender: Option<Sender>,
     /// Files of the tasks that changed.
     files: BTreeMap<String, Vec<Snapshot>>,
-    begun: BTreeSet<String>,
+    started_tasks: BTreeSet<String>,
     /// When the build of a task ended, with or without success.
     built: BTreeMap<String, Timestamp>,
     ended: BTreeSet<String>,
@@ -67,15 +67,15 @@ impl Emitter {
             shown,
             settings,
             namespace,
-            told: Mutex::new(Told {
+            state: Mutex::new(EmitterState {
                 sender,
-                ..Told::default()
+                ..EmitterState::default()
             }),
         })
     }
 
-    fn told(&self) -> MutexGuard<'_, Told> {
-        self.told.lock().unwrap_or_else(PoisonError::into_inner)
+    fn state(&self) -> MutexGuard<'_, EmitterState> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Reports the end of a run, waits for the address, and returns an error if events were not
@@ -84,7 +84,7 @@ impl Emitter {
     /// # Errors
     /// As for [`pubdata_fetch::Address`], and `Fetch` if delivery took longer than a minute.
     pub async fn ended(&self, result: std::result::Result<&RunReport, &Error>) -> Result<()> {
-        let Some(run) = self.told().run.clone() else {
+        let Some(run) = self.state().run.clone() else {
             return Ok(());
         };
         let failure = match result {
@@ -97,8 +97,12 @@ impl Emitter {
             Err(error) => {
                 let text = self.redact_folders(&error.to_string());
                 let open: Vec<String> = {
-                    let told = self.told();
-                    told.begun.difference(&told.ended).cloned().collect()
+                    let state = self.state();
+                    state
+                        .started_tasks
+                        .difference(&state.ended)
+                        .cloned()
+                        .collect()
                 };
                 for task_id in open {
                     self.fail(
@@ -144,7 +148,7 @@ impl Emitter {
             inputs: Vec::new(),
             outputs: Vec::new(),
         });
-        let sender = self.told().sender.take();
+        let sender = self.state().sender.take();
         match sender {
             Some(sender) => sender.finish().await,
             None => Ok(()),
@@ -160,7 +164,7 @@ impl Emitter {
             None => Err(Error::store("there is no release")),
         };
         for task in &report.tasks {
-            if self.told().ended.contains(&task.task_id)
+            if self.state().ended.contains(&task.task_id)
                 || (task.outcome == "not_published" && task.late_since.is_none())
             {
                 continue;
@@ -219,7 +223,7 @@ impl Emitter {
             }
         }
         let at = self
-            .told()
+            .state()
             .built
             .get(&task.task_id)
             .copied()
@@ -237,16 +241,16 @@ impl Emitter {
             inputs: read,
             outputs: made,
         });
-        self.told().ended.insert(task.task_id.clone());
+        self.state().ended.insert(task.task_id.clone());
     }
 
     /// Reports that a task starts, once.
     fn begin(&self, run: &StartedRun, task_id: &str) {
-        if !self.told().begun.insert(task_id.to_owned()) {
+        if !self.state().started_tasks.insert(task_id.to_owned()) {
             return;
         }
         let at = self
-            .told()
+            .state()
             .built
             .get(task_id)
             .copied()
@@ -274,22 +278,22 @@ impl Emitter {
             inputs: read,
             outputs: Vec::new(),
         });
-        self.told().ended.insert(task_id.to_owned());
+        self.state().ended.insert(task_id.to_owned());
     }
 
     /// Writes an event to the file and sends it to the address.
     fn emit(&self, event: &Event) {
         let event = event.to_json();
-        let mut told = self.told();
-        let Some(run) = &told.run else { return };
-        if !told.is_unwritten {
+        let mut state = self.state();
+        let Some(run) = &state.run else { return };
+        if !state.is_unwritten {
             let path = self.settings.home.lineage_file(&run.run_id);
             if let Err(error) = store::append_lines(&path, &[&event]) {
                 tracing::warn!(%error, "lineage events are not written");
-                told.is_unwritten = true;
+                state.is_unwritten = true;
             }
         }
-        if let Some(sender) = &told.sender {
+        if let Some(sender) = &state.sender {
             sender.send(event.to_string().into_bytes());
         }
     }
@@ -356,8 +360,8 @@ impl FetchProgress for Emitter {
 }
 
 impl Observer for Emitter {
-    fn begun(&self, run_id: &str, at: Timestamp) {
-        self.shown.begun(run_id, at);
+    fn on_run_started(&self, run_id: &str, at: Timestamp) {
+        self.shown.on_run_started(run_id, at);
         let job = JobRun {
             namespace: self.namespace.clone(),
             name: RUN.to_owned(),
@@ -368,7 +372,7 @@ impl Observer for Emitter {
             at,
             job: job.clone(),
         };
-        self.told().run = Some(run.clone());
+        self.state().run = Some(run.clone());
         // Events of an earlier commit of the same plan stay: that was another run of the job.
         self.emit(&Event {
             event_type: EventType::Start,
@@ -387,7 +391,7 @@ impl Observer for Emitter {
             .tasks
             .iter()
             .filter_map(|task| Some((task.task_id.clone(), task.entry.as_ref()?.inputs.clone())));
-        self.told().files = files.collect();
+        self.state().files = files.collect();
     }
 
     fn fetching(&self, files: usize) {
@@ -400,7 +404,7 @@ impl Observer for Emitter {
 
     fn building(&self, task_id: &str) {
         self.shown.building(task_id);
-        let run = self.told().run.clone();
+        let run = self.state().run.clone();
         if let Some(run) = run {
             self.begin(&run, task_id);
         }
@@ -412,14 +416,14 @@ impl Observer for Emitter {
 
     fn built(&self, report: &TaskReport) {
         self.shown.built(report);
-        let run = self.told().run.clone();
+        let run = self.state().run.clone();
         let Some(run) = run else { return };
-        self.told()
+        self.state()
             .built
             .insert(report.task_id.clone(), Timestamp::now());
         if matches!(report.outcome, "blocked" | "missing") {
             let files = self
-                .told()
+                .state()
                 .files
                 .remove(&report.task_id)
                 .unwrap_or_default();

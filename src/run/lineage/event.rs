@@ -155,7 +155,7 @@ pub(super) fn uuid(began_at: Timestamp, names: &[&str]) -> String {
     let instant = u64::try_from(began_at.as_millisecond())
         .unwrap_or(0)
         .to_be_bytes();
-    let digest = Digest::of(format!("{began_at}\n{}", names.join("\n")).as_bytes());
+    let digest = Digest::sha256(format!("{began_at}\n{}", names.join("\n")).as_bytes());
     let mut bytes = [0_u8; 16];
     bytes[..6].copy_from_slice(&instant[2..]);
     bytes[6..].copy_from_slice(&digest.as_bytes()[..10]);

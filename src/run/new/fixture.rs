@@ -7,7 +7,7 @@ use super::guess::Guesses;
 use super::sample::Sample;
 use pubdata_core::pipeline::{Encoding, Format};
 
-const MOST_ROWS: usize = 6;
+const MAX_ROWS: usize = 6;
 
 /// Writes the rows of a fixture as a file in the publisher's layout.
 pub(super) fn rows(sample: &Sample, guesses: &Guesses, has_whole_addresses: bool) -> Vec<u8> {
@@ -45,7 +45,7 @@ pub(super) fn rows(sample: &Sample, guesses: &Guesses, has_whole_addresses: bool
 fn chosen(sample: &Sample, guesses: &Guesses) -> Vec<usize> {
     let coded: Vec<usize> = ["status", "type"]
         .iter()
-        .filter_map(|ours| guesses.of(ours))
+        .filter_map(|ours| guesses.position(ours))
         .collect();
     let mut seen: Vec<Vec<Option<&str>>> = Vec::new();
     let mut chosen = Vec::new();
@@ -60,13 +60,13 @@ fn chosen(sample: &Sample, guesses: &Guesses) -> Vec<usize> {
             .iter()
             .map(|column| sample.columns[*column].cells[row].as_deref())
             .collect();
-        if chosen.len() < MOST_ROWS && !seen.contains(&words) {
+        if chosen.len() < MAX_ROWS && !seen.contains(&words) {
             seen.push(words);
             chosen.push(row);
         }
     }
-    for row in 0..records.min(MOST_ROWS / 2) {
-        if chosen.len() < MOST_ROWS / 2 && !chosen.contains(&row) {
+    for row in 0..records.min(MAX_ROWS / 2) {
+        if chosen.len() < MAX_ROWS / 2 && !chosen.contains(&row) {
             chosen.push(row);
         }
     }

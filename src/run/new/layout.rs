@@ -220,7 +220,7 @@ mod tests {
 
     fn found(text: &[u8]) -> String {
         layout(text, true).map_or_else(
-            |error| format!("{error}; {}", error.way_out().unwrap_or_default()),
+            |error| format!("{error}; {}", error.hint_text().unwrap_or_default()),
             |format| as_toml(&with_normalized_names(&format)),
         )
     }

@@ -68,25 +68,25 @@ fn guessed(
         .filter(|other| jurisdiction(other) != jurisdiction(declaration));
     let forms = dates::forms(&sample.columns);
     // A state's list has no single city.
-    let place = Place::of(jurisdiction(declaration).unwrap_or_default(), None)
-        .or_else(|_| Place::of("us-nj-every_county", None))
+    let place = Place::parse(jurisdiction(declaration).unwrap_or_default(), None)
+        .or_else(|_| Place::parse("us-nj-every_county", None))
         .unwrap();
     let guesses = guess::guess(
         &sample,
         &forms,
-        &Known::of(others, "permit"),
+        &Known::from_declarations(others, "permit"),
         &BTreeMap::new(),
         &place,
     );
     (sample, guesses)
 }
 
-/// Compares column by column. `told` gets a line for each difference.
+/// Compares column by column. `messages` gets a line for each difference.
 fn compared(
     declaration: &Declaration,
     sample: &sample::Sample,
     guesses: &Guesses,
-    told: &mut Vec<String>,
+    messages: &mut Vec<String>,
 ) -> Agreement {
     let source = &declaration.sources[0];
     let mut agreement = Agreement::default();
@@ -106,7 +106,7 @@ fn compared(
             Some(mapped) if declared.contains(&mapped.ours) => agreement.same += 1,
             Some(mapped) => {
                 agreement.other += 1;
-                told.push(format!(
+                messages.push(format!(
                     "{}: `{}` is {declared:?}, guessed {} ({})",
                     declaration.pipeline_id, column.name, mapped.ours, mapped.reason
                 ));
@@ -121,7 +121,7 @@ fn compared(
 #[test]
 fn guesses_agree_with_what_persons_have_declared() {
     let all = Declarations::load(DeclarationFiles::built_in()).unwrap();
-    let mut told = Vec::new();
+    let mut messages = Vec::new();
     let mut sum = Agreement::default();
     let mut lists = 0;
     for declaration in all
@@ -142,7 +142,7 @@ fn guesses_agree_with_what_persons_have_declared() {
             continue;
         };
         let (sample, guesses) = guessed(&all, declaration, &file);
-        let agreement = compared(declaration, &sample, &guesses, &mut told);
+        let agreement = compared(declaration, &sample, &guesses, &mut messages);
         lists += 1;
         sum = Agreement {
             same: sum.same + agreement.same,
@@ -155,12 +155,12 @@ fn guesses_agree_with_what_persons_have_declared() {
     assert!(
         sum.other * 100 <= columns * 3,
         "a column in {columns} that is guessed wrong is a wrong figure: {sum:?}\n{}",
-        told.join("\n")
+        messages.join("\n")
     );
     assert!(
         sum.same * 100 >= columns * 68,
         "{sum:?}\n{}",
-        told.join("\n")
+        messages.join("\n")
     );
 }
 
@@ -187,11 +187,11 @@ fn a_column_called_as_ours_is_never_passed_over() {
     )
     .unwrap();
     let forms = dates::forms(&sample.columns);
-    let place = Place::of("us-nj-every_county", None).unwrap();
+    let place = Place::parse("us-nj-every_county", None).unwrap();
     let guesses = guess::guess(
         &sample,
         &forms,
-        &Known::of(all.pipelines.values(), "permit"),
+        &Known::from_declarations(all.pipelines.values(), "permit"),
         &BTreeMap::new(),
         &place,
     );

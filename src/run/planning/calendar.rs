@@ -40,9 +40,11 @@ pub(crate) fn due(
             .zip(partition)
             .filter(|(range, _)| is_own && names(&source.url, &range.variable));
         let day = match (source.range(), vintage) {
-            (Some((variable, range)), _) => {
-                due_of_labels(&Editions::of(range, Some(schedule))?, variable, &files)
-            }
+            (Some((variable, range)), _) => due_of_labels(
+                &Editions::from_range(range, Some(schedule))?,
+                variable,
+                &files,
+            ),
             (None, Some((range, value))) => {
                 let year = value
                     .parse()
@@ -144,7 +146,7 @@ impl Expected {
     ///
     /// # Errors
     /// `Config` if the calendar cannot be read.
-    pub(crate) fn of(
+    pub(crate) fn for_partition(
         declaration: &Declaration,
         partition: Option<&str>,
         published: Option<PublishedRange>,

@@ -8,7 +8,7 @@ use jiff::Timestamp;
 use super::calendar::due;
 use super::made_with::fingerprint;
 use super::selection::Selected;
-use crate::fetching::by_hand::{other_date, stated_dates};
+use crate::fetching::manual_import::{other_date, stated_dates};
 use crate::reporting::findings::unconfirmed_layout;
 use crate::settings::RunSettings;
 use pubdata_build::publish;
@@ -185,7 +185,7 @@ pub(crate) fn entry(
         findings,
         pipeline_id: declaration.pipeline_id.clone(),
         partition,
-        input_hash: Digest::of(text.as_bytes()),
+        input_hash: Digest::sha256(text.as_bytes()),
         declaration_hash,
         contracts_hash,
         code_version,

@@ -10,7 +10,7 @@ use super::address::{Address, PredictedTask};
 use super::examine::examine;
 use super::listing::{listed, read_pages};
 use super::report::Verdict;
-use super::{Asked, ProbeContext, Role, fallback_file};
+use super::{ProbeContext, ProbedAddress, Role, fallback_file};
 use crate::planning::selection::{Selected, selected};
 use pubdata_core::error::{Error, Result};
 use pubdata_fetch::{Head, Piece};
@@ -89,8 +89,8 @@ async fn is_published(context: &ProbeContext<'_>, task: &PredictedTask<'_>) -> R
 pub(super) async fn ask<'a>(
     context: &'a ProbeContext<'_>,
     tasks: &[PredictedTask<'a>],
-) -> Result<Vec<Asked<'a>>> {
-    let mut asked = Vec::new();
+) -> Result<Vec<ProbedAddress<'a>>> {
+    let mut probed = Vec::new();
     // Keyed by source and first address: a source that several tasks read is requested once.
     let mut rows: BTreeMap<(String, String), Vec<Address<'a>>> = BTreeMap::new();
     let mut add = |row: Vec<Address<'a>>| {
@@ -114,39 +114,39 @@ pub(super) async fn ask<'a>(
     }
     let pages = read_pages(context, tasks).await?;
     for (page, files) in listed(context, tasks, &pages)? {
-        asked.extend(page);
+        probed.extend(page);
         files.into_iter().for_each(|address| add(vec![address]));
     }
     context.observer.fetching(rows.len());
     // Neighbours in the list share a host; alternating lets all hosts start at once.
     let rows = in_turns(rows.into_values().collect());
-    let examined: Vec<Result<Option<Asked<'a>>>> = stream::iter(rows)
+    let examined: Vec<Result<Option<ProbedAddress<'a>>>> = stream::iter(rows)
         .map(async |row| ask_row(context, row).await)
         .buffer_unordered(CONCURRENT_FILES)
         .collect()
         .await;
     for result in examined {
-        asked.extend(result?);
+        probed.extend(result?);
     }
-    asked.sort_by(|a, b| {
+    probed.sort_by(|a, b| {
         (&a.address.source.source_id, &a.address.request.url)
             .cmp(&(&b.address.source.source_id, &b.address.request.url))
     });
-    Ok(asked)
+    Ok(probed)
 }
 
 /// Tries the addresses of a row one after another until one has a file.
 async fn ask_row<'a>(
     context: &ProbeContext<'_>,
     row: Vec<Address<'a>>,
-) -> Result<Option<Asked<'a>>> {
+) -> Result<Option<ProbedAddress<'a>>> {
     let mut absent = None;
     for address in row {
         let examined = examine(context, &address).await?;
-        let (examined, fallback_file) = fallback_file::of(context, &address, examined).await?;
+        let (examined, fallback_file) = fallback_file::load(context, &address, examined).await?;
         let verdict = examined.verdict();
         let is_absent = verdict == Verdict::Absent && fallback_file.is_none();
-        let asked = Asked {
+        let probed = ProbedAddress {
             address,
             role: Role::File,
             examined,
@@ -155,15 +155,15 @@ async fn ask_row<'a>(
         if !is_absent {
             context
                 .observer
-                .fetched(&asked.address.request.url, verdict.word());
-            return Ok(Some(asked));
+                .fetched(&probed.address.request.url, verdict.word());
+            return Ok(Some(probed));
         }
-        absent = absent.or(Some(asked));
+        absent = absent.or(Some(probed));
     }
     context.observer.fetched(
         absent
             .as_ref()
-            .map_or("", |asked| asked.address.request.url.as_str()),
+            .map_or("", |probed| probed.address.request.url.as_str()),
         Verdict::Absent.word(),
     );
     Ok::<_, Error>(absent)

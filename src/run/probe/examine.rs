@@ -8,9 +8,9 @@ use super::address::{Address, sample_path};
 use super::examined::Examined;
 use super::excerpt::{Beginning, Cut, cut, first_piece, is_archive};
 use super::header::{columns_of, judged};
+use super::hints::hints;
 use super::report::Verdict;
-use super::way_out::ways_out;
-use crate::fetching::by_hand::due_message;
+use crate::fetching::manual_import::due_message;
 use pubdata_core::error::{ErrorKind, IoExt, Result};
 use pubdata_core::pipeline::Source;
 use pubdata_fetch::{self as fetch, Head, Request, recorded_url};
@@ -42,7 +42,7 @@ pub(super) async fn examine(context: &ProbeContext<'_>, address: &Address<'_>) -
         ));
     }
     let mut examined = ask(context, address).await?;
-    examined.ways_out = ways_out(context, source, request, &examined);
+    examined.hints = hints(context, source, request, &examined);
     Ok(examined)
 }
 
@@ -152,7 +152,7 @@ pub(super) async fn examine_own(
         verdict,
         status,
         problem,
-        ways_out,
+        hints,
         location,
         dated,
         ..
@@ -162,7 +162,7 @@ pub(super) async fn examine_own(
         verdict: Some(verdict.unwrap_or(Verdict::Ok)),
         status,
         problem,
-        ways_out,
+        hints,
         location,
         dated,
         is_refused_file: false,
@@ -265,7 +265,7 @@ pub(super) fn unavailable(
             message,
             hint,
         } => Examined {
-            ways_out: hint.into_iter().collect(),
+            hints: hint.into_iter().collect(),
             ..Examined::with(Verdict::Refused, status, message)
         },
         Head::Unreachable {
@@ -273,14 +273,14 @@ pub(super) fn unavailable(
             message,
             hint,
         } => Examined {
-            ways_out: hint.into_iter().collect(),
+            hints: hint.into_iter().collect(),
             ..Examined::with(Verdict::Unreachable, status, message)
         },
         Head::NotConfigured { variable } => {
             Examined::with(Verdict::NotAsked, None, format!("needs {variable}"))
         }
         Head::Unusable { message, hint } => Examined {
-            ways_out: hint.into_iter().collect(),
+            hints: hint.into_iter().collect(),
             ..Examined::with(Verdict::NotAsked, None, message)
         },
         Head::Found { status, .. } => Examined {

@@ -6,7 +6,7 @@ use super::address::Address;
 use super::examine::examine_own;
 use super::examined::Examined;
 use super::report::Verdict;
-use crate::fetching::by_hand::imported;
+use crate::fetching::manual_import::imported;
 use pubdata_core::error::Result;
 use pubdata_core::provenance::{Obtained, Snapshot};
 use pubdata_fetch::recorded_url;
@@ -20,7 +20,7 @@ pub(super) struct FallbackFile {
 
 /// Finds the file of the home that a run would use. Puts its first records on the mirror of samples
 /// in place of the publisher's.
-pub(super) async fn of(
+pub(super) async fn load(
     context: &ProbeContext<'_>,
     address: &Address<'_>,
     examined: Examined,

@@ -12,22 +12,22 @@ mod examined;
 mod excerpt;
 mod fallback_file;
 mod header;
+mod hints;
 mod listing;
-mod night;
 mod predict;
 mod report;
+mod report_builder;
 mod suggest;
-mod told;
+mod trial_run;
 mod values;
-mod way_out;
 
-pub use report::{End, ProbeReport, ProbedSource, ProbedTask, Verdict, Would};
+pub use report::{PredictedOutcome, ProbeReport, ProbedSource, ProbedTask, TaskOutcome, Verdict};
 
 use self::address::Address;
 use self::ask::{ask, newest_partitions};
 use self::examined::Examined;
 use self::fallback_file::FallbackFile;
-use self::predict::Nights;
+use self::predict::TrialRuns;
 use self::report::{LastBuild, TaskCounts, exit_code};
 use crate::fetching::fetcher::{check_mirrors, with_logins};
 use crate::observer::SharedObserver;
@@ -81,7 +81,7 @@ enum Role {
 }
 
 /// An address with its result.
-struct Asked<'a> {
+struct ProbedAddress<'a> {
     address: Address<'a>,
     role: Role,
     examined: Examined,
@@ -89,7 +89,7 @@ struct Asked<'a> {
     fallback_file: Option<FallbackFile>,
 }
 
-impl Asked<'_> {
+impl ProbedAddress<'_> {
     /// Returns true if a run would have the file.
     fn is_available(&self) -> bool {
         match self.role {
@@ -182,24 +182,24 @@ pub async fn probe(settings: &ProbeSettings, observer: &SharedObserver) -> Resul
     let context = ProbeContext::new(settings, observer)?;
     context.fetcher.prepare().await?;
     let tasks = newest_partitions(&context).await?;
-    let asked = ask(&context, &tasks).await?;
-    let nights = Nights {
+    let probed = ask(&context, &tasks).await?;
+    let trial_runs = TrialRuns {
         context: &context,
-        asked: &asked,
+        probed: &probed,
     };
     observer.fetching(tasks.len());
     let mut predictions = Vec::new();
     for task in &tasks {
-        predictions.push(nights.predict(&settings.declarations, task).await?);
+        predictions.push(trial_runs.predict(&settings.declarations, task).await?);
         observer.fetched(&task.task_id, "foreseen");
     }
-    let edits = corrections::edits(&context, &tasks, &asked, &predictions)?;
+    let edits = corrections::edits(&context, &tasks, &probed, &predictions)?;
     let suggested = corrections::apply(&settings.declarations.files, &edits)?;
-    let tried = corrections::try_out(&nights, &suggested, &tasks, &edits).await?;
-    let report_builder = told::ReportBuilder {
+    let tried = corrections::try_out(&trial_runs, &suggested, &tasks, &edits).await?;
+    let report_builder = report_builder::ReportBuilder {
         context: &context,
         tasks: &tasks,
-        asked: &asked,
+        probed: &probed,
         predictions: &predictions,
         edits: &edits,
         tried: &tried,
@@ -207,7 +207,7 @@ pub async fn probe(settings: &ProbeSettings, observer: &SharedObserver) -> Resul
     let tasks = report_builder.tasks();
     Ok(ProbeReport {
         sources: report_builder.sources()?,
-        counts: TaskCounts::of(&tasks),
+        counts: TaskCounts::from_tasks(&tasks),
         exit_code: exit_code(&tasks),
         tasks,
         suggested,

@@ -5,9 +5,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::address::PredictedTask;
 use super::examined::Examined;
-use super::night::{self, Night};
-use super::report::{End, Verdict};
-use super::{Asked, ProbeContext, Role, values};
+use super::report::{TaskOutcome, Verdict};
+use super::trial_run::{self, TrialRun};
+use super::{ProbeContext, ProbedAddress, Role, values};
 use crate::reporting::findings;
 use crate::reporting::findings::{FILE_MISSING, OPTIONAL_FILE_MISSING, PAGE_NOT_READ};
 use crate::reporting::report::ExitCode;
@@ -18,36 +18,36 @@ use pubdata_core::pipeline::Declarations;
 
 /// Predicted outcome of a task.
 pub(super) struct Prediction {
-    pub(super) end: End,
+    pub(super) end: TaskOutcome,
     /// Why it would not be rebuilt.
     pub(super) reasons: Vec<String>,
     /// Findings that a run would report about its sources.
     pub(super) findings: Vec<SourceFinding>,
-    pub(super) night: Option<Night>,
+    pub(super) trial_run: Option<TrialRun>,
     /// Why no trial run took place.
     pub(super) not_sampled: Option<String>,
 }
 
 /// Runs trial runs on samples.
-pub(super) struct Nights<'n, 'p> {
+pub(super) struct TrialRuns<'n, 'p> {
     pub(super) context: &'n ProbeContext<'p>,
-    pub(super) asked: &'n [Asked<'n>],
+    pub(super) probed: &'n [ProbedAddress<'n>],
 }
 
-impl Nights<'_, '_> {
+impl TrialRuns<'_, '_> {
     /// Predicts the outcome of a task from its addresses and a trial run on the samples.
     pub(super) async fn predict(
         &self,
         declarations: &Declarations,
         task: &PredictedTask<'_>,
     ) -> Result<Prediction> {
-        let of_task: Vec<&Asked<'_>> = self
-            .asked
+        let of_task: Vec<&ProbedAddress<'_>> = self
+            .probed
             .iter()
-            .filter(|asked| {
+            .filter(|probed| {
                 task.sources
                     .iter()
-                    .any(|(_, source)| source.source_id == asked.address.source.source_id)
+                    .any(|(_, source)| source.source_id == probed.address.source.source_id)
             })
             .collect();
         let own = self.own_findings(task, &of_task);
@@ -55,30 +55,34 @@ impl Nights<'_, '_> {
             return Ok(by_verdicts(&of_task, own, reason));
         }
         let mut keys: BTreeMap<String, Vec<BTreeMap<String, String>>> = BTreeMap::new();
-        let files = || self.asked.iter().filter(|asked| asked.role == Role::File);
-        let is_absent = |asked: &Asked<'_>| {
-            asked.examined.verdict() == Verdict::Absent && asked.fallback_file.is_none()
+        let files = || {
+            self.probed
+                .iter()
+                .filter(|probed| probed.role == Role::File)
+        };
+        let is_absent = |probed: &ProbedAddress<'_>| {
+            probed.examined.verdict() == Verdict::Absent && probed.fallback_file.is_none()
         };
         // An unpublished file does not need a sample.
         let is_none = |id: &str| {
-            !files().any(|asked| asked.address.source.source_id == id && !is_absent(asked))
+            !files().any(|probed| probed.address.source.source_id == id && !is_absent(probed))
         };
-        for asked in
-            files().filter(|asked| !is_absent(asked) || is_none(&asked.address.source.source_id))
+        for probed in
+            files().filter(|probed| !is_absent(probed) || is_none(&probed.address.source.source_id))
         {
-            keys.entry(asked.address.source.source_id.clone())
+            keys.entry(probed.address.source.source_id.clone())
                 .or_default()
-                .push(asked.address.request.keys.clone());
+                .push(probed.address.request.keys.clone());
         }
         let parts: BTreeSet<String> = of_task
             .iter()
-            .filter(|asked| asked.is_available() && !asked.examined.is_whole)
-            .map(|asked| asked.address.source.source_id.clone())
+            .filter(|probed| probed.is_available() && !probed.examined.is_whole)
+            .map(|probed| probed.address.source.source_id.clone())
             .collect();
-        let declarations = night::for_samples(declarations, &keys, &parts);
+        let declarations = trial_run::for_samples(declarations, &keys, &parts);
         self.context.observer.building(&task.task_id);
-        match night::night(self.context, &declarations, &task.task_id).await {
-            Ok(Some(night)) => Ok(self.by_trial_run(task, &of_task, own, night)),
+        match trial_run::trial_run(self.context, &declarations, &task.task_id).await {
+            Ok(Some(trial_run)) => Ok(self.by_trial_run(task, &of_task, own, trial_run)),
             Ok(None) => Ok(by_verdicts(
                 &of_task,
                 own,
@@ -86,19 +90,25 @@ impl Nights<'_, '_> {
             )),
             Err(error) if error.kind() == ErrorKind::Store => Err(error),
             Err(error) => Ok(Prediction {
-                end: End::Blocked,
+                end: TaskOutcome::Blocked,
                 reasons: vec![error.to_string()],
                 findings: own,
-                night: None,
+                trial_run: None,
                 not_sampled: None,
             }),
         }
     }
 
     /// Returns findings about the sources that a trial run cannot reveal.
-    fn own_findings(&self, task: &PredictedTask<'_>, asked: &[&Asked<'_>]) -> Vec<SourceFinding> {
-        let mut own: Vec<SourceFinding> =
-            asked.iter().filter_map(|asked| asked.finding()).collect();
+    fn own_findings(
+        &self,
+        task: &PredictedTask<'_>,
+        probed: &[&ProbedAddress<'_>],
+    ) -> Vec<SourceFinding> {
+        let mut own: Vec<SourceFinding> = probed
+            .iter()
+            .filter_map(|probed| probed.finding())
+            .collect();
         let mut names = task
             .declaration
             .sources
@@ -119,14 +129,14 @@ impl Nights<'_, '_> {
     fn by_trial_run(
         &self,
         task: &PredictedTask<'_>,
-        asked: &[&Asked<'_>],
+        probed: &[&ProbedAddress<'_>],
         own: Vec<SourceFinding>,
-        night: Night,
+        trial_run: TrialRun,
     ) -> Prediction {
-        let is_caused_by_sampling = is_caused_by_sampling(asked, &night);
-        if night.task.outcome == "blocked" && is_caused_by_sampling {
+        let is_caused_by_sampling = is_caused_by_sampling(probed, &trial_run);
+        if trial_run.task.outcome == "blocked" && is_caused_by_sampling {
             return by_verdicts(
-                asked,
+                probed,
                 own,
                 "its files are joined, and samples cannot show which of their rows match"
                     .to_owned(),
@@ -134,15 +144,15 @@ impl Nights<'_, '_> {
         }
         // The mirror of samples only shows that a file is missing; the publisher's response gives
         // the reason.
-        let missing: Vec<String> = asked
+        let missing: Vec<String> = probed
             .iter()
-            .filter(|asked| asked.is_missing())
-            .map(|asked| asked.reason())
+            .filter(|probed| probed.is_missing())
+            .map(|probed| probed.reason())
             .collect();
-        let broken: Vec<String> = asked
+        let broken: Vec<String> = probed
             .iter()
-            .filter(|asked| is_broken(asked))
-            .map(|asked| asked.reason())
+            .filter(|probed| is_broken(probed))
+            .map(|probed| probed.reason())
             .collect();
         let was_built = self
             .context
@@ -150,12 +160,12 @@ impl Nights<'_, '_> {
             .published
             .as_ref()
             .is_some_and(|manifest| manifest.tasks.contains_key(&task.task_id));
-        let is_not_yet = night.task.outcome == "not_published"
+        let is_not_yet = trial_run.task.outcome == "not_published"
             && !was_built
-            && !asked
+            && !probed
                 .iter()
-                .any(|asked| asked.address.source.required && asked.is_failed());
-        let mut found: Vec<SourceFinding> = night
+                .any(|probed| probed.address.source.required && probed.is_failed());
+        let mut found: Vec<SourceFinding> = trial_run
             .task
             .findings
             .iter()
@@ -163,24 +173,24 @@ impl Nights<'_, '_> {
             .cloned()
             .collect();
         found.extend(own);
-        let (end, reasons) = match night.task.outcome {
-            "blocked" => (End::Blocked, night.task.reasons.clone()),
-            _ if is_not_yet => (End::NotPublished, night.task.reasons.clone()),
-            "missing" | "not_published" if !missing.is_empty() => (End::Missing, missing),
+        let (end, reasons) = match trial_run.task.outcome {
+            "blocked" => (TaskOutcome::Blocked, trial_run.task.reasons.clone()),
+            _ if is_not_yet => (TaskOutcome::NotPublished, trial_run.task.reasons.clone()),
+            "missing" | "not_published" if !missing.is_empty() => (TaskOutcome::Missing, missing),
             // The file is not of the declared kind, which a run would detect during the build.
-            "missing" | "not_published" if !broken.is_empty() => (End::Blocked, broken),
-            "missing" | "not_published" => (End::Missing, night.task.reasons.clone()),
+            "missing" | "not_published" if !broken.is_empty() => (TaskOutcome::Blocked, broken),
+            "missing" | "not_published" => (TaskOutcome::Missing, trial_run.task.reasons.clone()),
             _ => {
-                let is_odd = (night.task.is_above_warning_level && !is_caused_by_sampling)
-                    || night.task.late_since.is_some()
-                    || !unknown_values(&night).is_empty();
+                let is_odd = (trial_run.task.is_above_warning_level && !is_caused_by_sampling)
+                    || trial_run.task.late_since.is_some()
+                    || !unknown_values(&trial_run).is_empty();
                 let of_rows = if is_odd {
                     ExitCode::Quarantined
                 } else {
                     ExitCode::Ok
                 };
                 (
-                    End::Built(
+                    TaskOutcome::Built(
                         found
                             .iter()
                             .map(findings::exit_code)
@@ -194,48 +204,52 @@ impl Nights<'_, '_> {
             end,
             reasons,
             findings: found,
-            night: Some(night),
+            trial_run: Some(trial_run),
             not_sampled: None,
         }
     }
 }
 
 /// Predicts the outcome from the verdicts on the addresses alone.
-fn by_verdicts(asked: &[&Asked<'_>], findings: Vec<SourceFinding>, reason: String) -> Prediction {
-    let mut missing: Vec<String> = asked
+fn by_verdicts(
+    probed: &[&ProbedAddress<'_>],
+    findings: Vec<SourceFinding>,
+    reason: String,
+) -> Prediction {
+    let mut missing: Vec<String> = probed
         .iter()
-        .filter(|asked| asked.is_missing())
-        .map(|asked| asked.reason())
+        .filter(|probed| probed.is_missing())
+        .map(|probed| probed.reason())
         .collect();
-    let partial: BTreeSet<&str> = of_required(asked)
-        .filter(|asked| asked.address.source.partial)
-        .map(|asked| asked.address.source.source_id.as_str())
+    let partial: BTreeSet<&str> = of_required(probed)
+        .filter(|probed| probed.address.source.partial)
+        .map(|probed| probed.address.source.source_id.as_str())
         .collect();
     for source_id in partial {
-        if !asked.iter().any(|asked| {
-            asked.role == Role::File
-                && asked.address.source.source_id == source_id
-                && asked.is_available()
+        if !probed.iter().any(|probed| {
+            probed.role == Role::File
+                && probed.address.source.source_id == source_id
+                && probed.is_available()
         }) {
             missing.push(format!("{source_id}: none of its files arrived"));
         }
     }
     let changed = || {
-        asked.iter().filter(|asked| {
-            asked.is_available()
-                && asked.fallback_file.is_none()
-                && asked.examined.verdict() == Verdict::Changed
-                && asked.role == Role::File
+        probed.iter().filter(|probed| {
+            probed.is_available()
+                && probed.fallback_file.is_none()
+                && probed.examined.verdict() == Verdict::Changed
+                && probed.role == Role::File
         })
     };
     let blocked: Vec<String> = changed()
-        .filter(|asked| !has_new_columns_only(asked))
-        .map(|asked| asked.reason())
+        .filter(|probed| !has_new_columns_only(probed))
+        .map(|probed| probed.reason())
         .collect();
     let (end, reasons) = if !missing.is_empty() {
-        (End::Missing, missing)
+        (TaskOutcome::Missing, missing)
     } else if !blocked.is_empty() {
-        (End::Blocked, blocked)
+        (TaskOutcome::Blocked, blocked)
     } else {
         let of_columns = if changed().next().is_some() {
             ExitCode::Quarantined
@@ -243,7 +257,7 @@ fn by_verdicts(asked: &[&Asked<'_>], findings: Vec<SourceFinding>, reason: Strin
             ExitCode::Ok
         };
         (
-            End::Built(
+            TaskOutcome::Built(
                 findings
                     .iter()
                     .map(findings::exit_code)
@@ -256,32 +270,34 @@ fn by_verdicts(asked: &[&Asked<'_>], findings: Vec<SourceFinding>, reason: Strin
         end,
         reasons,
         findings,
-        night: None,
+        trial_run: None,
         not_sampled: Some(reason),
     }
 }
 
-fn of_required<'s, 'a>(asked: &'s [&'s Asked<'a>]) -> impl Iterator<Item = &'s &'s Asked<'a>> {
-    asked
+fn of_required<'s, 'a>(
+    probed: &'s [&'s ProbedAddress<'a>],
+) -> impl Iterator<Item = &'s &'s ProbedAddress<'a>> {
+    probed
         .iter()
-        .filter(|asked| asked.role == Role::File && asked.address.source.required)
+        .filter(|probed| probed.role == Role::File && probed.address.source.required)
 }
 
 /// Returns true if a file differs from its declaration only by new columns, which a run accepts.
-fn has_new_columns_only(asked: &Asked<'_>) -> bool {
-    let Examined { header, .. } = &asked.examined;
-    asked.examined.verdict() == Verdict::Changed
+fn has_new_columns_only(probed: &ProbedAddress<'_>) -> bool {
+    let Examined { header, .. } = &probed.examined;
+    probed.examined.verdict() == Verdict::Changed
         && header.missing.is_empty()
         && !header.new.is_empty()
-        && !asked.address.source.closed
+        && !probed.address.source.closed
 }
 
 /// Returns true if a required file exists but could not even be sampled.
-fn is_broken(asked: &Asked<'_>) -> bool {
-    asked.address.source.required
-        && asked.examined.verdict() == Verdict::Changed
-        && asked.is_available()
-        && asked.examined.sample.is_none()
+fn is_broken(probed: &ProbedAddress<'_>) -> bool {
+    probed.address.source.required
+        && probed.examined.verdict() == Verdict::Changed
+        && probed.is_available()
+        && probed.examined.sample.is_none()
 }
 
 /// Returns true if a finding is about the fetch of a file. On the mirror of samples, such findings
@@ -291,37 +307,37 @@ fn is_of_answers(finding: &SourceFinding) -> bool {
 }
 
 /// Returns the reason why the dataset's code cannot run on the received files.
-fn not_sampled(task: &PredictedTask<'_>, asked: &[&Asked<'_>]) -> Option<String> {
+fn not_sampled(task: &PredictedTask<'_>, probed: &[&ProbedAddress<'_>]) -> Option<String> {
     if let Ok(builder) = datasets::builder(task.declaration)
         && matches!(builder.build, Build::Sharded(_))
     {
         return Some(super::excerpt::documents());
     }
-    asked
+    probed
         .iter()
-        .find_map(|asked| asked.examined.not_sampled.clone())
+        .find_map(|probed| probed.examined.not_sampled.clone())
 }
 
 /// Returns true if joining excerpts may be the cause of a trial run's issues. This requires that
 /// all files are as declared, several sources are joined, and at least one file is incomplete.
-fn is_caused_by_sampling(asked: &[&Asked<'_>], night: &Night) -> bool {
-    let there: Vec<&&Asked<'_>> = asked
+fn is_caused_by_sampling(probed: &[&ProbedAddress<'_>], trial_run: &TrialRun) -> bool {
+    let there: Vec<&&ProbedAddress<'_>> = probed
         .iter()
-        .filter(|asked| asked.role == Role::File && asked.is_available())
+        .filter(|probed| probed.role == Role::File && probed.is_available())
         .collect();
-    let is_readable = |asked: &Asked<'_>| {
-        asked.examined.verdict() == Verdict::Ok
-            || has_new_columns_only(asked)
-            || asked.fallback_file.is_some()
+    let is_readable = |probed: &ProbedAddress<'_>| {
+        probed.examined.verdict() == Verdict::Ok
+            || has_new_columns_only(probed)
+            || probed.fallback_file.is_some()
     };
-    let is_as_declared = there.iter().all(|asked| is_readable(asked));
-    let is_part = there.iter().any(|asked| !asked.examined.is_whole);
+    let is_as_declared = there.iter().all(|probed| is_readable(probed));
+    let is_part = there.iter().any(|probed| !probed.examined.is_whole);
     let sources: BTreeSet<&String> = there
         .iter()
-        .map(|asked| &asked.address.source.source_id)
+        .map(|probed| &probed.address.source.source_id)
         .collect();
     // An error within a single record is an error of the whole file too.
-    let is_of_records = night.issues.iter().any(|issue| {
+    let is_of_records = trial_run.issues.iter().any(|issue| {
         issue.code == "malformed_record"
             || (issue.severity == Severity::Block && issue.code.starts_with("unknown_"))
     });
@@ -329,9 +345,9 @@ fn is_caused_by_sampling(asked: &[&Asked<'_>], night: &Night) -> bool {
 }
 
 /// Returns words that no table of the settings has, by kind.
-pub(super) fn unknown_values(night: &Night) -> BTreeMap<String, BTreeSet<String>> {
+pub(super) fn unknown_values(trial_run: &TrialRun) -> BTreeMap<String, BTreeSet<String>> {
     let mut unknown: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
-    for issue in &night.issues {
+    for issue in &trial_run.issues {
         let Some(kind) = issue
             .code
             .strip_prefix("unmapped_")

@@ -45,7 +45,8 @@ impl Verdict {
 /// Predicted effect of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum Would {
+#[schemars(rename = "Would")]
+pub enum PredictedOutcome {
     Publish,
     PublishWithFindings,
     /// The last good build stays: a source is unavailable, or the partition is not published yet.
@@ -55,7 +56,7 @@ pub enum Would {
     Block,
 }
 
-impl Would {
+impl PredictedOutcome {
     pub fn word(self) -> &'static str {
         match self {
             Self::Publish => "publish",
@@ -75,15 +76,15 @@ pub(super) enum LastBuild {
 
 /// Outcome of a task, as a run names it; the worst last.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, JsonSchema)]
-#[schemars(with = "String", extend("enum" = ["built", "not_published", "missing", "blocked"]))]
-pub enum End {
+#[schemars(rename = "End", with = "String", extend("enum" = ["built", "not_published", "missing", "blocked"]))]
+pub enum TaskOutcome {
     Built(ExitCode),
     NotPublished,
     Missing,
     Blocked,
 }
 
-impl End {
+impl TaskOutcome {
     /// Returns the outcome's name in the report of a run.
     pub fn word(self) -> &'static str {
         match self {
@@ -95,13 +96,13 @@ impl End {
     }
 
     /// Returns the effect of this outcome on the release.
-    pub(super) fn would(self, last: LastBuild) -> Would {
+    pub(super) fn predicted_outcome(self, last: LastBuild) -> PredictedOutcome {
         match self {
-            Self::Built(ExitCode::Ok) => Would::Publish,
-            Self::Built(_) => Would::PublishWithFindings,
-            Self::NotPublished => Would::KeepLast,
-            Self::Missing if last == LastBuild::Stays => Would::KeepLast,
-            Self::Missing | Self::Blocked => Would::Block,
+            Self::Built(ExitCode::Ok) => PredictedOutcome::Publish,
+            Self::Built(_) => PredictedOutcome::PublishWithFindings,
+            Self::NotPublished => PredictedOutcome::KeepLast,
+            Self::Missing if last == LastBuild::Stays => PredictedOutcome::KeepLast,
+            Self::Missing | Self::Blocked => PredictedOutcome::Block,
         }
     }
 
@@ -115,7 +116,7 @@ impl End {
     }
 }
 
-impl Serialize for End {
+impl Serialize for TaskOutcome {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.serialize_str(self.word())
     }
@@ -157,9 +158,9 @@ pub struct ProbedSource {
     #[schemars(range(min = 100, max = 599))]
     pub status: Option<u16>,
     /// Predicted effect of a run.
-    pub would: Would,
+    pub would: PredictedOutcome,
     /// Outcome that a run would report for the tasks because of this address.
-    pub outcome: End,
+    pub outcome: TaskOutcome,
     /// Description of the problem; null if there is none.
     pub problem: Option<String>,
     /// Hints for the operator, the most likely one first.
@@ -176,7 +177,7 @@ pub struct ProbedSource {
     pub suggestion: Option<String>,
     /// Predicted effect of a run with all suggestions, as far as the sample shows; null without a
     /// suggestion.
-    pub with_suggestions: Option<Would>,
+    pub with_suggestions: Option<PredictedOutcome>,
     /// Problems that would remain with all suggestions.
     pub remaining: Vec<String>,
 }
@@ -187,9 +188,9 @@ pub struct ProbedTask {
     /// A pipeline, with its partition if it has one: `census.acs5/vintage=2023`.
     pub task_id: String,
     /// Predicted effect of a run.
-    pub would: Would,
+    pub would: PredictedOutcome,
     /// Outcome that a run would report.
-    pub outcome: End,
+    pub outcome: TaskOutcome,
     /// True if the release would have a build of the task, new or from an earlier run.
     pub is_in_release: bool,
     /// Reasons for the outcome; readable alone.
@@ -199,7 +200,7 @@ pub struct ProbedTask {
     /// Why the builder did not run; null if it did.
     pub not_sampled: Option<String>,
     /// Predicted effect of a run with all suggestions; null without a suggestion.
-    pub with_suggestions: Option<Would>,
+    pub with_suggestions: Option<PredictedOutcome>,
 }
 
 /// Number of tasks by predicted effect.
@@ -232,13 +233,14 @@ pub struct ProbeReport {
 }
 
 impl TaskCounts {
-    pub(super) fn of(tasks: &[ProbedTask]) -> Self {
-        let count = |would: Would| tasks.iter().filter(|task| task.would == would).count();
+    pub(super) fn from_tasks(tasks: &[ProbedTask]) -> Self {
+        let count =
+            |would: PredictedOutcome| tasks.iter().filter(|task| task.would == would).count();
         Self {
-            would_publish: count(Would::Publish),
-            would_publish_with_findings: count(Would::PublishWithFindings),
-            would_keep_last: count(Would::KeepLast),
-            would_block: count(Would::Block),
+            would_publish: count(PredictedOutcome::Publish),
+            would_publish_with_findings: count(PredictedOutcome::PublishWithFindings),
+            would_keep_last: count(PredictedOutcome::KeepLast),
+            would_block: count(PredictedOutcome::Block),
         }
     }
 }

@@ -14,7 +14,7 @@ use pubdata_core::pipeline::Declaration;
 pub(super) type Cells = BTreeMap<String, BTreeSet<String>>;
 
 /// Maximum number of distinct values kept of a column.
-const MOST_VALUES: usize = 2_000;
+const MAX_VALUES: usize = 2_000;
 
 /// Number of rows that are examined.
 const ROWS: usize = 4_096;
@@ -28,10 +28,10 @@ pub(super) fn of_file(
     columns: &[(String, Vec<String>)],
     all: &[String],
 ) -> Result<Cells> {
-    let wanted: BTreeSet<&String> = columns.iter().flat_map(|(_, names)| names).collect();
+    let mapped: BTreeSet<&String> = columns.iter().flat_map(|(_, names)| names).collect();
     let ignore = all
         .iter()
-        .filter(|column| !wanted.contains(column))
+        .filter(|column| !mapped.contains(column))
         .cloned()
         .collect();
     let want = |plan: ColumnPlan, (name, names): &(String, Vec<String>)| {
@@ -65,7 +65,7 @@ pub(super) fn of_file(
                     .flatten()
                     .map(|text| text.trim().to_uppercase())
                     .filter(|text| !text.is_empty())
-                    .take(MOST_VALUES),
+                    .take(MAX_VALUES),
             );
         }
         Ok(())

@@ -45,7 +45,7 @@ const COLUMN_TURNED_EMPTY: &str = "column_turned_empty";
 const UNCONFIRMED_LAYOUT: &str = "unconfirmed_layout";
 
 /// Smaller numbers of rows do not prove that a column has lost its values.
-const FEWEST_ROWS: u64 = 100;
+const MIN_ROWS: u64 = 100;
 
 /// Returns the lowest exit code of a run with a finding.
 pub(crate) fn exit_code(finding: &SourceFinding) -> ExitCode {
@@ -190,7 +190,7 @@ fn empty_columns<'p>(
             |known| known.intersection(&of_part).copied().collect(),
         ));
     }
-    empty.filter(|_| rows >= FEWEST_ROWS)
+    empty.filter(|_| rows >= MIN_ROWS)
 }
 
 /// Returns the file for the details of one run's issues.

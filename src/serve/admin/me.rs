@@ -11,7 +11,7 @@ use super::plans::PlanLimits;
 use super::usage::KeyUsage;
 use crate::http::body::{Body, request};
 use crate::http::components::Data;
-use crate::http::endpoint::{Access, Call, Endpoint, Handler, Validity};
+use crate::http::endpoint::{Access, CachePolicy, Call, Endpoint, Handler};
 use crate::http::meta::Meta;
 use crate::http::problem::{Code, Problem, Result};
 use crate::json::Json;
@@ -30,8 +30,8 @@ pub const ENDPOINT: Endpoint = Endpoint {
     access: Access::Optional,
     parameters: &[],
     body: None,
-    data: Data::of::<Me<'static>>(),
-    validity: Validity::NoStore,
+    data: Data::for_type::<Me<'static>>(),
+    cache_policy: CachePolicy::NoStore,
     handler: Handler::WithoutRelease(|call, json| me(call, json).boxed()),
 };
 
@@ -42,9 +42,9 @@ pub const ROTATE: Endpoint = Endpoint {
     summary: "Give your key a new secret",
     access: Access::Key,
     parameters: &[],
-    body: Some(Data::of::<RotationRequest>()),
-    data: Data::of::<CreatedKey<'static>>(),
-    validity: Validity::NoStore,
+    body: Some(Data::for_type::<RotationRequest>()),
+    data: Data::for_type::<CreatedKey<'static>>(),
+    cache_policy: CachePolicy::NoStore,
     handler: Handler::WithoutRelease(|call, json| rotate(call, json).boxed()),
 };
 
@@ -56,8 +56,8 @@ pub const REVOKE: Endpoint = Endpoint {
     access: Access::Key,
     parameters: &[],
     body: None,
-    data: Data::of::<Key<'static>>(),
-    validity: Validity::NoStore,
+    data: Data::for_type::<Key<'static>>(),
+    cache_policy: CachePolicy::NoStore,
     handler: Handler::WithoutRelease(|call, json| revoke(call, json).boxed()),
 };
 
@@ -100,13 +100,15 @@ async fn me(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
         None => None,
     };
     json.value(&Me {
-        key: key.as_ref().map(|(key, _)| Key::of(key, call)),
+        key: key.as_ref().map(|(key, _)| Key::new(key, call)),
         secret_valid_until: key
             .as_ref()
             .and_then(|(key, secret)| valid_until(key, secret)),
         plan: &call.client.plan_name,
-        limits: PlanLimits::of(call.client.plan),
-        usage: key.as_ref().map(|(key, _)| KeyUsage::of(call, &key.id)),
+        limits: PlanLimits::from_plan(call.client.plan),
+        usage: key
+            .as_ref()
+            .map(|(key, _)| KeyUsage::for_key(call, &key.id)),
     });
     Ok(Meta::default())
 }
@@ -127,7 +129,7 @@ async fn rotate(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
         overlap_minutes = overlap,
         "API key has a new secret"
     );
-    json.value(&CreatedKey::of(&rotated, call));
+    json.value(&CreatedKey::new(&rotated, call));
     Ok(Meta::default())
 }
 
@@ -138,7 +140,7 @@ async fn revoke(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
         .await
         .map_err(|error| refused("key", &error))?;
     tracing::info!(key.id = revoked.id, by = call.client.id, "API key revoked");
-    json.value(&Key::of(&revoked, call));
+    json.value(&Key::new(&revoked, call));
     Ok(Meta::default())
 }
 

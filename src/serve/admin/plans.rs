@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use crate::http::body::MAX_BATCH_ITEMS;
 use crate::http::components::Data;
-use crate::http::endpoint::{Access, Call, Endpoint, Handler, Validity};
+use crate::http::endpoint::{Access, CachePolicy, Call, Endpoint, Handler};
 use crate::http::meta::Meta;
 use crate::http::parameters::{LIMIT, format};
 use crate::http::problem::Result;
@@ -23,8 +23,8 @@ pub const ENDPOINT: Endpoint = Endpoint {
     access: Access::Everyone,
     parameters: &[format("plans")],
     body: None,
-    data: Data::of::<PlanList<'static>>(),
-    validity: Validity::NoStore,
+    data: Data::for_type::<PlanList<'static>>(),
+    cache_policy: CachePolicy::NoStore,
     handler: Handler::WithoutRelease(|call, json| ready(list(call, json)).boxed()),
 };
 
@@ -62,7 +62,7 @@ pub struct PlanLimits {
 }
 
 impl PlanLimits {
-    pub fn of(
+    pub fn from_plan(
         Plan {
             requests_per_minute,
             burst,
@@ -85,7 +85,7 @@ fn list(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
     let plans = plans.into_iter().map(|(plan, limits)| NamedPlan {
         plan,
         is_for_keys: plan != ANONYMOUS_PLAN,
-        limits: PlanLimits::of(limits),
+        limits: PlanLimits::from_plan(limits),
     });
     json.value(&PlanList {
         plans: plans.collect(),

@@ -219,7 +219,7 @@ impl Businesses {
     /// Reads the key columns of every part, or returns `None` if the release lacks the dataset.
     pub async fn load(reader: PartReader<'_>) -> Result<Option<Self>> {
         let manifest = reader.manifest();
-        let Some(rows) = Numbered::<Entity>::of(manifest)? else {
+        let Some(rows) = Numbered::<Entity>::from_manifest(manifest)? else {
             return Ok(None);
         };
         let dates: Vec<Option<i32>> = rows
@@ -236,7 +236,7 @@ impl Businesses {
             .await?;
         Ok(Some(Self {
             rows,
-            officers: ChildParts::of(manifest),
+            officers: ChildParts::from_manifest(manifest),
             index,
         }))
     }

@@ -143,11 +143,11 @@ impl KeyRing {
     /// # Errors
     /// `invalid_api_key` if the key is unknown, expired or revoked.
     pub fn holder(&self, key: &str, now: Timestamp) -> ApiResult<Arc<Client>> {
-        let digest = Digest::of(key.as_bytes());
+        let digest = Digest::sha256(key.as_bytes());
         let now_ms = now.as_millisecond();
-        let is_believed = (0..KEY_RECHECK_MS)
+        let is_verified = (0..KEY_RECHECK_MS)
             .contains(&now_ms.saturating_sub(self.looked_at.load(Ordering::Relaxed)));
-        if is_believed && let Some(known) = self.ring.load().holder(&digest, now) {
+        if is_verified && let Some(known) = self.ring.load().holder(&digest, now) {
             return known;
         }
         self.follow_file();

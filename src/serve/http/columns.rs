@@ -42,8 +42,8 @@ impl Columns {
     /// Derives the columns from the schema of `data`. `rows` is the path of the records, as the
     /// `format` parameter declares it. Some objects have only the members that the request names,
     /// such as the figures of chosen metrics; `is_named` selects those members.
-    pub fn of(data: &Data, rows: &'static str, is_named: &dyn Fn(&str) -> bool) -> Self {
-        let (components, names) = Components::of([data]);
+    pub fn from_schema(data: &Data, rows: &'static str, is_named: &dyn Fn(&str) -> bool) -> Self {
+        let (components, names) = Components::from_data([data]);
         let node = |schema: &Value, inner: Option<&str>| node(&components, schema, inner, is_named);
         let rows: Vec<&str> = rows
             .split('/')

@@ -43,7 +43,7 @@ pub async fn answer(call: &Call<'_>) -> Result<(Vec<u8>, bool)> {
     if let Some(message) = meaning::lost(&searched, manifest_of(call, &meta)) {
         meta.notice("MEANING_LOST", message);
     }
-    json.key("meta").value(&AnswerMeta::of(call, &meta));
+    json.key("meta").value(&AnswerMeta::new(call, &meta));
     let mut bytes = json.into_bytes();
     bytes.push(b'}');
     Ok((bytes, meta.is_uncacheable))
@@ -115,7 +115,7 @@ struct MetaDataset<'a> {
 }
 
 impl<'a> AnswerMeta<'a> {
-    fn of(call: &'a Call<'_>, meta: &'a Meta) -> Self {
+    fn new(call: &'a Call<'_>, meta: &'a Meta) -> Self {
         let manifest = manifest_of(call, meta);
         let of_release = call.release.freshness(call.today());
         let dataset = |dataset_id: &'a Cow<'static, str>| {
@@ -126,7 +126,7 @@ impl<'a> AnswerMeta<'a> {
                     call.today(),
                 ))
             });
-            let freshness = of_earlier.unwrap_or_else(|| of_release.of(dataset_id));
+            let freshness = of_earlier.unwrap_or_else(|| of_release.get(dataset_id));
             MetaDataset {
                 dataset_id,
                 published_at: Instant(&manifest.published_at),

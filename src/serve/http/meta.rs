@@ -77,7 +77,7 @@ fn relation<S: Serializer>(is_total_exact: &bool, serializer: S) -> Result<S::Ok
 
 impl Meta {
     /// Builds `meta` for an answer from datasets whose coverage `scope` describes.
-    pub fn of(datasets: &[&'static str], scope: String) -> Self {
+    pub fn for_datasets(datasets: &[&'static str], scope: String) -> Self {
         Self {
             datasets: datasets
                 .iter()

@@ -18,9 +18,9 @@ use super::connections::{Busy, Connection};
 use super::documents::Shared;
 use super::metrics::Route;
 use super::pieces::Counted;
+use super::quota::held;
 use super::request_id::{RequestId, shown};
 use super::response::problem_response;
-use super::shares::held;
 use crate::http::auth::Client;
 use crate::http::problem::{Code, Problem};
 use crate::http::service::{Payer, Service};
@@ -59,7 +59,7 @@ pub async fn guard<F: Future<Output = Response>>(
     answer: impl FnOnce(Request) -> F,
 ) -> Response {
     let started = Instant::now();
-    let request_id = RequestId::of(request.headers());
+    let request_id = RequestId::from_headers(request.headers());
     let (method, uri) = (request.method().clone(), request.uri().clone());
     let path = if uri.path().len() > service.settings.limits.url_bytes {
         shown(uri.path())

@@ -39,6 +39,7 @@ pub mod peer;
 pub mod pieces;
 pub mod problem;
 pub mod query;
+pub mod quota;
 pub mod range;
 pub mod rate_limit;
 pub mod receive;
@@ -53,6 +54,5 @@ pub mod shared_limits;
 #[path = "without_shared_limits.rs"]
 pub mod shared_limits;
 pub mod shared_work;
-pub mod shares;
 mod table;
 pub mod usage;

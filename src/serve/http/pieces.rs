@@ -12,8 +12,8 @@ use axum::response::Response;
 use futures_util::{Stream, StreamExt, TryStreamExt};
 
 use super::auth::Client;
+use super::quota::{Quota, QuotaGuard, held};
 use super::service::Service;
-use super::shares::{Share, Shares, held};
 use pubdata_core::error::Result;
 
 /// Approximate size of a piece.
@@ -53,17 +53,20 @@ pub fn in_pieces<K: Send + 'static>(
                 Ok::<Bytes, io::Error>(held(piece.into(), share))
             }
         });
-    let told = counted.inspect(move |piece| {
+    let reported = counted.inspect(move |piece| {
         let _until_the_end = &kept;
         if let Err(error) = piece {
             tracing::warn!("an answer was aborted: {error}");
         }
     });
-    marked(Response::new(Body::from_stream(told)), Counted::Streamed)
+    marked(
+        Response::new(Body::from_stream(reported)),
+        Counted::Streamed,
+    )
 }
 
 /// Builds a response from a complete body whose quota was reserved before the body was made.
-pub fn whole(bytes: Bytes, share: Share) -> Response {
+pub fn whole(bytes: Bytes, share: QuotaGuard) -> Response {
     marked(
         Response::new(Body::from(held(bytes, share))),
         Counted::Whole,
@@ -76,11 +79,11 @@ fn marked(mut response: Response, counted: Counted) -> Response {
 }
 
 async fn room(
-    in_flight: &Arc<Shares>,
+    in_flight: &Arc<Quota>,
     client: &str,
     amount: usize,
     patience: Duration,
-) -> io::Result<Share> {
+) -> io::Result<QuotaGuard> {
     let looking = async {
         loop {
             match in_flight.take_more(client, amount) {
@@ -199,10 +202,10 @@ mod tests {
             tokio::time::sleep(Duration::from_millis(2)).await;
             piece
         });
-        let asked = service.clone();
+        let shared_service = service.clone();
         let request = Request::get("/").body(Body::empty()).unwrap();
         let response = guard(service, None, Payer::Caller, request, |_| async move {
-            in_pieces(&asked, &client, (), slow)
+            in_pieces(&shared_service, &client, (), slow)
         })
         .await;
         assert_eq!(

@@ -56,11 +56,11 @@ impl RateLimiter {
     /// bucket, the bucket must be full and goes into debt. The plan's rate therefore applies to
     /// batches of any size.
     pub fn take_many(&self, client: &Client, count: u64, now: Timestamp) -> Allowance {
-        let wanted = wanted(client.plan, count);
+        let cost = cost(client.plan, count);
         let shared = self.shared.as_ref().and_then(|shared| {
             // This thread computes the answer, so it may block.
             tokio::task::block_in_place(|| {
-                tokio::runtime::Handle::current().block_on(shared.take(client, count, wanted))
+                tokio::runtime::Handle::current().block_on(shared.take(client, count, cost))
             })
         });
         shared.unwrap_or_else(|| self.take_locally(client, count, now))
@@ -115,8 +115,8 @@ impl RateLimiter {
         };
         bucket.plan = plan;
         let tokens = filled(bucket, now);
-        let wanted = wanted(plan, count);
-        let is_allowed = tokens >= wanted;
+        let cost = cost(plan, count);
+        let is_allowed = tokens >= cost;
         let left = if is_allowed {
             tokens - count as f64
         } else {
@@ -125,13 +125,13 @@ impl RateLimiter {
         // If the clock was set back, the bucket refills from the new time. Otherwise it would stay
         // empty until the clock has caught up.
         (bucket.tokens, bucket.at) = (left, now);
-        Allowance::of(plan, is_allowed, left, wanted)
+        Allowance::new(plan, is_allowed, left, cost)
     }
 }
 
 /// Returns the number of tokens that the bucket must hold. A batch's request has already taken one
 /// token before the items are counted.
-fn wanted(plan: Plan, count: u64) -> f64 {
+fn cost(plan: Plan, count: u64) -> f64 {
     (count as f64).min((plan.burst as f64 - 1.0).max(1.0))
 }
 

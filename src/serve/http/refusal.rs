@@ -57,7 +57,7 @@ fn with_body(bytes: &[u8], public_url: &str) -> Option<Vec<u8>> {
         "431" => "the request has too many or too large headers",
         _ => return None,
     };
-    let id = RequestId::of(&axum::http::HeaderMap::new()).0;
+    let id = RequestId::from_headers(&axum::http::HeaderMap::new()).0;
     let body = Problem::new(Code::InvalidParameter, detail).body(public_url, "", &id);
     let fields: String = fields.iter().map(|field| format!("{field}\r\n")).collect();
     let head = format!(

@@ -22,9 +22,9 @@ use super::metrics::Metrics;
 use super::peer;
 use super::problem;
 use super::problem::{Code, Problem};
+use super::quota::{Exhausted, Quota, QuotaGuard};
 use super::rate_limit::RateLimiter;
 use super::shared_work::{Bounds, SharedWork};
-use super::shares::{Exhausted, Share, Shares};
 use super::usage::Usage;
 use crate::http::shared_limits::SharedLimits;
 use crate::release::catalog::Catalog;
@@ -80,17 +80,17 @@ pub struct Service {
     pub limiter: RateLimiter,
     pub metrics: Metrics,
     /// Permits for concurrent requests, and a separate limit for those without a key.
-    pub running: Arc<Shares>,
-    running_anonymous: Arc<Shares>,
+    pub running: Arc<Quota>,
+    running_anonymous: Arc<Quota>,
     /// Permits for requests that wait for their bodies; each holds a connection.
-    awaited: Arc<Shares>,
+    awaited: Arc<Quota>,
     /// Permits for larger answers that clients have not read yet; each holds a connection.
-    unread_answers: Arc<Shares>,
+    unread_answers: Arc<Quota>,
     /// Permits for tables that are made while the client reads them. Each keeps a part, or a page
     /// of a list, in memory for as long as its client takes.
-    downloads: Arc<Shares>,
+    downloads: Arc<Quota>,
     /// Bytes of answers that clients have not read yet.
-    pub in_flight: Arc<Shares>,
+    pub in_flight: Arc<Quota>,
     /// Lookups of the publishers' bytes for records, and replays that rebuild records from them.
     pub looks: Arc<SharedWork<Vec<ShownBytes>>>,
     pub replays: Arc<SharedWork<ReplayView>>,
@@ -174,18 +174,18 @@ impl Service {
                     .transpose()?,
             ),
             metrics: Metrics::default(),
-            running: Arc::new(Shares::new(
+            running: Arc::new(Quota::new(
                 limits.simultaneous_requests,
                 limits.requests_per_client,
             )),
-            running_anonymous: Arc::new(Shares::new(
+            running_anonymous: Arc::new(Quota::new(
                 limits.simultaneous_requests.div_ceil(2),
                 usize::MAX,
             )),
-            awaited: Arc::new(Shares::new(usize::MAX, limits.requests_per_client)),
-            unread_answers: Arc::new(Shares::new(usize::MAX, limits.requests_per_client)),
-            downloads: Arc::new(Shares::new(DOWNLOADS, DOWNLOADS_OF_CLIENT)),
-            in_flight: Arc::new(Shares::new(
+            awaited: Arc::new(Quota::new(usize::MAX, limits.requests_per_client)),
+            unread_answers: Arc::new(Quota::new(usize::MAX, limits.requests_per_client)),
+            downloads: Arc::new(Quota::new(DOWNLOADS, DOWNLOADS_OF_CLIENT)),
+            in_flight: Arc::new(Quota::new(
                 limits.bytes_in_flight,
                 limits.bytes_in_flight_per_client,
             )),
@@ -242,7 +242,7 @@ impl Service {
     }
 
     /// Removes this machine's folders from a build message, for untrusted clients.
-    pub fn told(&self, text: &str) -> String {
+    pub fn redact(&self, text: &str) -> String {
         let folders = [
             Some(self.home.root()),
             Some(self.settings.home.as_path()),
@@ -363,7 +363,7 @@ impl Service {
     ///
     /// # Errors
     /// `rate_limited` if the client has no free permit.
-    pub fn await_body(&self, client: &Client) -> problem::Result<Share> {
+    pub fn await_body(&self, client: &Client) -> problem::Result<QuotaGuard> {
         self.awaited.take(&client.id, 1).map_err(|_| {
             retry_later(
                 "the client has reached its limit of concurrent request bodies; finish one of them",
@@ -375,7 +375,7 @@ impl Service {
     ///
     /// # Errors
     /// `rate_limited` if the client has no free permit.
-    pub fn hold_unread(&self, client: &Client) -> problem::Result<Share> {
+    pub fn hold_unread(&self, client: &Client) -> problem::Result<QuotaGuard> {
         self.unread_answers
             .take(&client.id, 1)
             .map_err(|_| retry_later("the client has too many unread answers; read them first"))
@@ -385,7 +385,7 @@ impl Service {
     ///
     /// # Errors
     /// `rate_limited` if no permit is free, or none for this client.
-    pub fn download(&self, client: &Client) -> problem::Result<Share> {
+    pub fn download(&self, client: &Client) -> problem::Result<QuotaGuard> {
         self.downloads.take(&client.id, 1).map_err(|exhausted| match exhausted {
             Exhausted::ClientLimit => retry_later("the client has reached its limit of concurrent table downloads; finish one of them"),
             Exhausted::ServerLimit => {
@@ -398,7 +398,7 @@ impl Service {
     ///
     /// # Errors
     /// `rate_limited` if too many bytes are unread.
-    pub fn send(&self, client: &str, bytes: usize) -> problem::Result<Share> {
+    pub fn send(&self, client: &str, bytes: usize) -> problem::Result<QuotaGuard> {
         self.in_flight
             .take(client, bytes)
             .map_err(|exhausted| match exhausted {
@@ -432,8 +432,8 @@ impl Service {
 /// Permit for a request that is being answered; released when dropped.
 #[derive(Debug)]
 pub struct Running {
-    _place: Share,
-    _without_key: Option<Share>,
+    _place: QuotaGuard,
+    _without_key: Option<QuotaGuard>,
 }
 
 /// Decides who pays a token for a request.

@@ -21,7 +21,7 @@ const REST: Duration = Duration::from_secs(1);
 /// `Retry-After` of a refused client while the Redis server is unavailable.
 const UNAVAILABLE_RETRY_SECONDS: u64 = 2;
 
-/// Takes `count` tokens if the bucket holds `wanted`. Returns whether it did, and the tokens that
+/// Takes `count` tokens if the bucket holds `cost`. Returns whether it did, and the tokens that
 /// are left.
 const TAKE: &str = r"
 local known = redis.call('HMGET', KEYS[1], 'tokens', 'at')
@@ -75,23 +75,23 @@ impl SharedLimits {
     }
 
     /// Takes tokens from a client's bucket; `None` if the server's own buckets decide instead.
-    pub async fn take(&self, client: &Client, count: u64, wanted: f64) -> Option<Allowance> {
+    pub async fn take(&self, client: &Client, count: u64, cost: f64) -> Option<Allowance> {
         let is_allowed = self.when_unavailable == WhenUnavailable::Open;
         let away = || {
             (!is_allowed).then(|| Allowance {
                 retry_after: UNAVAILABLE_RETRY_SECONDS,
-                ..Allowance::of(client.plan, is_allowed, 0.0, wanted)
+                ..Allowance::new(client.plan, is_allowed, 0.0, cost)
             })
         };
         if !self.may_contact() {
             return away();
         }
-        match timeout(PATIENCE, self.ask(client, count, wanted)).await {
+        match timeout(PATIENCE, self.ask(client, count, cost)).await {
             Ok(Ok((is_taken, left))) => {
                 if self.lock().take().is_some() {
                     tracing::info!("the shared rate limits are available again");
                 }
-                Some(Allowance::of(client.plan, is_taken, left, wanted))
+                Some(Allowance::new(client.plan, is_taken, left, cost))
             }
             failed => {
                 if self.lock().replace(Instant::now() + REST).is_none() {
@@ -127,24 +127,19 @@ impl SharedLimits {
         }
     }
 
-    async fn ask(
-        &self,
-        client: &Client,
-        count: u64,
-        wanted: f64,
-    ) -> redis::RedisResult<(bool, f64)> {
+    async fn ask(&self, client: &Client, count: u64, cost: f64) -> redis::RedisResult<(bool, f64)> {
         let connection = self
             .connection
             .get_or_try_init(|| ConnectionManager::new(self.redis.clone()))
             .await?;
         let per_second = client.plan.requests_per_minute as f64 / 60.0;
-        let mut asked = self.take.key(format!("pubdata:limit:{}", client.id));
-        asked
+        let mut command = self.take.key(format!("pubdata:limit:{}", client.id));
+        command
             .arg(client.plan.burst)
             .arg(per_second)
             .arg(count)
-            .arg(wanted);
-        let (is_taken, left): (i64, String) = asked.invoke_async(&mut connection.clone()).await?;
+            .arg(cost);
+        let (is_taken, left): (i64, String) = command.invoke_async(&mut connection.clone()).await?;
         Ok((is_taken == 1, left.parse().unwrap_or(0.0)))
     }
 

@@ -10,7 +10,7 @@ use futures_util::future::{BoxFuture, Shared};
 use tokio::sync::Semaphore;
 
 use super::problem::{Code, Problem, Result};
-use super::shares::{Exhausted, Share, Shares};
+use super::quota::{Exhausted, Quota, QuotaGuard};
 use pubdata_core::error;
 use pubdata_core::ids::{RecordId, ReleaseId};
 
@@ -42,7 +42,7 @@ pub struct Bounds {
 pub struct SharedWork<T> {
     bounds: Bounds,
     places: Semaphore,
-    waiting: Arc<Shares>,
+    waiting: Arc<Quota>,
     state: Mutex<State<T>>,
 }
 
@@ -54,7 +54,7 @@ struct State<T> {
 
 impl<T: Send + Sync + 'static> SharedWork<T> {
     pub fn new(bounds: Bounds) -> Self {
-        let waiting = Arc::new(Shares::new(bounds.waiting, bounds.waiting_of_client));
+        let waiting = Arc::new(Quota::new(bounds.waiting, bounds.waiting_of_client));
         Self {
             bounds,
             places: Semaphore::new(bounds.at_once),
@@ -112,7 +112,7 @@ impl<T: Send + Sync + 'static> SharedWork<T> {
     fn start(
         self: &Arc<Self>,
         subject: Subject,
-        share: Share,
+        share: QuotaGuard,
         is_kept: fn(&T) -> bool,
         work: impl FnOnce() -> error::Result<T> + Send + 'static,
     ) -> Running<T> {

@@ -19,7 +19,7 @@ impl SharedLimits {
     }
 
     #[expect(clippy::unused_async, reason = "the interface of `shared_limits.rs`")]
-    pub async fn take(&self, _client: &Client, _count: u64, _wanted: f64) -> Option<Allowance> {
+    pub async fn take(&self, _client: &Client, _count: u64, _cost: f64) -> Option<Allowance> {
         match *self {}
     }
 }

@@ -80,7 +80,7 @@ pub fn rows_of_number(
     number: &str,
     profession: Option<&str>,
 ) -> Vec<u32> {
-    let takes = |row: &u32| {
+    let matches = |row: &u32| {
         profession
             .is_none_or(|profession| licenses.index.professions.at(*row as usize) == profession)
     };
@@ -91,7 +91,7 @@ pub fn rows_of_number(
                 .with_number(state, &form)
                 .iter()
                 .copied()
-                .filter(takes),
+                .filter(matches),
         );
         if found.iter().any(|row| licenses.is_board_license(*row)) {
             return found.into_iter().collect();
@@ -108,7 +108,7 @@ pub fn rows_of_number(
             .copied();
         found.extend(
             rows.filter(|row| licenses.rows.partition(*row, "source") == source)
-                .filter(takes),
+                .filter(matches),
         );
     }
     found.into_iter().collect()

@@ -100,13 +100,17 @@ impl LicenseWithActions<'_> {
 
     /// Returns the license as answers show it, without its provenance.
     pub fn shown(&self) -> LicenseFields<'_> {
-        let mut shown = LicenseFields::of(&self.license);
+        let mut shown = LicenseFields::from_record(&self.license);
         if shown.status != Some(self.status) {
             (shown.status, shown.status_basis) = (Some(self.status), DERIVED);
         }
         let classes = self.license.texts("classifications").into_iter();
-        shown.classifications = classes.map(LicenseClassification::of).collect();
-        shown.disciplinary_actions = self.actions.iter().map(DisciplinaryAction::of).collect();
+        shown.classifications = classes.map(LicenseClassification::parse).collect();
+        shown.disciplinary_actions = self
+            .actions
+            .iter()
+            .map(DisciplinaryAction::from_record)
+            .collect();
         shown
     }
 

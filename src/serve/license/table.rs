@@ -147,7 +147,7 @@ struct ListDay {
 }
 
 impl ListDay {
-    fn of(manifest: &Manifest, part: &Part) -> Self {
+    fn new(manifest: &Manifest, part: &Part) -> Self {
         let is_daily = manifest
             .tasks
             .get(&part.task_id)
@@ -160,7 +160,7 @@ impl ListDay {
 
     /// Returns the status of a license as stated, or derived from its expiration date if the list
     /// states none.
-    fn standing(self, stated: Option<&str>, expires: i32) -> &str {
+    fn effective_status(self, stated: Option<&str>, expires: i32) -> &str {
         let is_past = self
             .day
             .filter(|_| expires != NO_DAY)
@@ -259,7 +259,8 @@ impl Builder {
             }
             list.licenses += 1;
             self.index.professions.push(keys.profession.get(index))?;
-            let status = list_day.standing(keys.status.get(index), keys.expiration_date.at(index));
+            let status =
+                list_day.effective_status(keys.status.get(index), keys.expiration_date.at(index));
             self.index.statuses.push(Some(status))?;
             self.index.holder_types.push(keys.holder_type.get(index))?;
             let newest = [
@@ -313,13 +314,13 @@ impl Licenses {
     /// Reads the key columns of every part, or returns `None` if the release lacks the dataset.
     pub async fn load(reader: PartReader<'_>) -> Result<Option<Self>> {
         let manifest = reader.manifest();
-        let Some(rows) = Numbered::<License>::of(manifest)? else {
+        let Some(rows) = Numbered::<License>::from_manifest(manifest)? else {
             return Ok(None);
         };
         let days: Vec<ListDay> = rows
             .parts()
             .iter()
-            .map(|part| ListDay::of(manifest, part))
+            .map(|part| ListDay::new(manifest, part))
             .collect();
         let index = reader
             .index(
@@ -341,7 +342,7 @@ impl Licenses {
         let quarantined = quarantined::ids::<License>(reader).await?;
         Ok(Some(Self {
             rows,
-            actions: ChildParts::of(manifest),
+            actions: ChildParts::from_manifest(manifest),
             index,
             lists,
             quarantined,
@@ -456,25 +457,28 @@ mod tests {
             is_daily,
         };
         assert_eq!(
-            [99, 100, 101, NO_DAY].map(|expires| list(true).standing(None, expires)),
+            [99, 100, 101, NO_DAY].map(|expires| list(true).effective_status(None, expires)),
             ["expired", "active", "active", "unknown"]
         );
         assert_eq!(
-            [99, 100].map(|expires| list(true).standing(Some("active"), expires)),
+            [99, 100].map(|expires| list(true).effective_status(Some("active"), expires)),
             ["expired", "active"]
         );
         assert_eq!(
-            list(false).standing(Some("active"), 99),
+            list(false).effective_status(Some("active"), 99),
             "active",
             "the list may be behind"
         );
-        assert_eq!(list(true).standing(Some("suspended"), 99), "suspended");
+        assert_eq!(
+            list(true).effective_status(Some("suspended"), 99),
+            "suspended"
+        );
         assert_eq!(
             ListDay {
                 day: None,
                 is_daily: true
             }
-            .standing(None, 99),
+            .effective_status(None, 99),
             "unknown"
         );
     }

@@ -13,7 +13,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::http::components::Data;
-use crate::http::endpoint::{Access, Call, Endpoint, Handler, Validity, query};
+use crate::http::endpoint::{Access, CachePolicy, Call, Endpoint, Handler, query};
 use crate::http::meta::Meta;
 use crate::http::parameters::{AS_OF, Kind, RELEASE, format};
 use crate::http::problem::{Code, Problem, Result};
@@ -32,8 +32,8 @@ pub const ENDPOINT: Endpoint = Endpoint {
     access: Access::Scope(Scope::General),
     parameters: Parameters::DECLARED,
     body: None,
-    data: Data::of::<Verification<'static>>(),
-    validity: Validity::Release,
+    data: Data::for_type::<Verification<'static>>(),
+    cache_policy: CachePolicy::PerRelease,
     handler: Handler::Files(|call, json| answer(call, json).boxed()),
 };
 
@@ -117,7 +117,7 @@ async fn answer(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
         state,
         profession,
         name,
-    } = Parameters::of(call)?;
+    } = Parameters::read(call)?;
     let number = match (number, license_number) {
         (Some(_), Some(_)) => {
             return Err(Problem::of_field(
@@ -196,7 +196,7 @@ async fn answer(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
         checked_sources: &checked,
     });
     let covered = licenses.rows.values("state");
-    let mut meta = Meta::of(
+    let mut meta = Meta::for_datasets(
         &[LICENSES, ACTIONS],
         format!(
             "{} licenses of boards in {}",
@@ -214,12 +214,12 @@ async fn answer(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
             "Several licenses have this number, in different trades or lists; they are not the same license. Use `profession` to narrow the search.",
         );
     }
-    let told: Vec<&LicenseWithActions<'_>> = found
+    let reported: Vec<&LicenseWithActions<'_>> = found
         .iter()
         .copied()
         .chain(self_reported.iter().map(|stated| &stated.license))
         .collect();
-    add_statuses_notice(&mut meta, &told);
+    add_statuses_notice(&mut meta, &reported);
     Ok(meta)
 }
 

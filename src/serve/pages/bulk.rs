@@ -282,10 +282,10 @@ async fn releases(visit: &Visit<'_>) -> Result<Made> {
 
 /// Renders a release by its id, or the changes between two releases: `A..B`.
 async fn release(visit: &Visit<'_>) -> Result<Made> {
-    let asked = visit.value("release_id");
-    let (since, id) = match asked.split_once("..") {
+    let selector = visit.value("release_id");
+    let (since, id) = match selector.split_once("..") {
         Some((since, id)) => (Some(since), id),
-        None => (None, asked),
+        None => (None, selector),
     };
     let release = visit.ask(format!("/v1/releases/{}", segment(id))).await?;
     let changes = visit

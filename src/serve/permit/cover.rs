@@ -27,7 +27,7 @@ pub struct Place<'a> {
 impl<'a> Place<'a> {
     /// Builds the place of a ZIP code or, without one, of a city in a state. An empty text stands
     /// for none.
-    pub fn of(zips: Option<&'a Zips>, zip: &str, city_name: &str, state: &str) -> Self {
+    pub fn new(zips: Option<&'a Zips>, zip: &str, city_name: &str, state: &str) -> Self {
         let zip_row = zips.and_then(|zips| zips.find(zip));
         let mut place = Self {
             zips,
@@ -66,7 +66,7 @@ impl<'a> Place<'a> {
     }
 
     pub fn of_address(zips: Option<&'a Zips>, address: &Address) -> Self {
-        Self::of(zips, &address.zip, &address.city, &address.state)
+        Self::new(zips, &address.zip, &address.city, &address.state)
     }
 
     /// Returns true if a source's city name means this place: one of its names, or a name that no
@@ -144,7 +144,7 @@ pub fn zip_not_covered(
         let message = format!(
             "no permit can be found by the ZIP code {zip}{described}: {}, so permits may exist. {}",
             describe_missing_zips(&covering),
-            ways_out(place, &covering)
+            hints(place, &covering)
         );
         return Problem::of_field(Code::CoverageUnavailable, "zip", message);
     }
@@ -162,7 +162,7 @@ pub fn zip_not_covered(
             "; {} of {} lists lack ZIP codes (`gaps` of /v1/coverage), and some of their permits may be there. {}",
             near.len(),
             lists.len(),
-            ways_out(place, &near)
+            hints(place, &near)
         ),
     };
     not_covered(
@@ -342,7 +342,7 @@ fn describe_missing_zips(lists: &[Listed<'_>]) -> String {
     few(&lists.iter().map(share).collect::<Vec<_>>(), "; ")
 }
 
-fn ways_out<'a>(place: &Place<'_>, lists: &[Listed<'a>]) -> String {
+fn hints<'a>(place: &Place<'_>, lists: &[Listed<'a>]) -> String {
     let meant = |(_, list): &Listed<'a>| {
         list.cities
             .iter()

@@ -102,7 +102,7 @@ pub fn searched<'p>(call: &Call<'_>, query: &Parameters<'_>, permits: &'p Permit
     let zips = call.release.table::<Zips>();
     let place = match query.address {
         Some(address) => Place::of_address(zips, &parse_line(address)),
-        None => Place::of(
+        None => Place::new(
             zips,
             query.zip.unwrap_or_default(),
             "",
@@ -209,18 +209,18 @@ fn areas(
         .filter_map(|id| permits.lists.get_key_value(id))
         .map(|(id, list)| (id.as_str(), list))
         .collect();
-    let is_code = |wanted: Option<&str>, find: &dyn Fn(&str) -> Option<u32>| {
-        wanted.map(|wanted| find(wanted).unwrap_or(UNKNOWN))
+    let is_code = |required: Option<&str>, find: &dyn Fn(&str) -> Option<u32>| {
+        required.map(|required| find(required).unwrap_or(UNKNOWN))
     };
     let (zip_code, city_code) = (
         is_code(zip, &|zip| permits.zips.find(zip)),
         is_code(city_name, &|name| permits.cities.find(&city_key(name))),
     );
-    let takes = |row: u32| {
+    let matches = |row: u32| {
         zip_code.is_none_or(|zip| permits.zips.at(row) == zip)
             && city_code.is_none_or(|city| permits.cities.at(row) == city)
     };
-    let rows = rows_where(permits, &parts, takes);
+    let rows = rows_where(permits, &parts, matches);
     if let Some(name) = city_name
         && !parts
             .iter()
@@ -229,13 +229,13 @@ fn areas(
     {
         return Err(city_not_covered(
             permits,
-            &Place::of(zips, "", name, state.unwrap_or_default()),
+            &Place::new(zips, "", name, state.unwrap_or_default()),
             &lists,
             name,
         ));
     }
     if let Some(zip) = zip {
-        let place = Place::of(zips, zip, "", "");
+        let place = Place::new(zips, zip, "", "");
         let is_stated = zip_code != Some(UNKNOWN);
         let is_list_named = jurisdiction.is_some();
         if rows.is_empty()
@@ -254,11 +254,15 @@ fn areas(
 /// Code of a text that occurs in no row.
 const UNKNOWN: u32 = u32::MAX;
 
-fn rows_where(permits: &Permits, parts: &BTreeSet<usize>, takes: impl Fn(u32) -> bool) -> Vec<u32> {
+fn rows_where(
+    permits: &Permits,
+    parts: &BTreeSet<usize>,
+    matches: impl Fn(u32) -> bool,
+) -> Vec<u32> {
     parts
         .iter()
         .flat_map(|part| permits.rows.rows_of_part(*part))
-        .filter(|row| takes(*row))
+        .filter(|row| matches(*row))
         .collect()
 }
 
@@ -412,7 +416,7 @@ pub fn matching<'a, 'b>(
 /// checks the ZIP code.
 pub fn is_at(permit: &Record<'_, Permit>, address: &Address) -> bool {
     let key = permit.at("address_key");
-    let asked = [
+    let requested = [
         &address.number,
         &address.predirectional,
         &address.street,
@@ -421,5 +425,5 @@ pub fn is_at(permit: &Record<'_, Permit>, address: &Address) -> bool {
     ];
     key.split('|')
         .take(5)
-        .eq(asked.into_iter().map(String::as_str))
+        .eq(requested.into_iter().map(String::as_str))
 }

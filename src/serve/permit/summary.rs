@@ -62,7 +62,7 @@ struct PermitsOfJurisdiction<'a> {
 
 impl<'a> PermitSummary<'a> {
     /// Totals permits, and adds a notice on excluded values.
-    pub fn of(meta: &mut Meta, permits: &'a Permits, rows: &[u32]) -> Self {
+    pub fn new(meta: &mut Meta, permits: &'a Permits, rows: &[u32]) -> Self {
         let days = || {
             rows.iter()
                 .map(|row| day_of(permits, *row))

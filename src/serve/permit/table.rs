@@ -342,12 +342,12 @@ impl Permits {
     /// dataset.
     pub async fn load(reader: PartReader<'_>) -> Result<Option<Self>> {
         let manifest = reader.manifest();
-        let Some(rows) = Numbered::<Permit>::of(manifest)? else {
+        let Some(rows) = Numbered::<Permit>::from_manifest(manifest)? else {
             return Ok(None);
         };
         let (contacts, links) = (
-            ChildParts::<Contact>::of(manifest),
-            ChildParts::<Link>::of(manifest),
+            ChildParts::<Contact>::from_manifest(manifest),
+            ChildParts::<Link>::from_manifest(manifest),
         );
         let mut made = Builder::default();
         for (number, part) in rows.parts().iter().enumerate() {

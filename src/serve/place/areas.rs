@@ -101,7 +101,7 @@ impl PlaceTable {
                 table.floats("county_2020_land_share").ok(),
             ),
         };
-        Self::of(
+        Self::new(
             &table,
             ("zcta", "primary_state_code"),
             Some(primary),
@@ -118,7 +118,7 @@ impl PlaceTable {
             &[&COMMON[..], &["county_fips", "state_code"]].concat(),
             &part.path,
         )?;
-        let mut counties = Self::of(
+        let mut counties = Self::new(
             &table,
             ("county_fips", "state_code"),
             None,
@@ -134,7 +134,7 @@ impl PlaceTable {
         Ok(counties)
     }
 
-    fn of(
+    fn new(
         table: &Table,
         (code, state): (&str, &str),
         primary: Option<PrimaryCounties>,

@@ -30,7 +30,7 @@ pub async fn answer(service: &Service, name: &str) -> Result<Response> {
         )
     };
     let (releases, channel) = (service.catalog.releases(), service.catalog.channel());
-    let newest = Log::of(releases, channel)
+    let newest = Log::new(releases, channel)
         .newest_note(service.log_size.load(Ordering::Relaxed))
         .await?;
     let size = newest.as_ref().map_or(0, |(size, _)| *size);

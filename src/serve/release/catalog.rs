@@ -47,13 +47,13 @@ pub struct Catalog {
 
 struct Current {
     entry: ChannelEntry,
-    unrenewed: Option<StaleTasks>,
+    stale_tasks: Option<StaleTasks>,
     release: Arc<Release>,
 }
 
 /// Release that a request selects.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Wanted {
+pub enum ReleaseSelector {
     Current,
     Release(ReleaseId),
     /// The newest release of the channel at the end of that day, UTC.
@@ -123,16 +123,16 @@ impl Catalog {
             return Ok(None);
         };
         // A release is usable without these marks; the last known marks stay in effect.
-        let unrenewed = match self.releases.unrenewed(&self.channel).await {
-            Ok(unrenewed) => {
+        let stale_tasks = match self.releases.stale_tasks(&self.channel).await {
+            Ok(stale_tasks) => {
                 self.log_unreadable_marks(None);
-                unrenewed
+                stale_tasks
             }
             Err(error) => {
                 self.log_unreadable_marks(Some(&error));
                 current
                     .as_ref()
-                    .and_then(|current| current.unrenewed.clone())
+                    .and_then(|current| current.stale_tasks.clone())
             }
         };
         if let Some(known) = current
@@ -140,11 +140,11 @@ impl Catalog {
             .filter(|current| current.entry.generation == entry.generation)
         {
             let release = self.intact(known.release.clone()).await?;
-            if known.unrenewed != unrenewed {
-                let release = Arc::new(release.marked(unrenewed.as_ref()));
+            if known.stale_tasks != stale_tasks {
+                let release = Arc::new(release.marked(stale_tasks.as_ref()));
                 self.current.store(Some(Arc::new(Current {
                     entry: entry.clone(),
-                    unrenewed,
+                    stale_tasks,
                     release,
                 })));
             }
@@ -164,10 +164,10 @@ impl Catalog {
             .map(|release| &release.manifest)
             .collect();
         self.parts.retain_copies(&manifests);
-        let release = Arc::new(release.marked(unrenewed.as_ref()));
+        let release = Arc::new(release.marked(stale_tasks.as_ref()));
         self.current.store(Some(Arc::new(Current {
             entry: entry.clone(),
-            unrenewed,
+            stale_tasks,
             release,
         })));
         if let Some(previous) =
@@ -198,23 +198,24 @@ impl Catalog {
 
     /// Logs once that the stale marks cannot be read.
     fn log_unreadable_marks(&self, error: Option<&Error>) {
-        let text = error.map(|error| format!("{error} ({})", error.way_out().unwrap_or_default()));
-        let mut told = self
+        let text =
+            error.map(|error| format!("{error} ({})", error.hint_text().unwrap_or_default()));
+        let mut reported = self
             .unreadable
             .lock()
             .unwrap_or_else(PoisonError::into_inner);
-        if let Some(text) = text.as_ref().filter(|text| told.as_ref() != Some(text)) {
+        if let Some(text) = text.as_ref().filter(|text| reported.as_ref() != Some(text)) {
             tracing::warn!(
                 "cannot read which tasks are stale: answers use the last known marks, or the age of the files alone: {text}"
             );
         }
-        *told = text;
+        *reported = text;
     }
 
     /// Returns the release that a request selects.
     pub async fn resolve(
         &self,
-        wanted: &Wanted,
+        selector: &ReleaseSelector,
     ) -> std::result::Result<Arc<Release>, ReleaseUnavailable> {
         if !*self.has_looked.borrow() {
             // Until the first poll has ended, an answer that the release is missing could be wrong.
@@ -229,10 +230,10 @@ impl Catalog {
             let detail = format!("channel `{}` has no release that can be served yet; `pubdata run` publishes one, and this server picks it up", self.channel);
             ReleaseUnavailable::Missing { parameter: None, detail }
         })?;
-        let id = match wanted {
-            Wanted::Current => return Ok(current),
-            Wanted::Release(id) => id.clone(),
-            Wanted::AsOf(date) => self.as_of(*date).await?,
+        let id = match selector {
+            ReleaseSelector::Current => return Ok(current),
+            ReleaseSelector::Release(id) => id.clone(),
+            ReleaseSelector::AsOf(date) => self.as_of(*date).await?,
         };
         if id == current.manifest.release_id {
             return Ok(current);
@@ -409,14 +410,14 @@ impl Catalog {
             self.lock_retained().end(id, Some(&loaded));
             return Ok(loaded);
         };
-        let loaded = Arc::new(loaded.marked(current.unrenewed.as_ref()));
-        let (entry, unrenewed) = (current.entry.clone(), current.unrenewed.clone());
+        let loaded = Arc::new(loaded.marked(current.stale_tasks.as_ref()));
+        let (entry, stale_tasks) = (current.entry.clone(), current.stale_tasks.clone());
         // The channel may have moved in the meantime.
         self.current.compare_and_swap(
             &Some(current),
             Some(Arc::new(Current {
                 entry,
-                unrenewed,
+                stale_tasks,
                 release: loaded.clone(),
             })),
         );
@@ -443,11 +444,11 @@ impl Catalog {
                     )));
                 }
                 (None, Ok(turn)) => {
-                    let (told, waiting) = watch::channel(None);
+                    let (sender, waiting) = watch::channel(None);
                     retained.begin(id, waiting.clone());
                     // Runs as a separate task: a client that disconnects does not restart the load
                     // for the next one.
-                    tokio::spawn(self.load_retained(id.clone(), turn, told));
+                    tokio::spawn(self.load_retained(id.clone(), turn, sender));
                     waiting
                 }
             }
@@ -460,7 +461,7 @@ impl Catalog {
         &self,
         id: ReleaseId,
         turn: OwnedSemaphorePermit,
-        told: watch::Sender<Loading>,
+        sender: watch::Sender<Loading>,
     ) -> impl Future<Output = ()> + Send + use<> {
         let (parts, contracts, loads, retained) = (
             self.parts.clone(),
@@ -473,7 +474,7 @@ impl Catalog {
             let mut retained = retained.lock().unwrap_or_else(PoisonError::into_inner);
             retained.end(&id, outcome.as_ref().ok());
             drop(turn);
-            told.send_replace(Some(outcome));
+            sender.send_replace(Some(outcome));
         }
     }
 
@@ -519,11 +520,12 @@ async fn outcome(
     mut waiting: watch::Receiver<Loading>,
     id: &ReleaseId,
 ) -> std::result::Result<Arc<Release>, ReleaseUnavailable> {
-    let told = waiting
+    let outcome = waiting
         .wait_for(Option::is_some)
         .await
         .map(|outcome| outcome.clone());
-    told.ok()
+    outcome
+        .ok()
         .flatten()
         .unwrap_or_else(|| Err(Error::store(format!("loading release {id} broke off")).into()))
 }

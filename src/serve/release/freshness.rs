@@ -43,7 +43,7 @@ pub struct DailyFreshness {
 }
 
 impl DailyFreshness {
-    pub fn of(&self, dataset_id: &str) -> Freshness {
+    pub fn get(&self, dataset_id: &str) -> Freshness {
         self.by_dataset
             .get(dataset_id)
             .copied()
@@ -63,7 +63,7 @@ pub struct FreshnessCache(ArcSwapOption<DailyFreshness>);
 
 impl FreshnessCache {
     /// Returns the freshness of a release's datasets on a day.
-    pub fn of(&self, manifest: &Manifest, today: Date) -> Arc<DailyFreshness> {
+    pub fn get(&self, manifest: &Manifest, today: Date) -> Arc<DailyFreshness> {
         if let Some(known) = self.0.load_full().filter(|known| known.day == today) {
             return known;
         }
@@ -90,7 +90,7 @@ impl FreshnessCache {
             .map(|freshness| freshness.name().to_owned())
             .chain(late)
             .chain(manifest.tasks.iter().filter_map(is_stale));
-        let fingerprint = Digest::of(lines.collect::<Vec<_>>().join("\n").as_bytes());
+        let fingerprint = Digest::sha256(lines.collect::<Vec<_>>().join("\n").as_bytes());
         let computed = Arc::new(DailyFreshness {
             day: today,
             by_dataset,
@@ -117,7 +117,7 @@ pub enum DatasetState {
 }
 
 impl DatasetState {
-    pub fn of(manifest: &Manifest, dataset: &DatasetEntry, today: Date) -> Self {
+    pub fn new(manifest: &Manifest, dataset: &DatasetEntry, today: Date) -> Self {
         let task_ids: BTreeSet<&str> = dataset
             .parts
             .iter()

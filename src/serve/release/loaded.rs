@@ -130,7 +130,7 @@ impl Release {
     pub fn none() -> Self {
         let manifest = Manifest {
             format_version: 0,
-            release_id: ReleaseId::from_digest(&Digest::of(b"")),
+            release_id: ReleaseId::from_digest(&Digest::sha256(b"")),
             pubdata_version: String::new(),
             is_sample: false,
             tasks: BTreeMap::new(),
@@ -164,9 +164,9 @@ impl Release {
     }
 
     /// Returns the release with the given stale marks.
-    pub fn marked(&self, unrenewed: Option<&StaleTasks>) -> Self {
+    pub fn marked(&self, stale_tasks: Option<&StaleTasks>) -> Self {
         let mut manifest = self.manifest.clone();
-        manifest.mark(unrenewed);
+        manifest.mark(stale_tasks);
         Self {
             manifest,
             tables: self.tables.clone(),
@@ -186,6 +186,6 @@ impl Release {
 
     /// Returns the freshness of the datasets on a day.
     pub fn freshness(&self, today: Date) -> Arc<DailyFreshness> {
-        self.freshness.of(&self.manifest, today)
+        self.freshness.get(&self.manifest, today)
     }
 }

@@ -253,7 +253,7 @@ impl PartCache {
         let _turn = self.build_permit().await?;
         let made = make.await?;
         let writing = tokio::task::spawn_blocking(move || {
-            let saved = Saved::of(made);
+            let saved = Saved::new(made);
             copies
                 .write(&name, &form, &Saved::schema(), saved.batches())
                 .and_then(Index::of_copy)
@@ -301,7 +301,7 @@ impl PartCache {
         }
         let made = make.await?;
         let writing = tokio::task::spawn_blocking(move || {
-            let saved = Saved::of(made);
+            let saved = Saved::new(made);
             if let Err(error) = copies.write(&name, &form, &Saved::schema(), saved.batches()) {
                 tracing::warn!(
                     "cannot write the file of a prepared part, so the next start is slower: {error}"
@@ -425,7 +425,7 @@ impl CachedPart for VerifiedBytes {
 
 /// Rejects bytes whose digest differs from the manifest.
 fn check_digest(part: &Part, bytes: &[u8]) -> Result<()> {
-    let digest = Digest::of(bytes);
+    let digest = Digest::sha256(bytes);
     if digest == part.sha256 {
         return Ok(());
     }

@@ -42,7 +42,7 @@ impl CachedPart for RecordIds {
 }
 
 fn hash(record_id: &str) -> u32 {
-    let digest = Digest::of(record_id.as_bytes());
+    let digest = Digest::sha256(record_id.as_bytes());
     u32::from_be_bytes(
         digest.as_bytes()[..4]
             .try_into()

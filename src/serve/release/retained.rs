@@ -89,8 +89,8 @@ impl Retained {
     /// Drops releases until another one fits. Drops all of them if the new one alone exceeds the
     /// limit.
     pub fn make_room(&mut self, manifest: &Manifest) {
-        let wanted = self.bytes(manifest);
-        let is_full = |this: &Self| this.taken_bytes() + wanted > this.limit_bytes as f64;
+        let needed = self.bytes(manifest);
+        let is_full = |this: &Self| this.taken_bytes() + needed > this.limit_bytes as f64;
         // The other releases answer requests, so the previous one goes first.
         if is_full(self) {
             self.previous = None;

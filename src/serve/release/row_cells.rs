@@ -44,7 +44,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    fn of(data_type: &DataType) -> Option<Self> {
+    fn from_data_type(data_type: &DataType) -> Option<Self> {
         match data_type {
             DataType::Utf8 => Some(Self::Text),
             DataType::List(item) if *item.data_type() == DataType::Utf8 => Some(Self::Texts),
@@ -187,13 +187,13 @@ pub struct RowCells {
 
 impl RowCells {
     /// Converts the rows of columns; the cells of a row are in the order of `columns`.
-    pub fn of(batch: &RecordBatch, columns: &[&str]) -> Result<Self> {
+    pub fn from_batch(batch: &RecordBatch, columns: &[&str]) -> Result<Self> {
         let mut arrays = Vec::with_capacity(columns.len());
         for name in columns.iter().map(|name| plain(name)) {
             let array = batch
                 .column_by_name(name)
                 .ok_or_else(|| Error::store(format!("column `{name}` was not read")))?;
-            let kind = Kind::of(array.data_type());
+            let kind = Kind::from_data_type(array.data_type());
             let kind = kind.ok_or_else(|| {
                 Error::store(format!(
                     "column `{name}` has the type {}, which rows do not support",
@@ -326,7 +326,7 @@ mod tests {
 
     fn cells_of(columns: &[(&str, ArrayRef)]) -> Result<RowCells> {
         let batch = RecordBatch::try_from_iter(columns.iter().cloned()).unwrap();
-        RowCells::of(
+        RowCells::from_batch(
             &batch,
             &columns.iter().map(|(name, _)| *name).collect::<Vec<_>>(),
         )
@@ -401,7 +401,7 @@ mod tests {
             .to_string();
         assert!(error.contains("`count` has the type UInt32"), "{error}");
         let batch = RecordBatch::try_from_iter([("name", texts(&[None]))]).unwrap();
-        let error = RowCells::of(&batch, &["name", "city?"])
+        let error = RowCells::from_batch(&batch, &["name", "city?"])
             .unwrap_err()
             .to_string();
         assert!(error.contains("`city` was not read"), "{error}");

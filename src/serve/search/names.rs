@@ -10,7 +10,9 @@ use rayon::prelude::*;
 use crate::index::file::{Column, Small, stored};
 use crate::index::hash_index::{HashIndex, HashIndexBuilder};
 use crate::index::key_hash::hash;
-use crate::search::said::{COMMON, FIRST, MANY, MARKED, PERSON, REPEATS, Said, Signs, TWICE};
+use crate::search::posting_payload::{
+    BloomBits, COMMON, FIRST, MANY, MARKED, PERSON, PostingPayload, REPEATS, TWICE,
+};
 use crate::search::shared_words::PostingList;
 use pubdata_core::error::{Error, Result};
 
@@ -36,7 +38,7 @@ pub struct Names {
     sorted: Column<u32>,
     /// Numbers of the names by word, ascending. A name that repeats a word appears twice.
     by_word: Column<u32>,
-    /// The payload of each entry of `by_word`; see [`super::said`].
+    /// The payload of each entry of `by_word`; see [`super::payload`].
     says: Column<u64>,
     /// Maps a word to its number.
     words: HashIndex,
@@ -342,16 +344,15 @@ impl Names {
             .filter(|words| *words < HAS_MORE_WORDS)
             .ok_or_else(|| Error::store("more words than an index can number"))?;
         self.firsts = firsts(&self.sorted, &first_words, counts.len()).into();
-        let (mut words, mut signs) = (HashIndexBuilder::default(), vec![0; counts.len()]);
+        let (mut words, mut bloom_bits) = (HashIndexBuilder::default(), vec![0; counts.len()]);
         for (hash, id) in ids {
             words.add_hash(hash, id);
-            signs[id as usize] = Signs::from_word_hash(hash).bits;
+            bloom_bits[id as usize] = BloomBits::from_word_hash(hash).bits;
         }
         let common = commonest(&counts);
-        common
-            .iter()
-            .enumerate()
-            .for_each(|(place, id)| signs[*id as usize] = Signs::for_common_word(place).bits);
+        common.iter().enumerate().for_each(|(place, id)| {
+            bloom_bits[*id as usize] = BloomBits::for_common_word(place).bits
+        });
         let mut word_starts = Vec::with_capacity(counts.len() + 1);
         let mut total = 0;
         for count in &counts {
@@ -362,26 +363,26 @@ impl Names {
         let mut next = word_starts.clone();
         let (mut by_word, mut says) = (vec![0; occurrences.len()], vec![0; occurrences.len()]);
         let mut rest = occurrences.as_slice();
-        for (number, (length, said)) in (0..).zip(per_name) {
+        for (number, (length, payload)) in (0..).zip(per_name) {
             let (of_name, after) = rest.split_at(length as usize);
             rest = after;
-            let said = of_name
-                .iter()
-                .fold(u64::from(said), |said, id| said | signs[*id as usize]);
+            let payload = of_name.iter().fold(u64::from(payload), |payload, id| {
+                payload | bloom_bits[*id as usize]
+            });
             for (word, id) in of_name.iter().enumerate() {
                 let first = if word == 0 { FIRST } else { 0 };
-                let is_twice =
-                    said & REPEATS != 0 && of_name.iter().filter(|known| *known == id).count() > 1;
+                let is_twice = payload & REPEATS != 0
+                    && of_name.iter().filter(|known| *known == id).count() > 1;
                 let place = &mut next[*id as usize];
                 by_word[*place as usize] = number;
-                says[*place as usize] = said | first | if is_twice { TWICE } else { 0 };
+                says[*place as usize] = payload | first | if is_twice { TWICE } else { 0 };
                 *place += 1;
             }
         }
         self.has_persons = Small(
             kinds
                 .iter()
-                .any(|kind| Said::new(u64::from(*kind)).is_person()),
+                .any(|kind| PostingPayload::new(u64::from(*kind)).is_person()),
         );
         if kinds.iter().all(|kind| *kind == 0) {
             kinds = Vec::new();
@@ -444,8 +445,8 @@ impl Names {
     }
 
     /// Returns the flags of a name, without its length.
-    pub fn said(&self, number: u32) -> Said {
-        Said::new(u64::from(
+    pub fn payload(&self, number: u32) -> PostingPayload {
+        PostingPayload::new(u64::from(
             self.kinds.get(number as usize).copied().unwrap_or_default(),
         ))
     }
@@ -460,7 +461,7 @@ impl Names {
         if *self.has_persons {
             numbers
                 .iter()
-                .partition(|number| self.said(**number).is_person())
+                .partition(|number| self.payload(**number).is_person())
         } else {
             (Vec::new(), numbers.to_vec())
         }
@@ -486,32 +487,33 @@ impl Names {
     }
 
     /// Returns the signature bits that every name with a word carries.
-    pub fn signs_of(&self, word: &str) -> Signs {
-        let signs = |id| {
+    pub fn bloom_bits_of(&self, word: &str) -> BloomBits {
+        let bloom_bits = |id| {
             self.common
                 .iter()
                 .position(|common| *common == id)
                 .map_or_else(
-                    || Signs::from_word_hash(hash(&[word])),
-                    Signs::for_common_word,
+                    || BloomBits::from_word_hash(hash(&[word])),
+                    BloomBits::for_common_word,
                 )
         };
-        self.id_of(word).map_or(Signs::MATCHES_NO_NAME, signs)
+        self.id_of(word)
+            .map_or(BloomBits::MATCHES_NO_NAME, bloom_bits)
     }
 
-    /// Returns the names with a word that begins with `begun`, ascending and once for each such
+    /// Returns the names with a word that begins with `with_prefix`, ascending and once for each such
     /// word, with their payloads. An index without unfinished words only matches the whole word.
-    pub fn with_word_prefix(&self, begun: &str) -> (Vec<u32>, Vec<u64>) {
+    pub fn with_word_prefix(&self, prefix: &str) -> (Vec<u32>, Vec<u64>) {
         if self.sorted_words.is_empty() {
-            let PostingList { numbers, says } = self.with_word(begun);
+            let PostingList { numbers, says } = self.with_word(prefix);
             return (numbers.to_vec(), says.to_vec());
         }
         let start = self
             .word_places
-            .partition_point(|place| self.word_at(*place) < begun.as_bytes());
+            .partition_point(|place| self.word_at(*place) < prefix.as_bytes());
         let count = self.word_places[start..]
             .iter()
-            .take_while(|place| self.word_at(**place).starts_with(begun.as_bytes()))
+            .take_while(|place| self.word_at(**place).starts_with(prefix.as_bytes()))
             .count();
         let of_word = |word: &u32| {
             let PostingList { numbers, says } = self.posted(*word);
@@ -598,14 +600,14 @@ impl Names {
             |number: u32| &self.text[self.starts[number as usize] as usize + text.len()..];
         let (organizations, persons) = whole
             .split_at(whole.partition_point(|number| after_text(*number).first() != Some(&GIVEN)));
-        let asked = if form.is_empty() {
+        let key = if form.is_empty() {
             vec![END]
         } else {
             [&[FORM], form.as_bytes(), &[END]].concat()
         };
         let order = |number: u32| {
             let rest = after_text(number);
-            rest[..rest.len().min(asked.len())].cmp(&asked)
+            rest[..rest.len().min(key.len())].cmp(&key)
         };
         let (before, rest) =
             organizations.split_at(organizations.partition_point(|number| order(*number).is_lt()));
@@ -620,14 +622,15 @@ impl Names {
             let following = &self.text[self.starts[number as usize] as usize..];
             following[..following.len().min(prefix.len())].cmp(prefix)
         };
-        let begun = &names[names.partition_point(|&number| order(number) == Ordering::Less)..];
+        let with_prefix =
+            &names[names.partition_point(|&number| order(number) == Ordering::Less)..];
         // Few names match, so their end is near: doubling finds it.
         let mut most = 1;
-        while most < begun.len() && order(begun[most]) == Ordering::Equal {
+        while most < with_prefix.len() && order(with_prefix[most]) == Ordering::Equal {
             most *= 2;
         }
-        let begun = &begun[..most.min(begun.len())];
-        &begun[..begun.partition_point(|&number| order(number) == Ordering::Equal)]
+        let with_prefix = &with_prefix[..most.min(with_prefix.len())];
+        &with_prefix[..with_prefix.partition_point(|&number| order(number) == Ordering::Equal)]
     }
 
     pub fn size_bytes(&self) -> usize {
@@ -678,11 +681,11 @@ mod tests {
             (found("LAND"), found("EVA"), found("LLC"), found("LAN")),
             (vec![0, 1], vec![1], vec![], vec![])
         );
-        let begun = names.names_with_prefix("LAND");
+        let with_prefix = names.names_with_prefix("LAND");
         assert_eq!(
             (
-                begun.whole,
-                begun.with_more_words,
+                with_prefix.whole,
+                with_prefix.with_more_words,
                 names.names_continuing_last_word("LAND")
             ),
             (&[1][..], &[][..], &[3][..])
@@ -755,11 +758,11 @@ mod tests {
             found.sort_unstable();
             let expected: Vec<u32> = (0..).zip(&all).flat_map(|(number, name)| name.split(' ').filter(|known| **known == word).map(move |_| number)).collect();
             prop_assert_eq!(found, expected);
-            let begun = names.names_with_prefix(&word);
+            let with_prefix = names.names_with_prefix(&word);
             let rest = |name: &str| name.strip_prefix(word.as_str()).map(str::to_owned);
             for (list, fits) in [
-                (begun.whole, &(|rest: &str| rest.is_empty()) as &dyn Fn(&str) -> bool),
-                (begun.with_more_words, &|rest| rest.starts_with(' ')),
+                (with_prefix.whole, &(|rest: &str| rest.is_empty()) as &dyn Fn(&str) -> bool),
+                (with_prefix.with_more_words, &|rest| rest.starts_with(' ')),
                 (names.names_continuing_last_word(&word), &|rest| !rest.is_empty() && !rest.starts_with(' ')),
             ] {
                 let mut found = list.to_vec();

@@ -6,10 +6,10 @@ use crate::search::by_words::{Known, SharedWordVisitor};
 use crate::search::collected::{Accepts, Collector, ENOUGH_MATCHES, SearchState};
 use crate::search::hit::{Hit, NameMatch};
 use crate::search::names::{Name, Names};
-use crate::search::said::Said;
-use crate::search::shared_words::{MOST_WORDS, PostingList, Word, each, has};
+use crate::search::posting_payload::PostingPayload;
+use crate::search::shared_words::{MAX_WORDS, PostingList, Word, each, has};
 use crate::search::typo as spelling;
-use crate::search::weights::{MOST_BY_WORDS, OTHER_WORD, Scores, Term, Weighted};
+use crate::search::weights::{MAX_BY_WORDS, OTHER_WORD, Scores, Term, Weighted};
 use pubdata_core::canonical::name::{Forms, SearchedName, begins_legal_form, searched, words};
 
 /// Maximum number of names one search examines for its words, and for its prefix.
@@ -110,7 +110,7 @@ impl Query {
 struct Spellings<'n> {
     lists: Vec<PostingList<'n>>,
     /// Signature bits of each list's word.
-    signs: Vec<u64>,
+    bloom_bits: Vec<u64>,
 }
 
 /// State of one search.
@@ -180,11 +180,11 @@ impl Search<'_> {
         let Self {
             names, query, mode, ..
         } = self;
-        let is_wanted = |number: u32| accepts.is_none_or(|accepts| accepts(number));
+        let is_selected = |number: u32| accepts.is_none_or(|accepts| accepts(number));
         let (mut looked_at, mut is_cut) = (Vec::new(), false);
-        let begun = names.names_with_prefix(&query.core);
+        let with_prefix = names.names_with_prefix(&query.core);
         let [same_form, before, after, persons] =
-            names.split_by_legal_form(begun.whole, &query.core, &query.form);
+            names.split_by_legal_form(with_prefix.whole, &query.core, &query.form);
         looked_at.extend(first(persons).0);
         is_cut |= [same_form, before, after, persons]
             .iter()
@@ -221,11 +221,11 @@ impl Search<'_> {
         };
         of_same_form
             .chain(of_other_form)
-            .filter(|(number, _)| is_wanted(*number))
+            .filter(|(number, _)| is_selected(*number))
             .for_each(|(number, fit)| collect(number, fit));
         // Organisations' names that continue after the query need no further check.
         let with_more_words = if *mode != MatchMode::Exact && !is_one_word {
-            begun.with_more_words
+            with_prefix.with_more_words
         } else {
             &[]
         };
@@ -241,7 +241,7 @@ impl Search<'_> {
             looked_at.extend(persons);
             organizations
                 .into_iter()
-                .filter(|number| is_wanted(*number))
+                .filter(|number| is_selected(*number))
                 .for_each(|number| collect(number, (PREFIX, NameMatch::Prefix)));
         }
         if is_one_word {
@@ -289,9 +289,9 @@ impl Search<'_> {
             let are_lists_whole = mode.is_tolerant()
                 && !self.may_be_unfinished()
                 && !is_list_cut
-                && self.organization.terms.len() <= MOST_WORDS;
+                && self.organization.terms.len() <= MAX_WORDS;
             let are_others_counted =
-                are_lists_whole && accepts.is_none() && found.collector.is_beyond(MOST_BY_WORDS, 0);
+                are_lists_whole && accepts.is_none() && found.collector.is_beyond(MAX_BY_WORDS, 0);
             let again = if are_others_counted {
                 std::mem::take(&mut known).len()
             } else {
@@ -314,7 +314,7 @@ impl Search<'_> {
         looked_at.dedup();
         looked_at
             .into_iter()
-            .filter(|number| is_wanted(*number))
+            .filter(|number| is_selected(*number))
             .filter_map(|number| self.hit(number))
             .for_each(|hit| found.collect(hit));
         is_cut
@@ -364,7 +364,7 @@ impl Search<'_> {
                     let says = &says[next..next.saturating_add(lacks).min(says.len())];
                     let counted = says
                         .iter()
-                        .position(|says| !Said::new(*says).is_plain(2))
+                        .position(|says| !PostingPayload::new(*says).is_plain(2))
                         .unwrap_or(says.len());
                     found.count(&numbers[next..next + counted], 0);
                     next += counted;
@@ -373,10 +373,10 @@ impl Search<'_> {
                     }
                 }
             }
-            let (place, number, said) = (next, numbers[next], Said::new(says[next]));
+            let (place, number, payload) = (next, numbers[next], PostingPayload::new(says[next]));
             next += 1;
             // If the list has a name twice, only the first entry counts.
-            if said.has_twice() && place > 0 && numbers[place - 1] == number {
+            if payload.has_twice() && place > 0 && numbers[place - 1] == number {
                 continue;
             }
             let times = || {
@@ -385,13 +385,13 @@ impl Search<'_> {
                     .take_while(|known| **known == number)
                     .count()
             };
-            let fits = match said.length() {
+            let fits = match payload.length() {
                 Some(1) => continue,
-                Some(_) if said.is_first() => Some((PREFIX, NameMatch::Prefix)),
+                Some(_) if payload.is_first() => Some((PREFIX, NameMatch::Prefix)),
                 Some(length) => {
-                    let times = if said.has_twice() { times() } else { 1 };
+                    let times = if payload.has_twice() { times() } else { 1 };
                     scores
-                        .of(1, length.saturating_sub(times))
+                        .score(1, length.saturating_sub(times))
                         .map(|score| (score, NameMatch::Token))
                 }
                 None => {
@@ -403,7 +403,7 @@ impl Search<'_> {
             else {
                 continue;
             };
-            match said.is_marked() {
+            match payload.is_marked() {
                 true => found.collect(Hit {
                     number,
                     score,
@@ -428,7 +428,7 @@ impl Search<'_> {
             number,
             score,
             fit,
-            is_marked: self.names.said(number).is_marked(),
+            is_marked: self.names.payload(number).is_marked(),
         }
     }
 
@@ -454,7 +454,7 @@ impl Search<'_> {
         } else {
             &[]
         };
-        if terms.len() > MOST_WORDS {
+        if terms.len() > MAX_WORDS {
             // Queries this long are rare, so examine each name.
             return read.extend(
                 lists
@@ -470,12 +470,12 @@ impl Search<'_> {
             .into_iter()
             .map(|weight| weight > self.organization.half())
             .collect();
-        let has_begun = terms.iter().any(|term| term.begun.is_some());
+        let has_prefix_term = terms.iter().any(|term| term.by_prefix.is_some());
         let (scores, beyond) = (Scores::new(&self.organization), (0, usize::MAX));
         let (has_persons, is_counting) = (self.names.has_persons(), known.again > 0);
-        let mut finder = SharedWordVisitor {
+        let mut visitor = SharedWordVisitor {
             words: &words,
-            has_begun,
+            has_prefix_term,
             has_persons,
             accepts,
             again: known.again,
@@ -485,7 +485,7 @@ impl Search<'_> {
             found,
             read,
         };
-        each(lists, known.numbers, &words, &are_enough, &mut finder);
+        each(lists, known.numbers, &words, &are_enough, &mut visitor);
     }
 
     fn hit(&self, number: u32) -> Option<Hit> {
@@ -493,12 +493,12 @@ impl Search<'_> {
             Name::Organization { core, form } => self.organization(number, core, form)?,
             Name::Person { last, given } => self.person(number, last, given)?,
         };
-        let is_wanted = match self.mode {
+        let is_selected = match self.mode {
             MatchMode::Best | MatchMode::Typed => true,
             MatchMode::Exact => fit <= NameMatch::Normalized,
             MatchMode::Prefix => fit <= NameMatch::Prefix,
         };
-        is_wanted.then(|| self.hit_of(number, (score, fit)))
+        is_selected.then(|| self.hit_of(number, (score, fit)))
     }
 
     fn has_exact_spelling(&self, number: u32) -> bool {
@@ -518,10 +518,10 @@ impl Search<'_> {
         if rest.is_some_and(|rest| self.may_be_unfinished() || rest.starts_with(' ')) {
             return Some((PREFIX, NameMatch::Prefix));
         }
-        let is_begun_form = |(before, last): (&str, &str)| {
+        let is_form_prefix = |(before, last): (&str, &str)| {
             core == before && begins_legal_form(last, form.split(' ').next().unwrap_or_default())
         };
-        if self.mode == MatchMode::Typed && query.unfinished_form().is_some_and(is_begun_form) {
+        if self.mode == MatchMode::Typed && query.unfinished_form().is_some_and(is_form_prefix) {
             return Some((PREFIX, NameMatch::Prefix));
         }
         let (mut matched, mut words) = (0.0, 0);
@@ -539,12 +539,12 @@ impl Search<'_> {
     /// Scores a person's name. The whole last name must match; given names may be in any order, and
     /// an initial matches a name.
     fn person(&self, number: u32, last: &str, given: &str) -> Option<(i32, NameMatch)> {
-        let mut asked: Vec<&str> = self.query.person.iter().map(String::as_str).collect();
+        let mut queried: Vec<&str> = self.query.person.iter().map(String::as_str).collect();
         for word in last.split(' ') {
-            asked.remove(asked.iter().position(|known| *known == word)?);
+            queried.remove(queried.iter().position(|known| *known == word)?);
         }
         let given: Vec<&str> = given.split(' ').collect();
-        let mut sorted = (asked.clone(), given.clone());
+        let mut sorted = (queried.clone(), given.clone());
         sorted.0.sort_unstable();
         sorted.1.sort_unstable();
         if sorted.0 == sorted.1 {
@@ -558,21 +558,21 @@ impl Search<'_> {
                 false => (WITHOUT_FORM, NameMatch::Normalized),
             });
         }
-        let fits = |asked: &str, given: &str| {
-            asked == given
-                || asked.len() == 1 && given.starts_with(asked)
-                || given.len() == 1 && asked.starts_with(given)
+        let fits = |queried: &str, given: &str| {
+            queried == given
+                || queried.len() == 1 && given.starts_with(queried)
+                || given.len() == 1 && queried.starts_with(given)
         };
-        let matched: Vec<&str> = asked
+        let matched: Vec<&str> = queried
             .iter()
             .copied()
-            .filter(|asked| given.iter().any(|given| fits(asked, given)))
+            .filter(|queried| given.iter().any(|given| fits(queried, given)))
             .collect();
-        let has_first = asked.is_empty()
+        let has_first = queried.is_empty()
             || given
                 .first()
-                .is_some_and(|first| asked.iter().any(|asked| fits(asked, first)));
-        if matched.len() == asked.len() && has_first {
+                .is_some_and(|first| queried.iter().any(|queried| fits(queried, first)));
+        if matched.len() == queried.len() && has_first {
             return Some((PREFIX, NameMatch::Prefix));
         }
         let weight = |word: &str| {
@@ -619,15 +619,17 @@ impl Search<'_> {
             let of_all = others.iter().fold(0, |of_all, word| {
                 of_all
                     | word
-                        .signs
+                        .bloom_bits
                         .iter()
-                        .fold(u64::MAX, |common, signs| common & signs)
+                        .fold(u64::MAX, |common, bloom_bits| common & bloom_bits)
             });
             let may_have_all = |says: u64| {
                 says & of_all == of_all
-                    && others
-                        .iter()
-                        .all(|word| word.signs.iter().any(|signs| says & signs == *signs))
+                    && others.iter().all(|word| {
+                        word.bloom_bits
+                            .iter()
+                            .any(|bloom_bits| says & bloom_bits == *bloom_bits)
+                    })
             };
             let mut rests: Vec<Vec<&[u32]>> = others
                 .iter()
@@ -666,7 +668,9 @@ impl Search<'_> {
         let mut add = |spelling: &str| {
             let list = self.names.with_word(spelling);
             if !list.numbers.is_empty() {
-                found.signs.push(self.names.signs_of(spelling).bits);
+                found
+                    .bloom_bits
+                    .push(self.names.bloom_bits_of(spelling).bits);
                 found.lists.push(list);
             }
         };
@@ -687,7 +691,7 @@ impl Search<'_> {
                     self.query
                         .person
                         .iter()
-                        .any(|asked| is_typo_of(asked, word))
+                        .any(|queried| is_typo_of(queried, word))
                 });
                 (&self.person, has_last.then(|| format!("{last} {given}"))?)
             }
@@ -736,8 +740,8 @@ fn first(list: &[u32]) -> (&[u32], bool) {
 }
 
 /// Returns true if a name's word equals the query's word, or is one edit from it and long enough.
-fn is_typo_of(asked: &str, word: &str) -> bool {
-    asked == word || asked.len() >= spelling::SHORTEST && spelling::is_near(asked, word)
+fn is_typo_of(queried: &str, word: &str) -> bool {
+    queried == word || queried.len() >= spelling::SHORTEST && spelling::is_near(queried, word)
 }
 
 #[cfg(test)]
@@ -760,7 +764,7 @@ mod tests {
     fn finds_every_name(
         organizations: &[(String, &str)],
         persons: &[(String, String)],
-        asked: &str,
+        queried: &str,
     ) -> Result<(), TestCaseError> {
         for mode in [
             MatchMode::Best,
@@ -780,7 +784,7 @@ mod tests {
                 builder.push(Name::Person { last, given }).unwrap();
             }
             let names = builder.finish().unwrap();
-            let query = Query::new(asked, Forms::OfStates).unwrap();
+            let query = Query::new(queried, Forms::OfStates).unwrap();
             let unfinished = if mode == MatchMode::Typed {
                 query.unfinished()
             } else {
@@ -800,9 +804,9 @@ mod tests {
             };
             let most = |number: u32| !number.is_multiple_of(5);
             for accepts in [None, Some(&most as &dyn Fn(u32) -> bool)] {
-                let is_wanted = |number: &u32| accepts.is_none_or(|accepts| accepts(*number));
+                let is_selected = |number: &u32| accepts.is_none_or(|accepts| accepts(*number));
                 let expected: Vec<Hit> = (0..names.len() as u32)
-                    .filter(is_wanted)
+                    .filter(is_selected)
                     .filter_map(|number| search.hit(number))
                     .collect();
                 let mut found: Vec<Hit> = Vec::new();
@@ -878,29 +882,29 @@ mod tests {
         fn every_name_that_fits_is_found(
             organizations in prop::collection::vec((WORDS, prop::sample::select(vec!["", "INC", "LLC"])), 1..40),
             persons in prop::collection::vec(("[AB]{2,4}", WORDS), 0..20),
-            asked in WORDS,
+            queried in WORDS,
             form in prop::sample::select(vec!["", " INC"]),
         ) {
-            finds_every_name(&organizations, &persons, &format!("{asked}{form}"))?;
+            finds_every_name(&organizations, &persons, &format!("{queried}{form}"))?;
         }
 
         #[test]
         fn every_name_of_several_words_that_fits_is_found(
             organizations in prop::collection::vec((SEVERAL_WORDS, prop::sample::select(vec!["", "INC"])), 1..40),
-            asked in "[AB]{4,5}( [AB]{4,5}){1,3}",
+            queried in "[AB]{4,5}( [AB]{4,5}){1,3}",
         ) {
-            finds_every_name(&organizations, &[], &asked)?;
+            finds_every_name(&organizations, &[], &queried)?;
         }
 
         #[test]
         fn every_name_that_fits_more_words_than_are_told_apart_is_found(
             organizations in prop::collection::vec((MANY_WORDS, prop::sample::select(vec!["", "INC"])), 1..20),
-            asked in MANY_WORDS.prop_filter("more words", |asked| Query::new(asked, Forms::OfStates).is_some_and(|query| query.words.len() > MOST_WORDS)),
+            queried in MANY_WORDS.prop_filter("more words", |queried| Query::new(queried, Forms::OfStates).is_some_and(|query| query.words.len() > MAX_WORDS)),
         ) {
             // The prefix lookup finds names that equal or begin with the query; the lookup by words
             // must not report them again.
-            let begun = [(asked.clone(), "INC"), (format!("{asked} AB"), "")];
-            finds_every_name(&[organizations, begun.into()].concat(), &[], &asked)?;
+            let with_prefix = [(queried.clone(), "INC"), (format!("{queried} AB"), "")];
+            finds_every_name(&[organizations, with_prefix.into()].concat(), &[], &queried)?;
         }
     }
 }

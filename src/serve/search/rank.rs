@@ -43,7 +43,7 @@ impl Ranked {
 
     /// Returns the match as shown in answers.
     pub fn shown(&self) -> MatchOfName {
-        MatchOfName::of(self.score, self.label)
+        MatchOfName::new(self.score, self.label)
     }
 }
 
@@ -202,7 +202,7 @@ pub struct MatchOfName {
 
 impl MatchOfName {
     /// Takes the score in ten-thousandths.
-    pub fn of(score: i32, label: &'static str) -> Self {
+    pub fn new(score: i32, label: &'static str) -> Self {
         Self {
             score: Decimal {
                 units: i128::from(score),
@@ -248,15 +248,15 @@ mod tests {
                 hits.iter()
                     .for_each(|hit| first.offer(hit.score, hit.row < rows / 2, hit.row, || *hit));
                 let all = ranked(&hits, usize::MAX, &precedences);
-                let told = |ranked: &[Ranked]| {
+                let summary = |ranked: &[Ranked]| {
                     ranked
                         .iter()
                         .map(|ranked| (ranked.row, ranked.score))
                         .collect::<Vec<_>>()
                 };
                 assert_eq!(
-                    told(&first.ranked()),
-                    told(&all[..count.min(all.len())]),
+                    summary(&first.ranked()),
+                    summary(&all[..count.min(all.len())]),
                     "{count} of {rows}"
                 );
             }

@@ -61,13 +61,13 @@ impl LazyFilingDates {
         of_buckets: impl Iterator<Item = (&str, &Part)>,
     ) -> Result<Arc<FilingDates>> {
         let make = || {
-            let mut wanted: Vec<(String, Part)> = of_buckets
+            let mut selected: Vec<(String, Part)> = of_buckets
                 .map(|(bucket, part)| (bucket.to_owned(), part.clone()))
                 .collect();
-            wanted.sort_by(|a, b| a.0.cmp(&b.0));
+            selected.sort_by(|a, b| a.0.cmp(&b.0));
             let (parts, release_id) =
                 (reader.cache().clone(), reader.manifest().release_id.clone());
-            async move { FilingDates::read(&parts, &release_id, wanted).await }
+            async move { FilingDates::read(&parts, &release_id, selected).await }
         };
         self.0.get(make).await
     }
@@ -117,11 +117,11 @@ impl FilingDates {
     async fn read(
         parts: &PartCache,
         release_id: &ReleaseId,
-        wanted: Vec<(String, Part)>,
+        selected: Vec<(String, Part)>,
     ) -> Result<Arc<Self>> {
         let (mut made, mut by_day) = (Self::default(), BTreeMap::new());
         // Futures do nothing until polled, so a list of all of them is cheap.
-        let reads: Vec<_> = wanted
+        let reads: Vec<_> = selected
             .iter()
             .map(|(_, part)| parts.read::<FilingDateColumns>(release_id, part))
             .collect();
@@ -130,7 +130,7 @@ impl FilingDates {
             made.add(&part, &mut by_day)?;
         }
         drop(reading);
-        made.buckets = wanted.into_iter().map(|(bucket, _)| bucket).collect();
+        made.buckets = selected.into_iter().map(|(bucket, _)| bucket).collect();
         let sorting = tokio::task::spawn_blocking(move || made.sorted(by_day));
         sorting
             .await
@@ -207,16 +207,16 @@ impl FilingDates {
             .from
             .map_or(self.len(), |from| self.position_of_day(|day| day >= from));
         let numbers: Option<Vec<bool>> = (!filter.forms.is_empty()).then(|| {
-            let is_wanted = |number: u16| {
+            let is_selected = |number: u16| {
                 self.forms
                     .text(number)
-                    .is_some_and(|form| filter.forms.iter().any(|wanted| wanted == form))
+                    .is_some_and(|form| filter.forms.iter().any(|selected| selected == form))
             };
             (0..=self.forms.len())
-                .map(|number| u16::try_from(number).is_ok_and(is_wanted))
+                .map(|number| u16::try_from(number).is_ok_and(is_selected))
                 .collect()
         });
-        let is_wanted = move |place: usize| {
+        let is_selected = move |place: usize| {
             numbers
                 .as_ref()
                 .is_none_or(|numbers| numbers[usize::from(self.form_numbers[place])])
@@ -229,7 +229,7 @@ impl FilingDates {
                 while next < end && self.bucket_numbers[next] & SAME_FILING != 0 {
                     next += 1;
                 }
-                if (first..next).any(&is_wanted) {
+                if (first..next).any(&is_selected) {
                     return Some(first..next);
                 }
             }

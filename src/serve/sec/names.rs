@@ -90,10 +90,10 @@ pub struct Found {
 }
 
 /// Returns true if each word of the query is a prefix of a word of the name, in any order.
-pub fn has_all_words(asked: &str, name: &str) -> bool {
+pub fn has_all_words(query: &str, name: &str) -> bool {
     let core = |text: &str| searched(&spelled_out(text), Forms::OfAnyCountry).core;
-    let (asked, name) = (core(asked), core(name));
-    asked
+    let (query, name) = (core(query), core(name));
+    query
         .split(' ')
         .all(|word| name.split(' ').any(|known| known.starts_with(word)))
 }

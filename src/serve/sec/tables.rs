@@ -40,7 +40,7 @@ pub struct SecTables {
 
 impl SecTables {
     /// Returns the tables of a release.
-    pub fn of(release: &Release) -> &Self {
+    pub fn from_release(release: &Release) -> &Self {
         release
             .table()
             .expect("every release is loaded with the tables of all families")
@@ -48,7 +48,7 @@ impl SecTables {
 
     /// Returns the registrants of a release; `None` if a mapped file has changed on disk.
     pub fn registrants_of(release: &Release) -> Option<&Registrants> {
-        Self::of(release)
+        Self::from_release(release)
             .registrants
             .as_deref()
             .filter(|_| release.is_intact())
@@ -60,13 +60,13 @@ impl SecTables {
         Ok(Self {
             registrants: Registrants::load(reader, contracts).await?,
             members: Members::load(reader).await?,
-            profiles: Buckets::of(manifest)?,
-            values: Buckets::of(manifest)?,
-            lines: Buckets::of(manifest)?,
-            filings: Buckets::of(manifest)?,
+            profiles: Buckets::from_manifest(manifest)?,
+            values: Buckets::from_manifest(manifest)?,
+            lines: Buckets::from_manifest(manifest)?,
+            filings: Buckets::from_manifest(manifest)?,
             filing_dates: LazyFilingDates::default(),
             frames: Frames::default(),
-            links: Links::of(contracts),
+            links: Links::from_contracts(contracts),
         })
     }
 }

@@ -111,7 +111,7 @@ impl ClientFrame {
         let frame = match kind.as_ref().map(Value::as_str) {
             Some(Some("auth")) => read_auth(members).map(Self::Auth),
             Some(Some("subscribe")) => {
-                read_subscribe(members).map(|asked| Self::Subscribe(asked.into()))
+                read_subscribe(members).map(|request| Self::Subscribe(request.into()))
             }
             Some(Some("unsubscribe")) => read_unsubscribe(members).map(Self::Unsubscribe),
             Some(Some("ping")) => read_ping(members).map(Self::Ping),

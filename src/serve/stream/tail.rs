@@ -59,7 +59,7 @@ impl Stream {
             let items = events
                 .into_iter()
                 .map(|event| {
-                    Item::of(
+                    Item::from_event(
                         event,
                         release.as_deref(),
                         &shared.service.contracts,

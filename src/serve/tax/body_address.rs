@@ -7,7 +7,7 @@ use serde_json::value::RawValue;
 
 use super::fields::{Fields, text_of};
 use super::limits::MAX_CLIENT_ID;
-use super::location::{Asked, Location, zip_of};
+use super::location::{AddressQuery, Location, zip_of};
 use crate::http::body::request;
 use crate::http::endpoint::Call;
 use crate::http::problem::Result;
@@ -79,7 +79,7 @@ pub trait Parts: JsonSchema + Sized {
     /// Reads the fields of the address.
     fn read(fields: &Fields<'_>) -> Result<Self>;
 
-    fn asked(&self) -> Asked<'_>;
+    fn query(&self) -> AddressQuery<'_>;
 }
 
 macro_rules! parts {
@@ -101,8 +101,8 @@ macro_rules! parts {
                 })
             }
 
-            fn asked(&self) -> Asked<'_> {
-                Asked {
+            fn query(&self) -> AddressQuery<'_> {
+                AddressQuery {
                     address: self.address.as_deref(),
                     street: self.street.as_deref(),
                     city: self.city.as_deref(),
@@ -170,15 +170,15 @@ impl<'a, P: Parts> Place<'a, P> {
         match self {
             Self::Line(Line { text, place }) => {
                 let is_zip = zip_of(text).is_some();
-                let asked = Asked {
+                let query = AddressQuery {
                     zip: Some(text.as_str()).filter(|_| is_zip),
                     address: Some(text.as_str()).filter(|_| !is_zip),
-                    ..Asked::default()
+                    ..AddressQuery::default()
                 };
-                Location::of(zips, asked, place)
+                Location::from_query(zips, query, place)
             }
             Self::Parts(AddressFields { fields, .. }) => {
-                Location::of(zips, P::read(fields)?.asked(), fields.place())
+                Location::from_query(zips, P::read(fields)?.query(), fields.place())
             }
         }
     }

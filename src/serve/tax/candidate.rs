@@ -113,7 +113,7 @@ impl<'a> Component<'a> {
 
 impl<'a> Candidate<'a> {
     /// Looks up the rates of a set of jurisdictions.
-    pub fn of(search: &Search<'a>, set: &Jurisdictions, hit: Option<Hit<'a>>) -> Self {
+    pub fn new(search: &Search<'a>, set: &Jurisdictions, hit: Option<Hit<'a>>) -> Self {
         let mut candidate = Self {
             hit,
             ..Self::default()
@@ -251,8 +251,8 @@ fn state_component<'a>(search: &Search<'a>) -> Option<Component<'a>> {
     if let Some((rates, row)) = rows.max_by_key(|(rates, row)| rates.begin(*row)) {
         return component(search, rates, row);
     }
-    let has_begun = search.rule_day().is_none_or(|day| day <= search.day);
-    let general = search.rule_rate().filter(|_| has_begun)?;
+    let has_started = search.rule_day().is_none_or(|day| day <= search.day);
+    let general = search.rule_rate().filter(|_| has_started)?;
     Some(Component {
         class: TaxClass::State,
         code: state_fips(search).to_owned(),

@@ -106,7 +106,7 @@ pub fn look_up<'a>(
     terms: &Terms<'_>,
     field: &str,
 ) -> Result<Found<'a>> {
-    if TaxTables::of(call.release).rules.is_none() {
+    if TaxTables::from_release(call.release).rules.is_none() {
         return Err(not_published("tax.state"));
     }
     let is_interstate = terms.origin.is_some_and(|origin| origin != location.state);
@@ -161,7 +161,7 @@ pub fn look_up<'a>(
         }
         ("full", _) if search.has_local_rates() => found.find_local(&search, terms, field)?,
         (coverage, _) => {
-            let mut candidate = Candidate::of(&search, &Jurisdictions::state_only(), None);
+            let mut candidate = Candidate::new(&search, &Jurisdictions::state_only(), None);
             if coverage == "state_only" {
                 candidate.add_unknown(&search, TaxClass::Local, "local", "local_rates_not_covered");
                 let note = search
@@ -330,11 +330,11 @@ impl<'a> Found<'a> {
         let rank = search.rank(&self.location);
         let near = matches.sets.iter().map(|(set, hit)| Candidate {
             rank: rank(set),
-            ..Candidate::of(search, set, *hit)
+            ..Candidate::new(search, set, *hit)
         });
         let around = matches.around.iter().map(|(set, hit)| Candidate {
             rank: AROUND,
-            ..Candidate::of(search, set, *hit)
+            ..Candidate::new(search, set, *hit)
         });
         self.candidates = near.chain(around).collect();
         // A place that no list names may lie in districts.
@@ -353,7 +353,7 @@ impl<'a> Found<'a> {
         }
         if matches.is_city_unlisted {
             let mut common =
-                Candidate::of(search, &search.common(&self.location, &matches.sets), None);
+                Candidate::new(search, &search.common(&self.location, &matches.sets), None);
             common.add_unknown(search, TaxClass::Local, "local", "city_not_listed");
             self.common = Some(common);
             let message = format!(
@@ -458,7 +458,7 @@ impl<'a> Found<'a> {
             percent(high)
         );
         self.notice("SEVERAL_RATES", message);
-        let mut common = Candidate::of(search, &Jurisdictions::state_only(), None);
+        let mut common = Candidate::new(search, &Jurisdictions::state_only(), None);
         common.add_unknown(search, TaxClass::Local, "local", "depends_on_county");
         self.candidates.insert(0, common);
     }

@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::http::problem::{Code, Problem, Result};
-use crate::tax::calculation::{Item, MOST_RATES, Rounding, Sale, Taxed, calculate};
+use crate::tax::calculation::{Item, MAX_RATES, Rounding, Sale, Taxed, calculate};
 use crate::tax::candidate::{Candidate, Known};
 use crate::tax::goods::{Category, Goods, NO_RULE, SHIPPING};
 use crate::tax::invoice::{Invoice, Line};
@@ -79,9 +79,9 @@ impl<'a> Outcome<'a> {
     /// Computes the tax.
     ///
     /// # Errors
-    /// `invalid_parameter` if the prices of an invoice include more than [`MOST_RATES`] different
+    /// `invalid_parameter` if the prices of an invoice include more than [`MAX_RATES`] different
     /// rates.
-    pub fn of(candidate: &Candidate<'a>, invoice: &Invoice) -> Result<Self> {
+    pub fn compute(candidate: &Candidate<'a>, invoice: &Invoice) -> Result<Self> {
         let mut sale = Builder {
             candidate,
             invoice,
@@ -120,7 +120,7 @@ impl<'a> Outcome<'a> {
         let different: BTreeSet<i64> = rates.iter().map(|rates| rates.iter().sum()).collect();
         if invoice.prices_include_tax
             && invoice.rounding == Rounding::Invoice
-            && different.len() > MOST_RATES
+            && different.len() > MAX_RATES
         {
             let message = "prices include the tax at more than three different rates: `rounding` must be `line`";
             return Err(Problem::of_field(

@@ -8,7 +8,7 @@ use jiff::civil::Date;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::history::{ChannelHistory, History, Standing, is_run};
+use super::history::{ChannelHistory, History, TaskStatus, is_run};
 use crate::LedgerEntry;
 use pubdata_core::ids::ReleaseId;
 
@@ -110,10 +110,10 @@ impl Message {
     pub fn for_last_run(entries: &[LedgerEntry]) -> Option<Self> {
         let last = entries.iter().rposition(is_run)?;
         let entry = &entries[last];
-        let before = History::of(&entries[..last])
+        let before = History::from_entries(&entries[..last])
             .channels
             .remove(&entry.channel);
-        let after = History::of(&entries[..=last])
+        let after = History::from_entries(&entries[..=last])
             .channels
             .remove(&entry.channel)?;
         let mut events: Vec<Event> = of_the_run(before.as_ref(), &after).into_iter().collect();
@@ -203,13 +203,13 @@ fn of_the_run(before: Option<&ChannelHistory>, after: &ChannelHistory) -> Option
 }
 
 /// Returns the problems of a task, by kind. Missing files of an optional task are no problem.
-fn active_problems(standing: &Standing) -> Vec<EventKind> {
-    let is_needed = !standing.is_optional;
+fn active_problems(status: &TaskStatus) -> Vec<EventKind> {
+    let is_needed = !status.is_optional;
     let kinds = [
-        (EventKind::Blocked, standing.is_blocked()),
-        (EventKind::Missing, standing.is_missing() && is_needed),
-        (EventKind::Late, standing.late_since.is_some() && is_needed),
-        (EventKind::Quarantined, standing.is_above_warning_level),
+        (EventKind::Blocked, status.is_blocked()),
+        (EventKind::Missing, status.is_missing() && is_needed),
+        (EventKind::Late, status.late_since.is_some() && is_needed),
+        (EventKind::Quarantined, status.is_above_warning_level),
     ];
     kinds
         .into_iter()
@@ -217,7 +217,7 @@ fn active_problems(standing: &Standing) -> Vec<EventKind> {
         .collect()
 }
 
-fn of_a_task(task_id: &str, before: Option<&Standing>, now: &Standing) -> Vec<Event> {
+fn of_a_task(task_id: &str, before: Option<&TaskStatus>, now: &TaskStatus) -> Vec<Event> {
     let (known, active_problems) = (
         before.map(active_problems).unwrap_or_default(),
         active_problems(now),
@@ -266,7 +266,7 @@ fn of_a_task(task_id: &str, before: Option<&Standing>, now: &Standing) -> Vec<Ev
 }
 
 fn line(channel: &str, events: &[Event]) -> String {
-    let told = events.iter().take(TOLD).map(|event| {
+    let reported = events.iter().take(TOLD).map(|event| {
         let of = event.task_id.as_deref().unwrap_or("run");
         let reason = event
             .reason
@@ -275,13 +275,13 @@ fn line(channel: &str, events: &[Event]) -> String {
             .unwrap_or_default();
         format!("{} {of}{reason}", event.event.name())
     });
-    let told = told.collect::<Vec<_>>().join("; ");
+    let reported = reported.collect::<Vec<_>>().join("; ");
     let more = if events.len() > TOLD {
         format!("; and {} more", events.len() - TOLD)
     } else {
         String::new()
     };
-    format!("pubdata {channel}: {told}{more}")
+    format!("pubdata {channel}: {reported}{more}")
 }
 
 fn shortened(reason: &str, length: usize) -> String {

@@ -49,7 +49,7 @@ pub async fn examine_seal(
         .seal_file(&manifest.release_id)
         .await?
         .map(|bytes| Seal::from_json(&bytes));
-    let (logged, mut problems) = examine_log(&Log::of(releases, channel), home).await?;
+    let (logged, mut problems) = examine_log(&Log::new(releases, channel), home).await?;
     // Without a file and a log entry, no seal was ever made.
     let made = match are_parts_whole && (known.is_some() || logged.is_some()) {
         true => Some(seal(releases, manifest, None, &Roots::default()).await),

@@ -37,7 +37,7 @@ fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 pub struct Roots(HashMap<Key, Digest>);
 
 impl Roots {
-    pub fn of(&self, part: &Part) -> Option<Digest> {
+    pub fn get(&self, part: &Part) -> Option<Digest> {
         self.0.get(&key(part)).copied()
     }
 }
@@ -215,7 +215,7 @@ mod tests {
             partition: BTreeMap::new(),
             rows: rows.num_rows() as u64,
             size_bytes: 1,
-            sha256: Digest::of(path.as_bytes()),
+            sha256: Digest::sha256(path.as_bytes()),
             key_range: None,
             fingerprint: None,
             report: PartReport::default(),
@@ -277,7 +277,7 @@ mod tests {
         assert!(
             parts
                 .iter()
-                .all(|part| made.of(part) == Some(root_of_rows(part, &rows).unwrap()))
+                .all(|part| made.get(part) == Some(root_of_rows(part, &rows).unwrap()))
         );
     }
 

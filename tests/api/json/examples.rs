@@ -537,7 +537,7 @@ fn keys_and_settings(told: &mut Told) {
     let keys = Keys::open(&Home::open(&place.home()).unwrap());
     keys.rotate(
         key["id"].as_str().unwrap(),
-        &Digest::of(key["key"].as_str().unwrap().as_bytes()),
+        &Digest::sha256(key["key"].as_str().unwrap().as_bytes()),
         60,
         Timestamp::now(),
     )
@@ -559,7 +559,7 @@ fn keys_and_settings(told: &mut Told) {
         ],
     );
     keys.redeem(
-        &Digest::of(token_of(&invitation).as_bytes()),
+        &Digest::sha256(token_of(&invitation).as_bytes()),
         &Plans::load(&DeclarationFiles::built_in()).unwrap(),
         Timestamp::now(),
     )

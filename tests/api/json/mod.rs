@@ -206,7 +206,7 @@ fn schema_files_are_what_the_program_prints() {
 async fn what_commands_print_is_what_their_schemas_say() {
     let examples = examples::all().await;
     let document = schemas::together();
-    let mut survey = Survey::of(
+    let mut survey = Survey::with_roots(
         &document,
         formats()
             .iter()

@@ -140,8 +140,8 @@ fn a_run_of_other_tasks_and_an_import_change_nothing_of_how_a_task_stands() {
         ]),
         NOTHING
     );
-    let standing =
-        &History::of(&[blocked, other, import, again]).channels["nightly"].tasks["permit.sf"];
+    let standing = &History::from_entries(&[blocked, other, import, again]).channels["nightly"]
+        .tasks["permit.sf"];
     assert_eq!((standing.failed_runs, standing.confirmed_at), (2, None));
 }
 
@@ -216,7 +216,7 @@ fn a_run_that_fails_is_told_once_and_the_one_that_works_again_too() {
         "pubdata nightly: failed run (the disk is full)"
     );
     assert_eq!(Message::for_last_run(&[]), None);
-    let history = History::of(&runs);
+    let history = History::from_entries(&runs);
     assert_eq!(
         history.channels["nightly"].last.tasks,
         BTreeMap::from([("fresh".to_owned(), 1)])
@@ -234,7 +234,7 @@ fn a_task_that_no_run_has_named_for_a_month_is_forgotten() {
         )
     };
     let tasks = |runs: &[LedgerEntry]| {
-        History::of(runs).channels["nightly"]
+        History::from_entries(runs).channels["nightly"]
             .tasks
             .keys()
             .cloned()

@@ -108,7 +108,7 @@ fn every_alert_is_tried_and_says_how_grave_it_is_and_what_to_type() {
 #[tokio::test(flavor = "multi_thread")]
 async fn every_number_that_rules_and_dashboard_ask_for_is_told_and_every_one_told_stands_in_the_manual()
  {
-    let served = Served::of(Place::published()).await;
+    let served = Served::start(Place::published()).await;
     // A request that has been counted.
     served.get("/healthz").await;
     let text = String::from_utf8(served.get("/metrics").await.bytes).unwrap();

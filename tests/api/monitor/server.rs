@@ -8,7 +8,7 @@ use pubdata_testing::Place;
 async fn a_server_tells_of_the_runs_of_its_home_and_notices_the_next_one() {
     let place = Place::published();
     let home = place.home();
-    let served = Served::of(place).await;
+    let served = Served::start(place).await;
     let text = async || String::from_utf8(served.get("/metrics").await.bytes).unwrap();
     let before = text().await;
     let ended = number(

@@ -79,8 +79,12 @@ impl Week {
             manifest: &manifest,
             freshness,
         };
-        let text = Readings::of_home(&settings.home, &History::of(&entries), Some(&release))
-            .prometheus_text();
+        let text = Readings::of_home(
+            &settings.home,
+            &History::from_entries(&entries),
+            Some(&release),
+        )
+        .prometheus_text();
         self.nights += 1;
         if let Some(folder) = std::env::var_os("PUBDATA_WEEK_DIR") {
             let path = std::path::Path::new(&folder).join(format!("night-{}.prom", self.nights));

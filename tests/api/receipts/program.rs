@@ -99,7 +99,7 @@ fn the_log_is_files_that_the_digests_of_the_seals_lead_to() {
     // By hand: canonical JSON of what is logged.
     let release: BTreeMap<String, Value> =
         serde_json::from_value(receipt["release"].clone()).unwrap();
-    let digest = Digest::of(serde_json::to_string(&release).unwrap().as_bytes());
+    let digest = Digest::sha256(serde_json::to_string(&release).unwrap().as_bytes());
     assert_eq!(entry, [&[0, 32][..], digest.as_bytes()].concat());
     assert_eq!(
         std::fs::read(folder.join("tile/0/000.p/1")).unwrap(),
@@ -296,12 +296,12 @@ fn rows_make_the_root_of_their_part_and_of_no_other() {
             .find(|sealed| sealed["path"] == part.path)
             .unwrap();
         assert_eq!(
-            made.of(part).unwrap().to_string(),
+            made.get(part).unwrap().to_string(),
             of_part["root"].as_str().unwrap(),
             "{}",
             part.path
         );
-        assert_eq!(wrong.of(part), None, "{}", part.path);
+        assert_eq!(wrong.get(part), None, "{}", part.path);
     }
 }
 
@@ -319,7 +319,7 @@ fn what_is_not_sealed_or_was_damaged_is_told() {
         "{}",
         none.stderr
     );
-    let sealed = SealedPlace::of(place);
+    let sealed = SealedPlace::from_place(place);
     let tile = sealed.place.home().join("log/nightly/tile/entries/000.p/1");
     let mut bytes = std::fs::read(&tile).unwrap();
     bytes[10] ^= 1;

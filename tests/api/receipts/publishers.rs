@@ -35,11 +35,11 @@ fn log(sealed: &SealedPlace) -> Vec<(String, Vec<u8>)> {
 
 /// The digest of a release that nobody published.
 fn forged() -> Digest {
-    let manifest_sha256 = Digest::of(b"never published");
+    let manifest_sha256 = Digest::sha256(b"never published");
     let release = SealedRelease {
         datasets: 1,
         manifest_sha256,
-        records_root: Digest::of(b"nothing"),
+        records_root: Digest::sha256(b"nothing"),
         release_id: pubdata_core::ids::ReleaseId::from_digest(&manifest_sha256),
     };
     release.digest()
@@ -236,7 +236,7 @@ fn what_a_stranger_wrote_into_the_store_is_not_signed() {
         serde_json::from_value(of_release["datasets"].clone()).unwrap();
     let tops: Vec<Digest> = datasets
         .iter()
-        .map(|(id, parts)| pubdata_store::receipts::SealedDataset::of(id, parts).leaf())
+        .map(|(id, parts)| pubdata_store::receipts::SealedDataset::new(id, parts).leaf())
         .collect();
     poisoned["release"]["records_root"] = json!(root(&tops).to_string());
     let text = serde_json::to_vec(&poisoned).unwrap();

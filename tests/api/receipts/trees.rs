@@ -96,7 +96,7 @@ fn a_proof_with_a_hash_too_many_too_few_or_of_another_leaf_proves_nothing() {
         assert!(!holds(index, index, &path));
         for place in 0..path.len() {
             let mut changed = path.clone();
-            changed[place] = Digest::of(b"other");
+            changed[place] = Digest::sha256(b"other");
             assert!(!holds(index, 21, &changed));
         }
     }
@@ -142,7 +142,7 @@ fn notes_are_signed_as_another_program_reads_them_and_the_other_way_round() {
     let checkpoint = Checkpoint {
         origin: key.name().to_owned(),
         size: 7,
-        root: Digest::of(b"root"),
+        root: Digest::sha256(b"root"),
     };
     let note = key.sign(&checkpoint.to_text());
     let verifier = StandardVerifier::new(&key.verifier().to_string()).unwrap();

@@ -1,6 +1,6 @@
 use std::collections::{BTreeMap, BTreeSet};
 
-use pubdata_store::{NotRenewed, Releases, StaleTasks};
+use pubdata_store::{Releases, StaleTask, StaleTasks};
 use serde_json::{Value, json};
 
 use super::geo::draft;
@@ -258,7 +258,7 @@ async fn freshness_follows_age_cadence_and_failed_renewal() {
     let mut tags = BTreeSet::from([fresh.clone()]);
     // What the next night could not renew stands beside the same release.
     for reason in ["the publisher answered 503", "the publisher answered 404"] {
-        let mark = NotRenewed {
+        let mark = StaleTask {
             reason: reason.to_owned(),
             since: None,
         };

@@ -402,7 +402,7 @@ async fn of_many_servers_of_a_store_one_makes_the_key() {
     })
     .await
     .unwrap();
-    let token = Digest::of(invited.token.as_bytes());
+    let token = Digest::sha256(invited.token.as_bytes());
     // Several of each home: one process has the same folder for what it changes.
     let (plans, store) = (std::sync::Arc::new(plans), std::sync::Arc::new(store));
     let asked = (0..12).map(|number| {
@@ -510,7 +510,7 @@ fn the_command_prints_a_link_once_and_lists_and_revokes_invitations() {
             .as_hours(),
         12
     );
-    assert_eq!(invitation.sha256, Digest::of(invited.as_bytes()));
+    assert_eq!(invitation.sha256, Digest::sha256(invited.as_bytes()));
     assert!(
         invite(&[], 0)
             .stdout

@@ -14,7 +14,7 @@ const RECORD: &str = "geo.zcta_metric:2023:90210:population";
 async fn a_receipt_of_a_record_and_of_none_is_proven_with_the_key_that_the_log_shows() {
     let sealed = SealedPlace::new();
     let known = sealed.key.clone();
-    let served = Served::of(sealed.place).await;
+    let served = Served::start(sealed.place).await;
     let key = served.get("/v1/log/key").await;
     assert_eq!(
         (key.status.as_u16(), key.header("content-type")),
@@ -78,7 +78,7 @@ async fn a_receipt_of_a_record_and_of_none_is_proven_with_the_key_that_the_log_s
 
 #[tokio::test(flavor = "multi_thread")]
 async fn what_no_receipt_can_be_issued_of_is_told() {
-    let served = Served::of(Place::published()).await;
+    let served = Served::start(Place::published()).await;
     assert_eq!(
         served
             .get(&format!("/v1/receipts/{RECORD}"))
@@ -134,8 +134,8 @@ async fn what_no_receipt_can_be_issued_of_is_told() {
         let answer = served.get(&format!("/v1/log/{hostile}")).await;
         assert_eq!(answer.problem().0, 404, "{hostile}");
     }
-    let sealed = SealedPlace::of(served.place);
-    let served = Served::of(sealed.place).await;
+    let sealed = SealedPlace::from_place(served.place);
+    let served = Served::start(sealed.place).await;
     let other = served.key_of(&[Scope::Sec]);
     let request = axum::http::Request::builder()
         .uri(format!("/v1/receipts/{RECORD}"))

@@ -101,12 +101,12 @@ impl<'a> Survey<'a> {
     pub fn new(document: &'a Value) -> Self {
         Self {
             endpoints: endpoints(document),
-            ..Self::of(document, Vec::new())
+            ..Self::with_roots(document, Vec::new())
         }
     }
 
     /// Schemas of something else than the API, known by their JSON pointers.
-    pub fn of(document: &'a Value, roots: Vec<String>) -> Self {
+    pub fn with_roots(document: &'a Value, roots: Vec<String>) -> Self {
         Self {
             document,
             endpoints: Vec::new(),

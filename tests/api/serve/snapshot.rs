@@ -18,7 +18,7 @@ const CLOSED: &str = "-GenerateRoster.aspx";
 /// The path of a snapshot, and its bytes.
 fn snapshot(served: &Served, ending: &str) -> (String, Vec<u8>) {
     let bytes = std::fs::read(served.place.snapshot(ending)).unwrap();
-    (format!("/v1/snapshots/{}", Digest::of(&bytes)), bytes)
+    (format!("/v1/snapshots/{}", Digest::sha256(&bytes)), bytes)
 }
 
 async fn public() -> Served {
@@ -101,7 +101,10 @@ async fn a_file_that_may_be_shown_is_handed_out_whole_and_by_ranges() {
             "attachment; filename=\"acsdt5y2023-b25003.dat\""
         )
     );
-    assert_eq!(whole.header("etag"), format!("\"{}\"", Digest::of(&bytes)));
+    assert_eq!(
+        whole.header("etag"),
+        format!("\"{}\"", Digest::sha256(&bytes))
+    );
     let key = served.key_of(&[Scope::Geo]);
     let part = ask(
         &served,

@@ -6,8 +6,8 @@ use std::fs::File;
 use std::path::PathBuf;
 use std::time::{Duration, SystemTime};
 
+use pubdata_fetch::log_auditor::{AuditReport, FileOutcome, FileReport, Outcome, audit};
 use pubdata_fetch::mirror_path;
-use pubdata_fetch::witness::{FileOutcome, FileReport, Outcome, WitnessReport, witness};
 
 use super::{Auditor, Liar, fine, served, wrong};
 use crate::receipts::SealedPlace;
@@ -23,7 +23,7 @@ async fn files_are_compared_with_what_the_publishers_have_and_a_newer_one_is_no_
     let auditor = Auditor {
         records: 16,
         mirror: Some(publisher.mirror().display().to_string()),
-        ..Auditor::of(&liar)
+        ..Auditor::new(&liar)
     };
     let report = auditor.look().await.unwrap();
     fine(&report);
@@ -118,7 +118,7 @@ async fn files_are_compared_with_what_the_publishers_have_and_a_newer_one_is_no_
 
     let mut settings = auditor.settings();
     settings.publisher_bytes = 1_000;
-    let report = witness(&settings).await.unwrap();
+    let report = audit(&settings).await.unwrap();
     assert!(
         report
             .files
@@ -139,7 +139,7 @@ async fn an_address_that_is_no_publishers_is_not_asked() {
     let publisher = Place::new();
     let auditor = Auditor {
         mirror: Some(publisher.mirror().display().to_string()),
-        ..Auditor::of(&liar)
+        ..Auditor::new(&liar)
     };
     let report = auditor.look().await.unwrap();
     assert!(
@@ -154,7 +154,7 @@ async fn an_address_that_is_no_publishers_is_not_asked() {
 }
 
 /// Nothing is wrong, and no publisher was heard.
-fn unchecked(report: &WitnessReport) {
+fn unchecked(report: &AuditReport) {
     assert_eq!(
         (report.outcome, report.problems.len()),
         (Outcome::NotPossible, 0),
@@ -176,7 +176,7 @@ async fn files_of_which_none_could_be_compared_are_told_as_not_checked() {
     let auditor = Auditor {
         records: 16,
         mirror: Some(nobody.path().display().to_string()),
-        ..Auditor::of(&liar)
+        ..Auditor::new(&liar)
     };
     let report = auditor.look().await.unwrap();
     assert!(
@@ -189,5 +189,5 @@ async fn files_of_which_none_could_be_compared_are_told_as_not_checked() {
     unchecked(&report);
     let mut settings = auditor.settings();
     settings.publisher_bytes = 0;
-    fine(&witness(&settings).await.unwrap());
+    fine(&audit(&settings).await.unwrap());
 }

@@ -4,7 +4,7 @@
 use std::time::{Duration, Instant};
 
 use pubdata_core::error::ErrorKind;
-use pubdata_fetch::witness::{Outcome, witness};
+use pubdata_fetch::log_auditor::{Outcome, audit};
 
 use super::{Auditor, Liar, served};
 use crate::receipts::SealedPlace;
@@ -41,7 +41,7 @@ async fn nonsense_in_place_of_a_log_is_told_by_name() {
             "{told}: {error}"
         );
         assert!(
-            error.way_out().is_some() && !error.to_string().contains('\u{1b}'),
+            error.hint_text().is_some() && !error.to_string().contains('\u{1b}'),
             "{error}"
         );
         assert!(
@@ -94,7 +94,7 @@ async fn a_server_that_drips_is_left_in_time() {
     let mut settings = auditor.settings();
     settings.fetch.total_timeout = Duration::from_millis(300);
     let begun = Instant::now();
-    let error = witness(&settings).await.unwrap_err();
+    let error = audit(&settings).await.unwrap_err();
     assert!(
         error.to_string().contains("gave up after 2 tries")
             && begun.elapsed() < Duration::from_secs(20),
@@ -120,7 +120,7 @@ async fn nonsense_in_place_of_any_answer_ends_in_a_word() {
     let liar = Liar::new(served(SealedPlace::new()).await).await;
     let auditor = Auditor {
         records: 2,
-        ..Auditor::of(&liar)
+        ..Auditor::new(&liar)
     };
     let deep = "[".repeat(100_000);
     for below in [
@@ -173,7 +173,7 @@ async fn a_server_that_stops_answering_is_not_asked_for_every_record() {
     });
     let report = Auditor {
         records: 1_000,
-        ..Auditor::of(&liar)
+        ..Auditor::new(&liar)
     }
     .look()
     .await

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use pubdata_core::ids::Digest;
-use pubdata_fetch::witness::{KeyFrom, Outcome};
+use pubdata_fetch::log_auditor::{KeyFrom, Outcome};
 use pubdata_store::receipts::{Checkpoint, SigningKey, leaf_hash, root};
 
 use super::{Auditor, Liar, fine, night, served, wrong};
@@ -317,7 +317,7 @@ async fn a_log_whose_tiles_or_key_are_not_its_own_is_told() {
     let huge = Checkpoint {
         origin: key.name().to_owned(),
         size: u64::MAX,
-        root: Digest::of(b""),
+        root: Digest::sha256(b""),
     };
     server.route(
         CHECKPOINT,
@@ -358,7 +358,7 @@ async fn what_was_seen_is_never_taken_for_nothing_when_it_is_damaged_or_newer() 
         );
         assert!(
             error
-                .way_out()
+                .hint_text()
                 .unwrap()
                 .contains("restore it from a backup")
         );
@@ -403,7 +403,7 @@ async fn a_log_that_grows_while_it_is_looked_at_is_followed_if_it_is_the_same() 
     first(&of_before, Files::new());
     let auditor = Auditor {
         records: 2,
-        ..Auditor::of(&liar)
+        ..Auditor::new(&liar)
     };
     let report = auditor.look().await.unwrap();
     fine(&report);
@@ -421,7 +421,7 @@ async fn a_log_that_grows_while_it_is_looked_at_is_followed_if_it_is_the_same() 
     first(&of_other[CHECKPOINT], of_other.clone());
     let auditor = Auditor {
         records: 2,
-        ..Auditor::of(&liar)
+        ..Auditor::new(&liar)
     };
     let report = auditor.look().await.unwrap();
     assert_eq!(report.outcome, Outcome::Mismatch, "{report:#?}");

@@ -14,7 +14,7 @@ use pubdata_core::declared::DeclarationFiles;
 use pubdata_core::error::Error;
 use pubdata_core::pipeline::Declarations;
 use pubdata_fetch::FetchSettings;
-use pubdata_fetch::witness::{AuditSettings, Outcome, WitnessReport, witness};
+use pubdata_fetch::log_auditor::{AuditReport, AuditSettings, Outcome, audit};
 use pubdata_store::Home;
 use tempfile::TempDir;
 
@@ -35,7 +35,7 @@ struct Auditor {
 
 impl Auditor {
     /// Of a server, whose publishers' files are not looked at.
-    fn of(liar: &Liar) -> Self {
+    fn new(liar: &Liar) -> Self {
         Self {
             api_key: Some(liar.key()),
             ..Self::at(liar.url())
@@ -82,8 +82,8 @@ impl Auditor {
         }
     }
 
-    async fn look(&self) -> Result<WitnessReport, Error> {
-        witness(&self.settings()).await
+    async fn look(&self) -> Result<AuditReport, Error> {
+        audit(&self.settings()).await
     }
 
     #[track_caller]
@@ -110,7 +110,7 @@ impl Auditor {
 
 /// Asserts that all was well.
 #[track_caller]
-fn fine(report: &WitnessReport) {
+fn fine(report: &AuditReport) {
     assert_eq!(
         (report.outcome, &report.problems),
         (Outcome::Match, &Vec::new()),
@@ -120,7 +120,7 @@ fn fine(report: &WitnessReport) {
 
 /// Asserts that something was not, and that each problem says so.
 #[track_caller]
-fn wrong(report: &WitnessReport, told: &str) {
+fn wrong(report: &AuditReport, told: &str) {
     assert_eq!(report.outcome, Outcome::Mismatch, "{report:#?}");
     assert!(
         !report.problems.is_empty() && report.problems.iter().all(|problem| problem.contains(told)),
@@ -146,5 +146,5 @@ fn night(sealed: &SealedPlace, figure: &str) {
 }
 
 async fn served(sealed: SealedPlace) -> Served {
-    Served::of(sealed.place).await
+    Served::start(sealed.place).await
 }

@@ -39,7 +39,7 @@ async fn it_says_what_is_proven_that_the_key_is_taken_on_trust_and_the_next_time
     let sealed = SealedPlace::new();
     let key = sealed.key.clone();
     let liar = Liar::new(served(sealed).await).await;
-    let auditor = Auditor::of(&liar);
+    let auditor = Auditor::new(&liar);
     let quick = ["--records", "3", "--publisher-mb", "0", "--seed", "5"];
     let first = asked(&auditor, &quick).await.expect(0);
     assert!(

@@ -30,8 +30,10 @@ fn with_warnings() -> Contract {
 /// A subject, the number of a row within it, and the subject's number.
 type Row = (u32, usize, i64);
 
-fn rows_of(subjects: &Subjects, is_wanted: impl Fn(u32) -> bool) -> DataFrame {
-    let wanted = subjects.iter().filter(|(subject, _)| is_wanted(**subject));
+fn rows_of(subjects: &Subjects, is_selected: impl Fn(u32) -> bool) -> DataFrame {
+    let wanted = subjects
+        .iter()
+        .filter(|(subject, _)| is_selected(**subject));
     let rows: Vec<Row> = wanted
         .flat_map(|(subject, (rows, seed))| (0..*rows).map(move |row| (*subject, row, *seed)))
         .collect();
@@ -109,7 +111,7 @@ fn rows_of(subjects: &Subjects, is_wanted: impl Fn(u32) -> bool) -> DataFrame {
 
 fn lineage(subjects: &Subjects) -> Lineage {
     Lineage {
-        fingerprint: Digest::of(b"all"),
+        fingerprint: Digest::sha256(b"all"),
         subjects: Some(
             subjects
                 .keys()
@@ -148,7 +150,7 @@ fn part_of(
 ) -> (StagedPart, Bytes) {
     let build = build(2024, "one", frame(2024, 1));
     let contracts = Contracts::from([("test.place".to_owned(), with_warnings())]);
-    let staging = Staging::of(&place.home, &build.task_id, &build.entry.input_hash);
+    let staging = Staging::for_task(&place.home, &build.task_id, &build.entry.input_hash);
     let stage = Stage::begin(&place.home, &contracts, build.task_id, build.entry).unwrap();
     let rows = rows_of(subjects, |subject| !kept.contains(&subject));
     let mut report = PartReport::default();
@@ -169,13 +171,13 @@ fn part_of(
         report,
         ..table(rows)
     };
-    let carried = before.map(|bytes| kept_of(bytes, kept));
+    let reused = before.map(|bytes| kept_of(bytes, kept));
     stage
         .add(
             table,
             &inputs("one"),
             Some(&lineage(subjects)),
-            carried.as_ref(),
+            reused.as_ref(),
         )
         .unwrap();
     let staged = stage.parts().remove(0);
@@ -191,9 +193,9 @@ fn assert_same(before: &Subjects, after: &Subjects) {
         .filter(|(subject, rows)| before.get(subject) == Some(rows))
         .map(|(subject, _)| *subject)
         .collect();
-    let (carried, carried_bytes) = part_of(&place, after, &kept, Some(&published));
+    let (reused, carried_bytes) = part_of(&place, after, &kept, Some(&published));
     let (whole, whole_bytes) = part_of(&place, after, &BTreeSet::new(), None);
-    assert_eq!(carried, whole);
+    assert_eq!(reused, whole);
     assert!(carried_bytes == whole_bytes);
 }
 
@@ -340,13 +342,13 @@ fn nothing_is_carried_into_a_subject_that_was_built() {
     let build = build(2024, "one", frame(2024, 1));
     let contracts = Contracts::from([("test.place".to_owned(), with_warnings())]);
     let stage = Stage::begin(&place.home, &contracts, build.task_id, build.entry).unwrap();
-    let carried = kept_of(&published, &BTreeSet::from([1]));
+    let reused = kept_of(&published, &BTreeSet::from([1]));
     let error = stage
         .add(
             table(rows_of(&subjects, |_| true)),
             &inputs("one"),
             Some(&lineage(&subjects)),
-            Some(&carried),
+            Some(&reused),
         )
         .unwrap_err()
         .to_string();
@@ -355,7 +357,7 @@ fn nothing_is_carried_into_a_subject_that_was_built() {
 
 #[test]
 fn a_footer_that_does_not_tell_whose_the_rows_are_is_refused() {
-    let digest = Digest::of(b"one").to_string();
+    let digest = Digest::sha256(b"one").to_string();
     let subjects = PartSubject::all(&format!("0001 {digest} 3\n0002 - 0\n0003 - 4\n")).unwrap();
     let found: Vec<_> = subjects
         .iter()
@@ -370,7 +372,7 @@ fn a_footer_that_does_not_tell_whose_the_rows_are_is_refused() {
     assert_eq!(
         found,
         [
-            ("0001", Some(Digest::of(b"one")), 0..3),
+            ("0001", Some(Digest::sha256(b"one")), 0..3),
             ("0002", None, 3..3),
             ("0003", None, 3..7)
         ]
@@ -412,10 +414,10 @@ fn rows_that_point_to_what_is_no_input_of_the_build_are_not_carried() {
     let place = Place::new();
     let subjects: Subjects = (0..3).map(|subject| (subject, (10, 0))).collect();
     // Each row points into the whole file, whose digest is not the same the next day.
-    let add = |of_inputs: &str, built: &[u32], carried: Option<&ReusedRows>| {
+    let add = |of_inputs: &str, built: &[u32], reused: Option<&ReusedRows>| {
         let build = build(2024, of_inputs, frame(2024, 1));
         let contracts = Contracts::from([("test.place".to_owned(), with_warnings())]);
-        let staging = Staging::of(&place.home, &build.task_id, &build.entry.input_hash);
+        let staging = Staging::for_task(&place.home, &build.task_id, &build.entry.input_hash);
         let stage = Stage::begin(&place.home, &contracts, build.task_id, build.entry).unwrap();
         let mut rows = rows_of(&subjects, |subject| built.contains(&subject));
         rows.with_column(pointers(&vec![&[0, 0, 10, 20][..]; rows.height()]).into())
@@ -424,7 +426,7 @@ fn rows_that_point_to_what_is_no_input_of_the_build_are_not_carried() {
             table(rows),
             &inputs(of_inputs),
             Some(&lineage(&subjects)),
-            carried,
+            reused,
         )?;
         Ok::<_, pubdata_core::error::Error>(Bytes::from(
             staging.part(&stage.parts()[0].part.path).unwrap().unwrap(),

@@ -6,9 +6,9 @@ use pubdata_build::publish::{
 };
 use pubdata_core::error::ErrorKind;
 use pubdata_core::ids::{Digest, ReleaseId};
-use pubdata_store::{ChannelAction, Manifest, NotRenewed, StaleTasks};
+use pubdata_store::{ChannelAction, Manifest, StaleTask, StaleTasks};
 
-use super::{NOW, Place, build, carried, contracts, frame, task_id};
+use super::{NOW, Place, build, contracts, frame, reused, task_id};
 
 const LATER: &str = "2026-02-03T04:05:06Z";
 
@@ -114,8 +114,8 @@ async fn publishing_the_same_again_changes_nothing() {
         (again.outcome, &again.release_id),
         (Outcome::Unchanged, &first.release_id)
     );
-    let carried = place.try_publish(vec![carried(2024)], LATER).await.unwrap();
-    assert_eq!(carried.outcome, Outcome::Unchanged);
+    let reused = place.try_publish(vec![reused(2024)], LATER).await.unwrap();
+    assert_eq!(reused.outcome, Outcome::Unchanged);
     assert_eq!(
         place
             .releases
@@ -150,7 +150,7 @@ async fn unchanged_parts_are_linked_and_changed_ones_are_written() {
         ])
         .await;
     let second = place
-        .publish(vec![carried(2023), place.built(2024, "two", 2)])
+        .publish(vec![reused(2023), place.built(2024, "two", 2)])
         .await;
     assert_eq!((second.parts_linked, second.parts_written), (1, 1));
     assert_eq!(
@@ -190,13 +190,13 @@ async fn what_was_not_renewed_stands_beside_the_releases_and_goes_with_a_promoti
         stale("nightly").await.as_deref(),
         Some("as a program of before wrote it")
     );
-    let first = place.publish(vec![carried(2024)]).await;
+    let first = place.publish(vec![reused(2024)]).await;
     assert_eq!(stale("nightly").await, None);
     let mark = |reason: &str| {
         StaleTasks::new(
             [(
                 task_id(2024),
-                NotRenewed {
+                StaleTask {
                     reason: reason.to_owned(),
                     since: Some(NOW.to_owned()),
                 },
@@ -210,7 +210,7 @@ async fn what_was_not_renewed_stands_beside_the_releases_and_goes_with_a_promoti
         .await
         .unwrap();
     assert_eq!(
-        place.publish(vec![carried(2024)]).await.outcome,
+        place.publish(vec![reused(2024)]).await.outcome,
         Outcome::Unchanged
     );
     assert_eq!(
@@ -265,7 +265,7 @@ async fn what_was_not_renewed_stands_beside_the_releases_and_goes_with_a_promoti
 async fn what_cannot_be_carried_or_fitted_together_is_refused() {
     let place = Place::new();
     let error = place
-        .try_publish(vec![carried(2024)], NOW)
+        .try_publish(vec![reused(2024)], NOW)
         .await
         .unwrap_err();
     assert!(
@@ -381,7 +381,7 @@ async fn of_two_publishers_from_the_same_generation_one_wins_and_the_other_says_
     let resumed = staged(
         &elsewhere.home,
         &task_id(2024),
-        &Digest::of(b"2024 three"),
+        &Digest::sha256(b"2024 three"),
         None,
     )
     .unwrap()
@@ -456,9 +456,14 @@ async fn a_damaged_staged_file_is_never_published() {
     assert!(error.to_string().contains("has the digest"), "{error}");
     assert_eq!(place.current().await, Some(before.release_id));
     assert!(
-        staged(&place.home, &task_id(2024), &Digest::of(b"2024 two"), None)
-            .unwrap()
-            .is_none(),
+        staged(
+            &place.home,
+            &task_id(2024),
+            &Digest::sha256(b"2024 two"),
+            None
+        )
+        .unwrap()
+        .is_none(),
         "the next run builds it again"
     );
     let repaired = place.publish(vec![place.built(2024, "two", 2)]).await;
@@ -482,7 +487,7 @@ async fn a_damaged_part_is_not_carried_into_the_next_release_and_a_new_build_rep
     bytes[60] ^= 0x40;
     std::fs::write(&path, &bytes).unwrap();
     let error = place
-        .try_publish(vec![carried(2023), place.built(2024, "two", 2)], NOW)
+        .try_publish(vec![reused(2023), place.built(2024, "two", 2)], NOW)
         .await
         .unwrap_err();
     assert!(
@@ -567,7 +572,7 @@ async fn a_damaged_present_release_is_left_by_rollback_and_repaired_by_the_next_
         .await
         .unwrap_err();
     assert!(
-        error.way_out().unwrap().contains("releases rollback"),
+        error.hint_text().unwrap().contains("releases rollback"),
         "{error}"
     );
     let listed = list(&place.releases).await.unwrap();

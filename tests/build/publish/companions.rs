@@ -8,7 +8,7 @@ use pubdata_core::contract::{Contracts, Physical};
 use pubdata_core::ids::ReleaseId;
 use serde_json::{Value, json};
 
-use super::{NOW, Place, build, carried, column, contracts, frame};
+use super::{NOW, Place, build, column, contracts, frame, reused};
 
 const LATER: &str = "2026-02-03T04:05:06Z";
 const LOG: &str = "test.place/_delta_log/00000000000000000000.json";
@@ -405,7 +405,7 @@ async fn a_release_of_an_earlier_version_gets_its_companions_when_it_is_built_ag
         })
         .await
         .unwrap();
-    let carried_on = place.try_publish(vec![carried(2024)], LATER).await.unwrap();
+    let carried_on = place.try_publish(vec![reused(2024)], LATER).await.unwrap();
     assert_eq!(
         (
             carried_on.outcome,
@@ -456,7 +456,7 @@ async fn a_column_that_carried_parts_do_not_have_may_be_null() {
     .unwrap();
     let built =
         Contribution::Built(stage(&place.home, &with_name, build(2024, "two", rows)).unwrap());
-    let id = publish_with(&place, &with_name, vec![carried(2023), built])
+    let id = publish_with(&place, &with_name, vec![reused(2023), built])
         .await
         .release_id;
     let log = log(&place, &id);
@@ -503,7 +503,7 @@ async fn of_parts_that_differ_in_schema_there_is_no_log_and_the_package_says_why
             .column_type
             .physical = Physical::Int32
     });
-    let id = publish_with(&place, &smaller, vec![carried(2023), carried(2024)])
+    let id = publish_with(&place, &smaller, vec![reused(2023), reused(2024)])
         .await
         .release_id;
     let manifest = place.releases.manifest(&id).await.unwrap();
@@ -516,7 +516,7 @@ async fn of_parts_that_differ_in_schema_there_is_no_log_and_the_package_says_why
     );
     assert_eq!(package["resources"][0].get("schema"), None);
     let without = later(|contract| contract.columns.retain(|column| column.name != "lat"));
-    let id = publish_with(&place, &without, vec![carried(2023)])
+    let id = publish_with(&place, &without, vec![reused(2023)])
         .await
         .release_id;
     assert!(!place.files(&id).contains_key(LOG));

@@ -10,7 +10,7 @@ use pubdata_store::{
     self as store, Cause, ColumnChange, DatasetDiff, RecordChange, RecordDiff, ReleaseDiff,
 };
 
-use super::{Place, build, carried, contracts, frame, pointers, task_id};
+use super::{Place, build, contracts, frame, pointers, reused, task_id};
 
 /// Publishes the builds one after the other, 2023 staying as it was, and compares the two releases.
 async fn compare_builds(
@@ -31,7 +31,7 @@ async fn compare_builds(
         .await
         .release_id;
     let to = place
-        .publish(vec![carried(2023), contribution(contracts, new)])
+        .publish(vec![reused(2023), contribution(contracts, new)])
         .await
         .release_id;
     diff(&place, &from, &to, examples).await
@@ -56,7 +56,7 @@ fn change(column: &str, from: Option<&str>, to: Option<&str>) -> ColumnChange {
 }
 
 fn source_changed(source_id: &str, from: &str, to: &str) -> Cause {
-    let digest = |content: &str| Some(Digest::of(format!("{source_id} {content}").as_bytes()));
+    let digest = |content: &str| Some(Digest::sha256(format!("{source_id} {content}").as_bytes()));
     Cause::SourceChanged {
         source_id: source_id.to_owned(),
         url: format!("https://example.org/{source_id}.zip"),
@@ -180,7 +180,7 @@ async fn records_from_other_bytes_with_the_same_values_are_provenance_only() {
         .with_column(pointers(&[&[0, 1, 11, 20], &[1, 0, 0, 5, 0, 1, 30, 2], &[]]).into())
         .unwrap();
     let mut new = build(2024, "one", later);
-    new.entry.input_hash = Digest::of(b"2024 other code");
+    new.entry.input_hash = Digest::sha256(b"2024 other code");
     new.entry.code_version = "2".to_owned();
     let found = compare_builds(&contracts(), build(2024, "one", frame(2024, 7)), new, 9).await;
     let tasks = BTreeSet::from([task_id(2024)]);
@@ -206,7 +206,7 @@ async fn records_from_other_bytes_with_the_same_values_are_provenance_only() {
 async fn declarations_contracts_and_samples_are_told_apart() {
     let changed = |alter: fn(&mut Build)| {
         let mut new = build(2024, "one", frame(2024, 7));
-        new.entry.input_hash = Digest::of(b"2024 altered");
+        new.entry.input_hash = Digest::sha256(b"2024 altered");
         alter(&mut new);
         async {
             compare_builds(&contracts(), build(2024, "one", frame(2024, 7)), new, 0)
@@ -217,11 +217,11 @@ async fn declarations_contracts_and_samples_are_told_apart() {
         }
     };
     assert_eq!(
-        changed(|new| new.entry.declaration_hash = Digest::of(b"other")).await,
+        changed(|new| new.entry.declaration_hash = Digest::sha256(b"other")).await,
         [Cause::DeclarationChanged]
     );
     assert_eq!(
-        changed(|new| new.entry.contracts_hash = Digest::of(b"other")).await,
+        changed(|new| new.entry.contracts_hash = Digest::sha256(b"other")).await,
         [Cause::ContractsChanged]
     );
     assert_eq!(
@@ -304,8 +304,8 @@ async fn a_new_column_is_named_and_the_other_columns_are_compared() {
         .with_column(Series::new("households".into(), [1_i64, 2, 3]).into())
         .unwrap();
     let mut new = build(2024, "one", later);
-    new.entry.input_hash = Digest::of(b"2024 newer");
-    new.entry.contracts_hash = Digest::of(b"newer");
+    new.entry.input_hash = Digest::sha256(b"2024 newer");
+    new.entry.contracts_hash = Digest::sha256(b"newer");
     let found = compare_builds(&newer, build(2024, "one", frame(2024, 7)), new, 9).await;
     let place = &found.datasets["test.place"];
     assert_eq!(

@@ -92,7 +92,7 @@ pub fn inputs(content: &str) -> Inputs {
         source_id: source_id.to_owned(),
         keys: BTreeMap::new(),
         url: format!("https://example.org/{source_id}.zip"),
-        sha256: Digest::of(format!("{source_id} {content}").as_bytes()),
+        sha256: Digest::sha256(format!("{source_id} {content}").as_bytes()),
         size_bytes: 100,
         source_version: "2024".to_owned(),
         source_date: "2025-01-01".to_owned(),
@@ -148,13 +148,14 @@ pub fn task_id(year: i32) -> String {
 /// The build of one year. `content` stands for the publisher's bytes.
 pub fn build(year: i32, content: &str, frame: DataFrame) -> Build {
     let inputs = inputs(content);
-    let (declaration_hash, contracts_hash) = (Digest::of(b"declaration"), Digest::of(b"contracts"));
+    let (declaration_hash, contracts_hash) =
+        (Digest::sha256(b"declaration"), Digest::sha256(b"contracts"));
     let entry = TaskEntry {
         meaning_lost: BTreeMap::new(),
         source_rows: BTreeMap::new(),
         pipeline_id: "test.places".to_owned(),
         partition: BTreeMap::from([("vintage".to_owned(), year.to_string())]),
-        input_hash: Digest::of(format!("{year} {content}").as_bytes()),
+        input_hash: Digest::sha256(format!("{year} {content}").as_bytes()),
         declaration_hash,
         contracts_hash,
         code_version: "1".to_owned(),
@@ -300,9 +301,9 @@ impl Place {
     }
 }
 
-pub fn carried(year: i32) -> Contribution {
-    Contribution::Carried {
+pub fn reused(year: i32) -> Contribution {
+    Contribution::Reused {
         task_id: task_id(year),
-        told: None,
+        metadata: None,
     }
 }

@@ -210,7 +210,7 @@ async fn prune_keeps_the_newest_of_each_channel_and_what_a_channel_points_at() {
         [&stable, &ids[3], &ids[4]].into_iter().cloned().collect()
     );
     assert!(!place.root().join("releases").join(ids[0].as_str()).exists());
-    let snapshot = |night: i64| Digest::of(format!("test.a night {night}").as_bytes());
+    let snapshot = |night: i64| Digest::sha256(format!("test.a night {night}").as_bytes());
     let referenced = referenced_snapshots(&place.releases, &[]).await.unwrap();
     assert_eq!(
         (1..=5)

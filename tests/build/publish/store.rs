@@ -174,7 +174,7 @@ fn a_store_url_must_be_one_the_program_knows() {
         let error = Releases::open(&place.home, Some(url)).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Config, "{url}: {error}");
         assert!(
-            error.to_string().contains(url) && error.way_out().is_some(),
+            error.to_string().contains(url) && error.hint_text().is_some(),
             "{error}"
         );
     }
@@ -199,7 +199,7 @@ fn homes_are_made_on_the_way() {
 async fn a_staged_part_becomes_the_file_of_the_release_where_both_are_in_one_folder() {
     const PART: &str = "geo.place/year=2026/part.parquet";
     let place = Place::new();
-    let staging = Staging::of(&place.home, "task", &Digest::of(b"inputs"));
+    let staging = Staging::for_task(&place.home, "task", &Digest::sha256(b"inputs"));
     let id: ReleaseId = ONE.parse().unwrap();
     staging.begin().unwrap();
     staging.put(PART, b"first").unwrap();

@@ -578,7 +578,7 @@ async fn what_cannot_be_read_of_an_index_is_told_where_it_stands_tonight() {
             );
             assert_eq!(
                 (&index[offset..offset + length], pointer.snapshot),
-                (row, Digest::of(index.as_bytes())),
+                (row, Digest::sha256(index.as_bytes())),
                 "{rule}"
             );
             assert!(

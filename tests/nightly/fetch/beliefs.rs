@@ -259,6 +259,6 @@ async fn an_address_beyond_measure_is_not_followed() {
     );
     assert_eq!(
         desk.fetch_new(&desk.request("/table.dat")).await.sha256,
-        Digest::of(&table(50))
+        Digest::sha256(&table(50))
     );
 }

@@ -65,7 +65,7 @@ async fn a_file_that_a_server_packs_on_the_way_is_unpacked() {
             let snapshot = desk.fetch_new(&desk.request("/table.dat")).await;
             assert_eq!(
                 (snapshot.sha256, snapshot.size_bytes),
-                (Digest::of(&bytes), bytes.len() as u64),
+                (Digest::sha256(&bytes), bytes.len() as u64),
                 "{encoding}"
             );
             assert_eq!(
@@ -124,7 +124,7 @@ async fn what_breaks_while_it_is_unpacked_is_asked_for_from_its_beginning() {
         );
         assert_eq!(
             desk.fetch_new(&desk.request("/table.dat")).await.sha256,
-            Digest::of(&bytes),
+            Digest::sha256(&bytes),
             "{case}"
         );
         let received = desk.publisher.all_requests();
@@ -188,7 +188,7 @@ async fn a_packed_rest_of_a_file_is_not_put_behind_its_beginning() {
     );
     assert_eq!(
         desk.fetch_new(&desk.request("/table.dat")).await.sha256,
-        Digest::of(&bytes)
+        Digest::sha256(&bytes)
     );
     assert_eq!(desk.publisher.all_requests()[2].header("range"), "");
 }
@@ -203,7 +203,7 @@ async fn a_body_in_chunks_has_its_end_and_is_resumed_without_a_length() {
     let snapshot = desk.fetch_new(&request).await;
     assert_eq!(
         (snapshot.sha256, snapshot.source_date.as_str()),
-        (Digest::of(&table(5000)), "2023-12-07")
+        (Digest::sha256(&table(5000)), "2023-12-07")
     );
     let second = &desk.publisher.all_requests()[1];
     assert_eq!(

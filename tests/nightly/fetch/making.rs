@@ -25,7 +25,7 @@ async fn a_file_that_is_being_made_is_waited_for_as_the_server_says_or_longer_ea
     desk.publisher.route("/table.dat", replies);
     assert_eq!(
         desk.fetch_new(&desk.request("/table.dat")).await.sha256,
-        Digest::of(&table(50))
+        Digest::sha256(&table(50))
     );
     assert_eq!(seconds(&desk.clock.waits()), [10, 20, 7, 1, 60]);
     assert_eq!(desk.partials(), []);
@@ -58,7 +58,7 @@ async fn patience_ends() {
         )
         .await;
     assert_eq!(
-        error.way_out(),
+        error.hint_text(),
         Some("run again later; the last good snapshot stays in use")
     );
     assert_eq!(desk.publisher.all_requests().len(), 1 + 4);

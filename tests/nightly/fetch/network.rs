@@ -21,7 +21,7 @@ async fn an_authority_of_ones_own_is_trusted_when_it_is_given() {
         .route("/table.dat", vec![Reply::file(table(50))]);
     assert_eq!(
         desk.fetch_new(&desk.request_url(URL)).await.sha256,
-        Digest::of(&table(50))
+        Digest::sha256(&table(50))
     );
 
     let other = Authority::new().write(&desk.new_folder("other"));
@@ -35,7 +35,7 @@ async fn an_authority_of_ones_own_is_trusted_when_it_is_given() {
             )),
             "{text}"
         );
-        assert!(error.way_out().unwrap().contains("--ca"), "{error:?}");
+        assert!(error.hint_text().unwrap().contains("--ca"), "{error:?}");
         assert!(
             desk.clock.waits().is_empty(),
             "a certificate is not better the next second"
@@ -103,7 +103,7 @@ async fn publishers_are_asked_through_a_proxy_which_finds_their_names() {
     );
     assert_eq!(
         desk.fetch_new(&desk.request_url(URL)).await.sha256,
-        Digest::of(&table(50))
+        Digest::sha256(&table(50))
     );
     assert_eq!(
         proxy.asked(),
@@ -196,7 +196,7 @@ async fn http_2_is_spoken_with_servers_that_offer_it() {
     };
     assert_eq!(
         (snapshot.sha256, snapshot.etag.as_deref()),
-        (Digest::of(&table(200_000)), Some("\"v1\""))
+        (Digest::sha256(&table(200_000)), Some("\"v1\""))
     );
     server.abort();
 }

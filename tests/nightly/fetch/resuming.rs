@@ -41,7 +41,7 @@ async fn a_cut_transfer_goes_on_where_it_broke() {
         ],
     );
     let snapshot = desk.fetch_new(&desk.request("/table.dat")).await;
-    assert_eq!(snapshot.sha256, Digest::of(&table(5000)));
+    assert_eq!(snapshot.sha256, Digest::sha256(&table(5000)));
     assert_eq!(desk.stored_bytes(), [table(5000)]);
     assert_eq!(
         ranges(&desk),
@@ -79,7 +79,7 @@ async fn a_download_that_was_given_up_goes_on_in_the_next_run() {
     let snapshot = desk.fetch_new(&request).await;
     assert_eq!(
         (snapshot.sha256, snapshot.source_date.as_str()),
-        (Digest::of(&table(5000)), "2023-12-07")
+        (Digest::sha256(&table(5000)), "2023-12-07")
     );
     assert_eq!(ranges(&desk), asked(&[("", ""), ("bytes=40000-", DATE)]));
     assert_eq!(
@@ -101,7 +101,7 @@ async fn a_file_that_changed_under_resume_is_taken_from_its_beginning() {
     let snapshot = desk.fetch_new(&desk.request("/table.dat")).await;
     assert_eq!(
         (snapshot.sha256, snapshot.etag.as_deref()),
-        (Digest::of(&table(4000)), Some("\"v2\""))
+        (Digest::sha256(&table(4000)), Some("\"v2\""))
     );
     assert_eq!(
         ranges(&desk),
@@ -145,7 +145,7 @@ async fn a_range_that_does_not_fit_starts_the_download_again() {
             vec![file.clone().cut_after(40_000), reply, file],
         );
         let snapshot = desk.fetch_new(&desk.request("/table.dat")).await;
-        assert_eq!(snapshot.sha256, Digest::of(&whole), "{case}");
+        assert_eq!(snapshot.sha256, Digest::sha256(&whole), "{case}");
         assert_eq!(
             ranges(&desk),
             asked(&[("", ""), ("bytes=40000-", "\"v1\""), ("", "")]),
@@ -180,7 +180,7 @@ async fn a_size_that_is_told_with_a_range_is_waited_for() {
     );
     assert_eq!(
         desk.fetch_new(&desk.request("/table.dat")).await.sha256,
-        Digest::of(&whole)
+        Digest::sha256(&whole)
     );
     assert_eq!(
         ranges(&desk),
@@ -210,7 +210,7 @@ async fn only_what_proves_the_same_file_is_resumed() {
             .route("/table.dat", vec![file.clone().cut_after(40_000), file]);
         assert_eq!(
             desk.fetch_new(&desk.request("/table.dat")).await.sha256,
-            Digest::of(&table(5000))
+            Digest::sha256(&table(5000))
         );
         assert_eq!(ranges(&desk), asked(&[("", ""), second]));
     }
@@ -262,7 +262,7 @@ async fn a_download_that_is_already_whole_is_accepted_without_asking() {
     let snapshot = desk.fetch_new(&request).await;
     assert_eq!(
         (snapshot.sha256, snapshot.etag.as_deref()),
-        (Digest::of(&table(50)), Some("\"v1\""))
+        (Digest::sha256(&table(50)), Some("\"v1\""))
     );
     assert_eq!(desk.publisher.all_requests(), []);
 }
@@ -290,7 +290,7 @@ async fn a_partial_download_of_another_place_is_not_resumed() {
         .route("/table.dat", vec![Reply::file(table(50)).etag("\"v1\"")]);
     assert_eq!(
         desk.fetch_new(&request).await.sha256,
-        Digest::of(&table(50))
+        Digest::sha256(&table(50))
     );
     assert_eq!(ranges(&desk), asked(&[("", "")]));
 }

@@ -26,7 +26,9 @@ async fn a_snapshot_is_read_only_and_found_by_its_digest() {
         Some(path.clone())
     );
     assert_eq!(
-        snapshots.find("test.table", &Digest::of(b"other")).unwrap(),
+        snapshots
+            .find("test.table", &Digest::sha256(b"other"))
+            .unwrap(),
         None
     );
     assert_eq!(

@@ -827,9 +827,11 @@ fn no_declaration_goes_stale_by_itself() {
                     Variable::Values(_) => {}
                     Variable::Range(range) => {
                         ranges += 1;
-                        let editions =
-                            Editions::of(range, declaration.schedule(Some(source)).unwrap())
-                                .unwrap();
+                        let editions = Editions::from_range(
+                            range,
+                            declaration.schedule(Some(source)).unwrap(),
+                        )
+                        .unwrap();
                         let at = |now: &str| editions.labels(now.parse().unwrap());
                         let (early, late) =
                             (at("2026-11-22T00:00:00Z"), at("2029-01-15T12:00:00Z"));

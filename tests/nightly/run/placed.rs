@@ -477,7 +477,7 @@ fn who_cannot_do_the_work_is_told_why() {
     let mut text: Value = serde_json::from_slice(&std::fs::read(path).unwrap()).unwrap();
     text["program"] = "1".repeat(64).into();
     let bytes = serde_json::to_vec(&text).unwrap();
-    let hash = pubdata_core::ids::Digest::of(&bytes);
+    let hash = pubdata_core::ids::Digest::sha256(&bytes);
     std::fs::write(place.root().join(format!("store/plans/{hash}.json")), bytes).unwrap();
     refused(
         &[
@@ -917,7 +917,7 @@ fn limits_are_judged_by_the_commit_whatever_a_receipt_says() {
     let part = part_of(&mut receipt, "geo.school");
     let (id, empty_columns, bytes) =
         first_row(&newest.with_file_name(format!("{}.parquet", part["sha256"].as_str().unwrap())));
-    let sha256 = pubdata_core::ids::Digest::of(&bytes).to_string();
+    let sha256 = pubdata_core::ids::Digest::sha256(&bytes).to_string();
     std::fs::write(newest.with_file_name(format!("{sha256}.parquet")), &bytes).unwrap();
     (part["rows"], part["size_bytes"], part["sha256"]) =
         (json!(1), json!(bytes.len()), json!(sha256));
@@ -1236,7 +1236,8 @@ pub fn many_registrants(place: &Place) -> usize {
             let cik = 9_930_000 + number;
             let noise: String = (0..2_000)
                 .map(|part| {
-                    pubdata_core::ids::Digest::of(format!("{cik} {part}").as_bytes()).to_string()
+                    pubdata_core::ids::Digest::sha256(format!("{cik} {part}").as_bytes())
+                        .to_string()
                 })
                 .collect();
             let padded = one.replacen("1045810", &cik.to_string(), 1).replacen(
@@ -1310,8 +1311,10 @@ fn long_registry(place: &Place) -> usize {
             let digit = &member[7..8];
             let name: String = (0..3)
                 .map(|part| {
-                    pubdata_core::ids::Digest::of(format!("{member} {number} {part}").as_bytes())
-                        .to_string()
+                    pubdata_core::ids::Digest::sha256(
+                        format!("{member} {number} {part}").as_bytes(),
+                    )
+                    .to_string()
                 })
                 .collect();
             let rows = members.get_mut(member).unwrap();

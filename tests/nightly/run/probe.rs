@@ -11,7 +11,9 @@ use std::sync::Arc;
 
 use pubdata_core::declared::DeclarationFiles;
 use pubdata_core::pipeline::Declarations;
-use pubdata_run::{self as run, ProbeReport, ProbeSettings, SharedObserver, Verdict, Would};
+use pubdata_run::{
+    self as run, PredictedOutcome, ProbeReport, ProbeSettings, SharedObserver, Verdict,
+};
 use serde_json::Value;
 
 use pubdata_testing::publisher::{Authority, Publisher, Reply};
@@ -545,7 +547,7 @@ async fn a_moved_file_gets_its_new_address() {
     let source = &report.sources[0];
     assert_eq!(
         (source.verdict, source.would, source.status),
-        (Verdict::Moved, Would::Block, Some(301)),
+        (Verdict::Moved, PredictedOutcome::Block, Some(301)),
         "{report:#?}"
     );
     assert!(
@@ -583,7 +585,7 @@ async fn a_server_that_refuses_or_fails_is_told_by_its_status() {
         let source = &report.sources[0];
         assert_eq!(
             (source.verdict, source.would),
-            (verdict, Would::Block),
+            (verdict, PredictedOutcome::Block),
             "{status}: {report:#?}"
         );
         assert!(

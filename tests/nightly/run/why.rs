@@ -335,7 +335,7 @@ async fn made_by_other_code(place: &Place, ending: &str) -> ReleaseId {
                 .write(&RecordBatch::try_new(rows.schema(), columns).unwrap())
                 .unwrap();
             writer.close().unwrap();
-            (part.sha256, part.size_bytes) = (Digest::of(&bytes), bytes.len() as u64);
+            (part.sha256, part.size_bytes) = (Digest::sha256(&bytes), bytes.len() as u64);
         }
         parts.insert(part.path.clone(), bytes);
     }

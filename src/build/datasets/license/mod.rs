@@ -456,7 +456,7 @@ struct Case {
 
 impl Cases {
     fn add(&mut self, license: License, row: Row<'_>) {
-        let digest = Digest::of(format!("{:?}", license.row.cells).as_bytes());
+        let digest = Digest::sha256(format!("{:?}", license.row.cells).as_bytes());
         let known = self
             .by_license
             .entry(license.license_id.clone())

@@ -137,7 +137,7 @@ fn check(declaration: &Declaration) -> std::result::Result<(), Fault> {
 
 fn build(context: &Context<'_>) -> Result<Vec<Table>> {
     let mut settings: Settings = super::settings(context.declaration)?;
-    settings.trade = TradeWords::of(context);
+    settings.trade = TradeWords::load(context);
     let settings = settings;
     let source_id = settings::source(context.declaration)?.source_id.as_str();
     let feed = Feed {

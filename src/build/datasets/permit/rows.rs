@@ -498,7 +498,7 @@ fn read(mut reader: Reader<'_>, permit_id: &str) -> Permit {
             )
             .value,
         property_class_raw: raw(&reader, "property_class"),
-        tags: description.as_deref().map(tags::of).unwrap_or_default(),
+        tags: description.as_deref().map(tags::find).unwrap_or_default(),
         description,
         status: or_unknown(status.value),
         status_basis: status.basis,

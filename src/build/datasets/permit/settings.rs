@@ -192,7 +192,7 @@ pub(super) struct TradeWords {
 }
 
 impl TradeWords {
-    pub(super) fn of(context: &Context<'_>) -> Self {
+    pub(super) fn load(context: &Context<'_>) -> Self {
         let of_permit = |column: &str| context.words(PERMIT, column).clone();
         Self {
             types: of_permit("type"),

@@ -108,7 +108,7 @@ fn build(context: &Context<'_>) -> Result<Vec<Table>> {
         for archive in context
             .archives(&source.source_id)?
             .into_iter()
-            .filter(|archive| context.is_wanted(&archive.snapshot))
+            .filter(|archive| context.is_selected(&archive.snapshot))
         {
             archives.push(Archive::new(context, &settings, archive)?);
         }
@@ -162,16 +162,19 @@ impl Archive {
         })?;
         let mut keys = source.snapshot.keys.clone();
         keys.insert("version".to_owned(), version.clone());
-        let wanted = settings
+        let patterns = settings
             .members
             .iter()
             .map(|pattern| expand(pattern, &keys))
             .collect::<Result<Vec<String>>>()?;
-        let is_wanted =
-            |member: &Member| wanted.iter().any(|pattern| is_file(pattern, &member.name));
+        let is_selected = |member: &Member| {
+            patterns
+                .iter()
+                .any(|pattern| is_file(pattern, &member.name))
+        };
         // Number the members before several threads read them, so that the same archives give the
         // same numbers.
-        let members = source.members().iter().filter(|member| is_wanted(member));
+        let members = source.members().iter().filter(|member| is_selected(member));
         let members = members
             .map(|member| (member.clone(), context.member_number(member)))
             .collect();

@@ -222,7 +222,7 @@ fn read_addresses(
                 number_low: low.get(row).map(str::to_owned),
                 number_high: high.get(row).map(str::to_owned),
                 parity: parity(side.get(row)),
-                street: Street::of(&[street.get(row)]),
+                street: Street::from_parts(&[street.get(row)]),
                 has_state_tax: true,
                 special_codes: vec![("location".to_owned(), code)],
                 pointers: pointers.clone(),

@@ -89,7 +89,7 @@ struct County {
 
 #[test]
 fn columns_are_those_of_the_schema_whatever_the_rows_hold() {
-    let columns = Columns::of(&Data::of::<Towns>(), "", &|_| false);
+    let columns = Columns::from_schema(&Data::for_type::<Towns>(), "", &|_| false);
     let header = "zip,city,county.fips,county.name\r\n";
     assert_eq!(table(&columns, "[]"), (0, header.to_owned()));
     let rows = r#"[{"zip":"00501","county":null,"city":"A, B","unknown":1}]"#;
@@ -123,7 +123,7 @@ struct Figure {
 
 #[test]
 fn an_inner_list_gives_a_row_for_each_item_and_one_for_none() {
-    let columns = Columns::of(&Data::of::<Company>(), "series/values", &|_| false);
+    let columns = Columns::from_schema(&Data::for_type::<Company>(), "series/values", &|_| false);
     let data = r#"{"cik":"1","series":[
         {"metric":"revenue","unit":"USD","values":[{"fiscal_year":2023,"value":1.5},{"fiscal_year":2024,"value":-2}],"null_reason":null},
         {"metric":"net_income","unit":"USD","values":[],"null_reason":"not_tagged"}]}"#;
@@ -164,7 +164,7 @@ struct Chosen {
 
 #[test]
 fn data_that_contradicts_its_schema_is_a_problem() {
-    let columns = Columns::of(&Data::of::<Areas>(), "areas", &|_| false);
+    let columns = Columns::from_schema(&Data::for_type::<Areas>(), "areas", &|_| false);
     for data in [
         "",
         "[",
@@ -188,7 +188,8 @@ fn data_that_contradicts_its_schema_is_a_problem() {
 fn only_requested_members_have_columns() {
     let header = |named: &str| {
         String::from_utf8(
-            Columns::of(&Data::of::<Areas>(), "areas", &|name| name == named).header(),
+            Columns::from_schema(&Data::for_type::<Areas>(), "areas", &|name| name == named)
+                .header(),
         )
         .unwrap()
     };

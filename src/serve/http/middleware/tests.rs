@@ -25,7 +25,7 @@ use pubdata_core::contract::Contracts;
 use pubdata_store::{Plans, Scope};
 
 /// Sends a request through the middleware and returns status, problem code, text and `Retry-After`.
-async fn asked(limits: Limits, path: &str) -> (u16, String, String, Option<String>) {
+async fn request(limits: Limits, path: &str) -> (u16, String, String, Option<String>) {
     let folder = tempfile::tempdir().unwrap();
     let plans = Plans::parse("[anonymous]\nrequests_per_minute = 60\nburst = 60\n").unwrap();
     let settings = ServeSettings {
@@ -87,7 +87,7 @@ async fn asked(limits: Limits, path: &str) -> (u16, String, String, Option<Strin
 
 #[tokio::test]
 async fn panic_is_a_problem_that_hides_its_cause() {
-    let (status, code, text, again) = asked(Limits::default(), "/panics").await;
+    let (status, code, text, again) = request(Limits::default(), "/panics").await;
     assert_eq!(
         (status, code.as_str(), again),
         (500, "internal_error", None)
@@ -104,7 +104,7 @@ async fn request_that_takes_too_long_is_a_problem() {
         request_time: Duration::from_millis(1),
         ..Limits::default()
     };
-    let (status, code, text, again) = asked(limits, "/hangs").await;
+    let (status, code, text, again) = request(limits, "/hangs").await;
     assert_eq!(
         (status, code.as_str(), again.as_deref()),
         (503, "busy", Some("5"))
@@ -201,20 +201,20 @@ fn requests_without_a_key_never_have_all_places() {
         Vec::new(),
     )
     .unwrap();
-    let stranger = |number: usize| service.keys.anonymous(&number.to_string());
+    let anonymous = |number: usize| service.keys.anonymous(&number.to_string());
     let _running = [
-        service.run(&stranger(0)).unwrap(),
-        service.run(&stranger(1)).unwrap(),
+        service.run(&anonymous(0)).unwrap(),
+        service.run(&anonymous(1)).unwrap(),
     ];
     assert_eq!(
-        service.run(&stranger(2)).unwrap_err().code,
+        service.run(&anonymous(2)).unwrap_err().code,
         Code::RateLimited
     );
     assert!(
         service
             .run(&Client {
                 scopes: vec![Scope::Geo],
-                ..stranger(3)
+                ..anonymous(3)
             })
             .is_ok()
     );

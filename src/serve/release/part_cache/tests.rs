@@ -37,7 +37,7 @@ fn part(path: &str, bytes: &[u8]) -> Part {
         partition: Default::default(),
         rows: 1,
         size_bytes: bytes.len() as u64,
-        sha256: Digest::of(bytes),
+        sha256: Digest::sha256(bytes),
         key_range: None,
         fingerprint: None,
         report: PartReport::default(),
@@ -62,7 +62,7 @@ async fn parts_are_read_once_kept_within_the_bound_and_checked() {
         releases.clone(),
         Copies::new(folder.path().join("tables"), 1),
         100,
-        Digest::of(b""),
+        Digest::sha256(b""),
     ));
     let [a, b, c] = named.as_slice() else {
         unreachable!()
@@ -95,7 +95,7 @@ async fn parts_are_read_once_kept_within_the_bound_and_checked() {
     );
 
     let damaged = Part {
-        sha256: Digest::of(b"other"),
+        sha256: Digest::sha256(b"other"),
         ..a.clone()
     };
     for _ in 0..2 {
@@ -121,7 +121,7 @@ async fn prepared_part_is_rebuilt_only_after_change_or_damage() {
             releases.clone(),
             Copies::new(tables.clone(), min_file_bytes),
             100,
-            Digest::of(program),
+            Digest::sha256(program),
         )
     };
     let (part, cells) = (

@@ -83,7 +83,7 @@ async fn parts_are_listed_with_whose_they_are_and_how_they_are_taken() {
         .await
         .bytes;
     assert_eq!(
-        pubdata_core::ids::Digest::of(&bytes),
+        pubdata_core::ids::Digest::sha256(&bytes),
         part.sha256,
         "and the path leads to it"
     );

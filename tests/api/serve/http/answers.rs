@@ -168,7 +168,7 @@ async fn answers_are_what_the_document_says_and_the_document_says_no_more() {
     let receipt = "/v1/receipts/sec.filing:9999999999:none";
     // And of standard licences.
     let (served, licensed) = (
-        Served::of(SealedPlace::new().place).await,
+        Served::start(SealedPlace::new().place).await,
         "/v1/datasets/business.entity/croissant.json",
     );
     for path in [receipt, licensed] {

@@ -143,7 +143,7 @@ async fn open_network_needs_tls_or_a_proxy() {
         .await
         .unwrap_err();
     assert_eq!(
-        (error.kind(), error.way_out().is_some()),
+        (error.kind(), error.hint_text().is_some()),
         (ErrorKind::Config, true),
         "{error}"
     );

@@ -233,7 +233,7 @@ fn wrong_wishes_list_what_is_possible() {
         .create(wish(vec![Scope::Geo], "gold", "a"), &plans(), now)
         .unwrap_err();
     assert_eq!(
-        (error.kind(), error.to_string().as_str(), error.way_out()),
+        (error.kind(), error.to_string().as_str(), error.hint_text()),
         (
             ErrorKind::Config,
             "plan `gold` does not exist",
@@ -252,7 +252,7 @@ fn wrong_wishes_list_what_is_possible() {
     );
     let error = "geography".parse::<Scope>().unwrap_err();
     assert_eq!(
-        (error.kind(), error.way_out()),
+        (error.kind(), error.hint_text()),
         (
             ErrorKind::Config,
             Some("scopes: general, geo, sec, stream, admin")

@@ -23,7 +23,7 @@ const OF_CLIENT: usize = 2;
 const CLIENTS: usize = 12;
 
 /// A request of which all is there but the body, when the server has asked for it.
-fn begun(address: SocketAddr, head: &str) -> TcpStream {
+fn started(address: SocketAddr, head: &str) -> TcpStream {
     let mut stream = silent(
         address,
         format!("{head}\r\nHost: localhost\r\nContent-Length: 100\r\nExpect: 100-continue\r\n\r\n")
@@ -74,7 +74,7 @@ async fn keeps_nobody_out(heads: Vec<String>) {
     let server = tokio::spawn(serve(settings, world.contracts.clone()));
     let attack = move || {
         until_ready(address, &key);
-        let kept: Vec<TcpStream> = heads.iter().map(|head| begun(address, head)).collect();
+        let kept: Vec<TcpStream> = heads.iter().map(|head| started(address, head)).collect();
         assert_answered(address, &key, &["/healthz", "/readyz", PROFILE]);
         let numbers = exchange(connect(metrics), &get("/metrics", &key));
         let open = numbers
@@ -122,7 +122,7 @@ async fn bodies_without_an_end_that_are_sent_with_keys_keep_nobody_from_being_an
     attacked_world(&world, limits, None, move |address, key| {
         until_ready(address, &key);
         let begun_with = |key: &String, path: &str| {
-            begun(
+            started(
                 address,
                 &format!(
                     "POST {path} HTTP/1.1\r\nContent-Type: application/json\r\nX-API-Key: {key}"

@@ -286,7 +286,7 @@ async fn record_page_explains_the_fiscal_year_and_has_a_receipt_when_the_release
         !record.contains("id=\"receipt\"") && !record.contains("id=\"history\""),
         "{record}"
     );
-    let sealed = Served::of(SealedPlace::new().place).await;
+    let sealed = Served::start(SealedPlace::new().place).await;
     let record = page(&sealed, "/records/geo.zcta_metric:2023:90210:population").await;
     assert!(
         record.contains("id=\"receipt\"")

@@ -184,7 +184,7 @@ async fn what_is_damaged_in_the_store_is_named_and_a_server_goes_on_with_what_it
         refused
             .to_string()
             .contains("is not the event that follows")
-            && refused.way_out().unwrap().contains("delete stream/log"),
+            && refused.hint_text().unwrap().contains("delete stream/log"),
         "{refused}"
     );
     assert_eq!(ask(server, PATH, &made.key).unwrap().0, 200);

@@ -3,7 +3,9 @@
 use jiff::Timestamp;
 use pubdata_core::declared::DeclarationFiles;
 use pubdata_core::pipeline::Declarations;
-use pubdata_run::{ExitCode, ProbeSettings, ProbedSource, Verdict, Word, Would, acceptance};
+use pubdata_run::{
+    ExitCode, PredictedOutcome, ProbeSettings, ProbedSource, Verdict, Word, acceptance,
+};
 use pubdata_store::append_acceptance;
 
 use super::probe_here;
@@ -68,7 +70,11 @@ async fn a_server_is_asked_as_a_run_asks_it() {
     let what = format!("{SOURCE}:host_key={}", server.host_key());
     assert_eq!(
         (stranger.verdict, stranger.would, code),
-        (Verdict::Refused, Would::Block, ExitCode::SourceMissing),
+        (
+            Verdict::Refused,
+            PredictedOutcome::Block,
+            ExitCode::SourceMissing
+        ),
         "{stranger:#?}"
     );
     assert!(

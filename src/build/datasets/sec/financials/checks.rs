@@ -59,7 +59,7 @@ struct View<'a> {
 }
 
 impl View<'_> {
-    fn of(&self, measure: usize) -> &[Period] {
+    fn periods(&self, measure: usize) -> &[Period] {
         &self.periods[self.ranges[measure].clone()]
     }
 
@@ -68,10 +68,10 @@ impl View<'_> {
     fn beside(&self, measure: usize, period: &Period) -> Option<usize> {
         let key = |period: &Period| (period.series, period.end, period.start);
         let found = self
-            .of(measure)
+            .periods(measure)
             .binary_search_by_key(&key(period), key)
             .ok()?;
-        let latest = self.of(measure)[found].latest();
+        let latest = self.periods(measure)[found].latest();
         (self.observations[latest].report == self.observations[period.latest()].report)
             .then_some(latest)
     }
@@ -349,7 +349,7 @@ impl View<'_> {
         let factor = self.rules.checks.share_jump_factor;
         let is_jump = |a: i128, b: i128| a.min(b).saturating_mul(factor) < a.max(b);
         let of_latest = self
-            .of(self.rules.checks.shares_outstanding)
+            .periods(self.rules.checks.shares_outstanding)
             .iter()
             .map(Period::latest);
         // A count that its own report contradicts is no evidence for the next.
@@ -370,18 +370,18 @@ impl View<'_> {
             .iter()
             .map(|observation| self.observations[*observation].value.0)
             .collect();
-        let Some(mut believed) = values.first().copied() else {
+        let Some(mut accepted) = values.first().copied() else {
             return;
         };
         for (index, value) in values.iter().enumerate() {
-            let jumps = is_jump(believed, *value);
+            let jumps = is_jump(accepted, *value);
             self.warn(counts[index], Warning::ShareCountJump, jumps);
             if !jumps
                 || values
                     .get(index + 1)
                     .is_some_and(|next| !is_jump(*value, *next))
             {
-                believed = *value;
+                accepted = *value;
             }
         }
     }

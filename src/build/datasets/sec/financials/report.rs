@@ -204,13 +204,13 @@ impl Scales {
     }
 
     /// Returns one unit of a report's scale.
-    pub fn of(&self, unit: Unit, report: u32) -> Amount {
+    pub fn scale(&self, unit: Unit, report: u32) -> Amount {
         self.fineness(unit, report).scale
     }
 
     /// Returns one unit of the coarser of two reports' scales.
     pub fn coarser(&self, unit: Unit, [one, other]: [u32; 2]) -> Amount {
-        self.of(unit, one).max(self.of(unit, other))
+        self.scale(unit, one).max(self.scale(unit, other))
     }
 
     /// Returns true if at least half of a report's figures are as coarse as a rounded one. Coarse

@@ -63,8 +63,8 @@ impl Selection<'_> {
                 };
                 match self.place(family, group[0], of_measure) {
                     Placement::Passed => {}
-                    Placement::Unplaced(code) => self.reject(code, measure, last),
-                    Placement::Placed {
+                    Placement::Unassigned(code) => self.reject(code, measure, last),
+                    Placement::Assigned {
                         series,
                         fiscal_year,
                         fiscal_period,

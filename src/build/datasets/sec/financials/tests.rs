@@ -339,8 +339,8 @@ fn goods_and_services_stated_apart_are_added_up_and_goods_alone_are_the_revenue(
         ]
     );
     // The report of 2016 has no total, and neither part is the revenue.
-    let set_aside: Vec<&str> = apart.findings.iter().map(|finding| finding.code).collect();
-    assert_eq!(set_aside, ["stated_in_parts", "stated_in_parts"]);
+    let codes: Vec<&str> = apart.findings.iter().map(|finding| finding.code).collect();
+    assert_eq!(codes, ["stated_in_parts", "stated_in_parts"]);
 }
 
 #[test]
@@ -628,13 +628,13 @@ fn a_metric_never_reported_has_a_reason() {
         reason(&in_parts, "revenue", Series::Annual),
         Some("stated_in_parts")
     );
-    let unplaced = company(
+    let unassigned = company(
         &rules,
         &services("2015-01-01 2015-05-31")
             .replace("2015-01-01 2015-12-31", "2015-01-01 2015-08-15"),
     );
     assert_eq!(
-        reason(&unplaced, "revenue", Series::Annual),
+        reason(&unassigned, "revenue", Series::Annual),
         Some("unclassified_period")
     );
     assert_eq!(reason(&meta, "net_income", Series::Annual), None);
@@ -736,7 +736,7 @@ fn frames_have_a_row_for_each_observation_and_each_missing_series() {
 
 /// Formats one line per period of a measure: the figure that counts, in dollars, the restatement
 /// flag, and the changes of all reports.
-fn standing(rules: &Rules, selected: &Selected, measure: &str) -> Vec<String> {
+fn in_effect(rules: &Rules, selected: &Selected, measure: &str) -> Vec<String> {
     let of_measure = selected
         .periods
         .iter()
@@ -784,7 +784,7 @@ fn equity_with_noncontrolling_interest_never_replaces_the_parents() {
         ),
     );
     assert_eq!(
-        standing(&rules, &kimberly, "stockholders_equity"),
+        in_effect(&rules, &kimberly, "stockholders_equity"),
         [
             "annual 2016 FY 2016-12-31: -102000000 of first equal other_scope",
             "quarterly 2019 Q1 2019-03-31: -305000000 of first other_scope other_scope other_scope",
@@ -802,7 +802,7 @@ fn equity_with_noncontrolling_interest_never_replaces_the_parents() {
         ),
     );
     assert_eq!(
-        standing(&rules, &later, "stockholders_equity"),
+        in_effect(&rules, &later, "stockholders_equity"),
         ["annual 2016 FY 2016-12-31: -102000000 of first other_scope"]
     );
     let first = history(&rules, &later, "stockholders_equity").remove(0);
@@ -838,7 +838,7 @@ fn a_rounded_note_replaces_no_figure_and_a_recast_does() {
         &format!("{income}{first}{}{others}", assets(189_000_000_000, note)),
     );
     assert_eq!(
-        standing(&rules, &amex, "total_assets")[0],
+        in_effect(&rules, &amex, "total_assets")[0],
         "annual 2018 FY 2018-12-31: 188602000000 of first rounding"
     );
     // A zero is not a balance.
@@ -847,7 +847,7 @@ fn a_rounded_note_replaces_no_figure_and_a_recast_does() {
         &format!("{income}{first}{}{others}", assets(0, note)),
     );
     assert_eq!(
-        standing(&rules, &zero, "total_assets")[0],
+        in_effect(&rules, &zero, "total_assets")[0],
         "annual 2018 FY 2018-12-31: 188602000000 of first zero"
     );
     // Thermo Fisher's capital expenditure of 2009 was recast from 207.5 to 200.0, which is too far
@@ -873,7 +873,7 @@ fn a_rounded_note_replaces_no_figure_and_a_recast_does() {
         ),
     );
     assert_eq!(
-        standing(&rules, &thermo, "capital_expenditure"),
+        in_effect(&rules, &thermo, "capital_expenditure"),
         ["annual 2009 FY 2009-01-01..2009-12-31: 200000000 restated of first value"]
     );
     // Coca-Cola changed its pension method: 2,797, then 2,800, which ends in zeros and is not a
@@ -886,7 +886,7 @@ fn a_rounded_note_replaces_no_figure_and_a_recast_does() {
          NetIncomeLoss USD 2011-01-01 2011-07-01 4703000000 0000021344-12-000037 10-Q 2012-07-26 2012 Q2
          NetIncomeLoss USD 2012-03-31 2012-06-29 2788000000 0000021344-12-000037 10-Q 2012-07-26 2012 Q2",
     );
-    let quarter = standing(&rules, &coke, "net_income")
+    let quarter = in_effect(&rules, &coke, "net_income")
         .into_iter()
         .find(|line| line.contains("2011 Q2 2011-04"))
         .unwrap();
@@ -911,7 +911,7 @@ fn the_concept_with_a_comparative_is_the_statements() {
          Revenues USD 2018-01-01 2018-03-31 3580000000 0001141391-19-000076 10-Q 2019-04-30 2019 Q1
          Revenues USD 2019-01-01 2019-03-31 3889000000 0001141391-19-000076 10-Q 2019-04-30 2019 Q1",
     );
-    let quarters = standing(&rules, &mastercard, "revenue");
+    let quarters = in_effect(&rules, &mastercard, "revenue");
     assert!(
         quarters
             .iter()
@@ -1001,7 +1001,7 @@ fn starts_far_apart_are_one_period_where_reports_state_the_same_figure() {
          NetIncomeLoss USD 2019-04-01 2019-06-30 2000000 0001213900-19-014490 10-Q 2019-08-06 2019 Q2
          NetIncomeLoss USD 2018-01-01 2018-12-31 5030748 0001213900-19-004099 10-K 2019-03-13 2018 FY",
     );
-    let quarters: Vec<String> = standing(&rules, &vertiv, "net_income")
+    let quarters: Vec<String> = in_effect(&rules, &vertiv, "net_income")
         .into_iter()
         .filter(|line| line.starts_with("quarterly 2018 Q2 2018"))
         .collect();
@@ -1085,11 +1085,11 @@ fn a_part_of_revenue_is_none_where_other_reports_state_the_total() {
     lines.push_str("NetIncomeLoss USD 2017-01-01 2017-12-31 2736000000 0000004962-18-000020 10-K 2018-02-16 2017 FY");
     let amex = selected(&rules, &lines);
     assert!(
-        standing(&rules, &amex, "revenue")
+        in_effect(&rules, &amex, "revenue")
             .iter()
             .all(|line| !line.contains("2017")),
         "{:#?}",
-        standing(&rules, &amex, "revenue")
+        in_effect(&rules, &amex, "revenue")
     );
     assert_eq!(
         amex.findings
@@ -1171,7 +1171,7 @@ fn the_wider_of_two_last_resorts_is_the_total() {
         ),
     );
     assert_eq!(
-        standing(&rules, &entergy, "revenue"),
+        in_effect(&rules, &entergy, "revenue"),
         ["quarterly 2009 Q2 2009-04-01..2009-06-30: 2520789000 of first"]
     );
 }

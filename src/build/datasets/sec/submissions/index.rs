@@ -212,7 +212,7 @@ impl FilingIndex {
     }
 
     /// Returns a registrant's filings, oldest first.
-    pub(super) fn of(&self, cik: Cik) -> &[IndexRow] {
+    pub(super) fn filings(&self, cik: Cik) -> &[IndexRow] {
         let start = self.rows.partition_point(|row| row.cik < cik);
         let count = self.rows[start..].partition_point(|row| row.cik == cik);
         &self.rows[start..start + count]
@@ -221,7 +221,7 @@ impl FilingIndex {
     /// Returns a registrant's rows and their positions, including unreadable rows, for the
     /// fingerprint. Positions count because pointers are published too.
     pub(super) fn source_text(&self, cik: Cik) -> String {
-        let readable = self.of(cik).iter().map(|row| {
+        let readable = self.filings(cik).iter().map(|row| {
             let digest = self
                 .digests
                 .get(&row.input)

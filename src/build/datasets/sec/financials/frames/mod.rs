@@ -245,11 +245,11 @@ impl Common {
     ) {
         let observation = &source.selected.observations[position];
         let report = &source.selected.reports[observation.report as usize];
-        let begun = self.id.len();
+        let start_len = self.id.len();
         self.id
             .push_str(&texts.accessions[observation.report as usize]);
         self.record_id.append_value(&self.id);
-        self.id.truncate(begun);
+        self.id.truncate(start_len);
         self.text.clear();
         push_amount(&mut self.text, observation.value);
         self.value.append_value(&self.text);
