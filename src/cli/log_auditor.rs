@@ -220,7 +220,7 @@ fn file_word(outcome: FileOutcome) -> &'static str {
         FileOutcome::Mismatch => "mismatch",
         FileOutcome::Gone => "gone",
         FileOutcome::TooLarge => "too large",
-        FileOutcome::NotAsked => "not asked",
+        FileOutcome::NotRequested => "not asked",
         FileOutcome::Unreachable => "unreachable",
     }
 }

@@ -242,7 +242,7 @@ fn print_task(task: &ProbedTask) {
 }
 
 fn print_hints(sources: &[ProbedSource]) {
-    let with_ways = sources.iter().filter(|source| !source.ways_out.is_empty());
+    let with_ways = sources.iter().filter(|source| !source.hints.is_empty());
     let mut reported: Vec<(&str, &Option<String>)> = Vec::new();
     for source in with_ways {
         // One hint covers all files of a server with an unknown key.
@@ -264,7 +264,7 @@ fn print_hints(sources: &[ProbedSource]) {
             source.source_id
         );
         source
-            .ways_out
+            .hints
             .iter()
             .for_each(|way| output::print_line!("  - {way}"));
     }

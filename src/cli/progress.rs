@@ -95,32 +95,32 @@ impl FetchProgress for Progress {
 }
 
 impl Observer for Progress {
-    fn fetching(&self, files: usize) {
+    fn on_fetch_started(&self, files: usize) {
         // Fetches come in several rounds: pages of lists, the files that they name, and earlier
         // editions.
         self.bar.inc_length(files as u64);
         tracing::info!(files, "fetching");
     }
 
-    fn fetched(&self, url: &str, outcome: &str) {
+    fn on_fetched(&self, url: &str, outcome: &str) {
         self.bar.inc(1);
         if outcome == "failed" {
             tracing::warn!(target: "pubdata::told", url, "a source is not available");
         }
     }
 
-    fn building(&self, task_id: &str) {
+    fn on_task_started(&self, task_id: &str) {
         self.say(&format!("building {task_id}"));
         self.bar
             .enable_steady_tick(std::time::Duration::from_millis(120));
         tracing::info!(task.id = task_id, "building");
     }
 
-    fn shard_built(&self, task_id: &str, done: usize, shards: usize) {
+    fn on_shard_built(&self, task_id: &str, done: usize, shards: usize) {
         self.say(&format!("building {task_id}: {done} of {shards} shards"));
     }
 
-    fn built(&self, report: &TaskReport) {
+    fn on_task_built(&self, report: &TaskReport) {
         if matches!(report.outcome, "built" | "resumed" | "blocked" | "missing") {
             self.line(&format!(
                 "{} {} in {} ms",

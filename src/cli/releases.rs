@@ -119,7 +119,8 @@ pub(super) struct ReleaseReport<'a> {
     channels: &'a [String],
     /// Tasks that have become stale since, by task id; empty if none have, and if a release was
     /// named.
-    unrenewed: BTreeMap<String, StaleTask>,
+    #[serde(rename = "unrenewed")]
+    stale_tasks: BTreeMap<String, StaleTask>,
     /// Its `manifest.json`, as it is on disk.
     manifest: &'a Manifest,
 }
@@ -154,7 +155,8 @@ pub(super) struct PruneReport<'a> {
     /// True with `--dry-run`: nothing was deleted.
     is_dry_run: bool,
     /// Plans, and staged work of plans, that were not modified for a day.
-    placed: &'a [String],
+    #[serde(rename = "placed")]
+    plans: &'a [String],
     /// Releases.
     releases: &'a [ReleaseId],
     /// Paths of snapshots of the home, and addresses of copies in a separate store; empty without
@@ -168,7 +170,7 @@ pub(super) async fn releases(global: &Global, arguments: &ReleasesArgs) -> Resul
         ReleasesCommand::List => list(global, &global.reading("nightly")?).await?,
         ReleasesCommand::Show { release, channel } => {
             let settings = global.reading(channel)?;
-            let (mut manifest, unrenewed) = match release {
+            let (mut manifest, stale_tasks) = match release {
                 Some(release) => (
                     settings.releases.manifest(&release_id(release)?).await?,
                     None,
@@ -180,16 +182,16 @@ pub(super) async fn releases(global: &Global, arguments: &ReleasesArgs) -> Resul
             };
             let channels = pointing_at(&settings, &manifest.release_id).await?;
             if global.json {
-                let unrenewed = unrenewed
-                    .map(|unrenewed| unrenewed.tasks)
+                let stale_tasks = stale_tasks
+                    .map(|stale_tasks| stale_tasks.tasks)
                     .unwrap_or_default();
                 output::sorted_document(&ReleaseReport {
                     channels: &channels,
-                    unrenewed,
+                    stale_tasks,
                     manifest: &manifest,
                 });
             } else {
-                manifest.mark(unrenewed.as_ref());
+                manifest.mark(stale_tasks.as_ref());
                 release_page::print(&manifest, &channels);
             }
         }
@@ -378,28 +380,28 @@ fn print_pruned(global: &Global, is_dry_run: bool, pruned: &Pruned, snapshots: &
     let Pruned {
         releases,
         incomplete,
-        placed,
+        plans,
     } = pruned;
     if global.json {
         return output::document(&PruneReport {
             incomplete,
             is_dry_run,
-            placed,
+            plans,
             releases,
             snapshots: paths,
         });
     }
     let bytes = snapshots.iter().map(|(_, bytes)| bytes).sum();
-    let placed_work = if placed.is_empty() {
+    let removed_plans = if plans.is_empty() {
         String::new()
     } else {
         format!(
             "{} and staged work of plans, ",
-            output::counted(placed.len(), "plan")
+            output::counted(plans.len(), "plan")
         )
     };
     let counts = format!(
-        "{}, {} unfinished, {placed_work}{} ({})",
+        "{}, {} unfinished, {removed_plans}{} ({})",
         output::counted(releases.len(), "release"),
         incomplete.len(),
         output::counted(paths.len(), "snapshot"),
@@ -414,7 +416,7 @@ fn print_pruned(global: &Global, is_dry_run: bool, pruned: &Pruned, snapshots: &
     incomplete.iter().for_each(|release_id| {
         output::print_line!("would delete {release_id}, which was never finished")
     });
-    placed
+    plans
         .iter()
         .for_each(|name| output::print_line!("would delete {name}"));
     paths

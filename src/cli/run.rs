@@ -537,7 +537,7 @@ fn print_details(task: &TaskReport) {
         output::print_line!(
             "  {} built, {} reused",
             output::grouped(subjects.built as u64),
-            output::grouped(subjects.carried as u64)
+            output::grouped(subjects.reused as u64)
         );
     }
     for (source_id, rows) in task

@@ -51,7 +51,8 @@ pub(super) struct StatusReport<'a> {
     /// Tasks of the release that no run rebuilds.
     not_chosen: &'a [String],
     /// Files that are or were imported manually.
-    by_hand: &'a [ManualImport],
+    #[serde(rename = "by_hand")]
+    manual_imports: &'a [ManualImport],
     /// The last runs, newest first (`--runs`), including imports of files.
     runs: Vec<StatusRun<'a>>,
 }
@@ -126,9 +127,9 @@ pub(super) async fn status(global: &Global, arguments: &StatusArgs) -> Result<Ex
         .into_iter()
         .chain(run::attention(&tasks))
         .collect();
-    let by_hand = run::manual_imports(&settings, manifest.as_ref())?;
-    attention.extend(run::of_manual_imports(&by_hand, today(), &attention));
-    let by_hand = by_hand.files;
+    let manual_imports = run::manual_imports(&settings, manifest.as_ref())?;
+    attention.extend(run::of_manual_imports(&manual_imports, today(), &attention));
+    let manual_imports = manual_imports.files;
     let is_running = settings.home.is_running()?;
     let others = not_chosen(&settings, manifest.as_ref(), &tasks);
     let shown_runs = &runs[..runs.len().min(arguments.runs)];
@@ -140,7 +141,7 @@ pub(super) async fn status(global: &Global, arguments: &StatusArgs) -> Result<Ex
             release: manifest.as_ref().map(release),
             tasks: &tasks,
             not_chosen: &others,
-            by_hand: &by_hand,
+            manual_imports: &manual_imports,
             runs: shown_runs.iter().map(run_line).collect(),
         });
         return Ok(ExitCode::SUCCESS);
@@ -207,7 +208,7 @@ pub(super) async fn status(global: &Global, arguments: &StatusArgs) -> Result<Ex
             || file.source_date.is_none()
             || file.is_due(today())
     };
-    print_manual_imports(by_hand.iter().filter(is_shown));
+    print_manual_imports(manual_imports.iter().filter(is_shown));
     if is_running {
         output::print_paragraph!("a run is under way");
     }
@@ -443,7 +444,7 @@ fn print_manual_imports<'f>(files: impl Iterator<Item = &'f ManualImport>) {
             file.imported_on.clone(),
             file.imported_by.as_ref().map(|by| format!("by {by}")),
         ];
-        let how = match file.is_by_hand {
+        let how = match file.is_manual {
             true => format!(
                 "download {}, then `pubdata import {} FILE`",
                 file.url, file.source_id

@@ -132,7 +132,7 @@ fn print(report: &TraceReport) {
             _ if source.url.starts_with("bundled:") => {
                 " (compiled by pubdata from the cited sources, part of the program)"
             }
-            Obtained::ByHand => " (downloaded manually)",
+            Obtained::Manual => " (downloaded manually)",
             Obtained::ByProgram => "",
         };
         output::print_line!("  url       {}{origin}", source.url);

@@ -517,7 +517,7 @@ impl Fetcher {
                 known.snapshot.source_date.clone_from(date);
                 // An operator who gives a different date than the publisher's server is responsible
                 // for it.
-                known.snapshot.obtained = Obtained::ByHand;
+                known.snapshot.obtained = Obtained::Manual;
                 known.snapshot.mirror = None;
                 known = KnownUrl {
                     origin: BY_HAND.to_owned(),
@@ -592,7 +592,7 @@ impl Fetcher {
             fetched_at: now.to_string(),
             redirected_through: arrival.redirected_through,
             obtained: if arrival.origin == BY_HAND {
-                Obtained::ByHand
+                Obtained::Manual
             } else {
                 Obtained::ByProgram
             },
@@ -633,7 +633,7 @@ impl Fetcher {
             (self.snapshots.clone(), request.clone(), self.is_sample());
         let accept = move || {
             let checked = match known.snapshot.obtained {
-                Obtained::ByHand => {
+                Obtained::Manual => {
                     check::manual_import(partial.path(), &request, &known.snapshot.url)
                 }
                 Obtained::ByProgram => check::file(partial.path(), &request, is_sample)

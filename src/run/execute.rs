@@ -191,7 +191,7 @@ pub(crate) async fn carry_out(
     started_at: jiff::Timestamp,
     observer: &SharedObserver,
 ) -> Result<RunReport> {
-    observer.planned(plan);
+    observer.on_planned(plan);
     let mut contributions: Vec<Contribution> = plan
         .untouched
         .iter()
@@ -341,7 +341,7 @@ fn perform_all(
         };
         let task = others.settled(&plan.tasks[index])?;
         let (report, contribution) = perform(settings, plan, &task, build, observer)?;
-        observer.built(&report);
+        observer.on_task_built(&report);
         contributions.extend(contribution);
         if report.outcome == "blocked" {
             refused.insert(report.task_id.clone());
@@ -395,7 +395,7 @@ fn perform(
         }
         (TaskState::NotPublished(_), _) => return Ok((report, None)),
         (TaskState::Stale(_), Some(entry)) => {
-            observer.building(&task.task_id);
+            observer.on_task_started(&task.task_id);
             let started = Instant::now();
             let against = checked_against(settings, plan.current.as_ref(), &task.task_id);
             let left = publish::staged(

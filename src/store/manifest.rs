@@ -57,7 +57,8 @@ pub struct Manifest {
     /// the Data Package. Derived from the rest and not hashed; absent in releases of earlier
     /// versions.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub companions: BTreeMap<String, Digest>,
+    #[serde(rename = "companions")]
+    pub sidecars: BTreeMap<String, Digest>,
     /// When it was published, RFC 3339 UTC; not hashed.
     #[schemars(extend("format" = "date-time"))]
     pub published_at: String,
@@ -531,7 +532,7 @@ impl<'a> HashedManifest<'a> {
             datasets,
             release_id: _,
             declarations: _,
-            companions: _,
+            sidecars: _,
             published_at: _,
             run_id: _,
         } = manifest;
@@ -757,7 +758,7 @@ mod tests {
                 },
             )]),
             declarations: BTreeSet::from([digest("declaration")]),
-            companions: BTreeMap::from([("datapackage.json".to_owned(), digest("package"))]),
+            sidecars: BTreeMap::from([("datapackage.json".to_owned(), digest("package"))]),
             published_at: "2026-01-02T03:04:05Z".to_owned(),
             run_id: "run".to_owned(),
         };

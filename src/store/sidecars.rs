@@ -37,10 +37,10 @@ impl Releases {
     /// the release. Releases of earlier versions have no sidecar files.
     pub async fn sidecar_problems(&self, manifest: &Manifest) -> Result<Vec<String>> {
         let (id, mut problems) = (&manifest.release_id, Vec::new());
-        if manifest.companions.is_empty() {
+        if manifest.sidecars.is_empty() {
             return Ok(problems);
         }
-        for (path, digest) in &manifest.companions {
+        for (path, digest) in &manifest.sidecars {
             if !self.has_sidecar(id, path, digest).await? {
                 problems.push(format!("release {id}: {path} is missing or was changed; `pubdata run --force` rewrites it if nothing else changes"));
             }
@@ -54,7 +54,7 @@ impl Releases {
                 let is_ours = |path: &String| {
                     part_key(id, path).is_ok_and(|key| key == Path::from(file.key.as_str()))
                 };
-                if !manifest.companions.keys().any(is_ours) {
+                if !manifest.sidecars.keys().any(is_ours) {
                     problems.push(format!("release {id}: {} does not belong to the release, and engines that read the Delta log would apply it: delete it", file.key));
                 }
             }

@@ -1042,18 +1042,18 @@ fn every_dataset_is_complete() {
         let folder = Path::new("fixtures")
             .join(pipeline_id.replace('.', "/"))
             .join("basic");
-        let mut wanted = vec![
+        let mut selected = vec![
             folder.join("CASE.md"),
             folder.join("source/.pubdata-mirror"),
         ];
-        wanted.extend(
+        selected.extend(
             declaration
                 .produces
                 .iter()
                 .map(|id| folder.join("expected").join(format!("{id}.jsonl"))),
         );
         missing.extend(
-            wanted
+            selected
                 .iter()
                 .filter(|path| !repository().join(path).is_file())
                 .map(|path| format!("{pipeline_id}: no {}", path.display())),

@@ -461,7 +461,7 @@ impl Place {
     }
 
     /// What stands beside the releases as not renewed: reasons by task.
-    pub fn unrenewed(&self) -> BTreeMap<String, String> {
+    pub fn stale_tasks(&self) -> BTreeMap<String, String> {
         let value: Value = serde_json::from_slice(
             &std::fs::read(self.home().join("unrenewed/nightly.json")).unwrap(),
         )
@@ -704,14 +704,14 @@ fn as_bytes(text: &str) -> Vec<u8> {
 
 /// Runs in this process.
 pub async fn run_here(settings: &RunSettings) -> RunReport {
-    run::run(settings, &(Arc::new(Silent) as SharedObserver))
+    run::run(settings, &(Arc::new(NoopObserver) as SharedObserver))
         .await
         .unwrap()
 }
 
 /// Plans in this process.
 pub async fn plan_here(settings: &RunSettings) -> Plan {
-    run::plan(settings, &(Arc::new(Silent) as SharedObserver))
+    run::plan(settings, &(Arc::new(NoopObserver) as SharedObserver))
         .await
         .unwrap()
 }
@@ -734,19 +734,19 @@ impl Clock for ClockAt {
 }
 
 /// Hears nothing.
-pub struct Silent;
+pub struct NoopObserver;
 
-impl FetchProgress for Silent {
+impl FetchProgress for NoopObserver {
     fn started(&self, _: &str, _: Option<u64>) {}
     fn advanced(&self, _: u64) {}
     fn finished(&self) {}
 }
 
-impl Observer for Silent {
-    fn fetching(&self, _: usize) {}
-    fn fetched(&self, _: &str, _: &str) {}
-    fn building(&self, _: &str) {}
-    fn built(&self, _: &TaskReport) {}
+impl Observer for NoopObserver {
+    fn on_fetch_started(&self, _: usize) {}
+    fn on_fetched(&self, _: &str, _: &str) {}
+    fn on_task_started(&self, _: &str) {}
+    fn on_task_built(&self, _: &TaskReport) {}
 }
 
 /// A file or folder of real agency data below `PUBDATA_SHARED_DATA` (`../shared/data` by default);

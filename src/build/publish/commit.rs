@@ -246,7 +246,7 @@ pub async fn prepare(
         tasks,
         datasets,
         declarations: BTreeSet::new(),
-        companions: BTreeMap::new(),
+        sidecars: BTreeMap::new(),
         published_at: now.to_owned(),
         run_id: run_id.to_owned(),
     };
@@ -431,7 +431,7 @@ impl Prepared {
         fault::point("commit.parts_verified");
         let mut declarations = self.place_declarations(releases).await?;
         fault::point("commit.declarations_placed");
-        let companions = self.write_sidecars(releases, &facts).await?;
+        let sidecars = self.write_sidecars(releases, &facts).await?;
         fault::point("commit.companions_placed");
         // An intact manifest from an earlier publish of the same content keeps its dates.
         let known = releases.manifest(id).await.ok();
@@ -441,13 +441,14 @@ impl Prepared {
         {
             declarations.clone_from(&known.declarations);
         }
-        if known.as_ref().is_none_or(|known| {
-            known.declarations != declarations || known.companions != companions
-        }) {
+        if known
+            .as_ref()
+            .is_none_or(|known| known.declarations != declarations || known.sidecars != sidecars)
+        {
             releases
                 .put_manifest(&Manifest {
                     declarations,
-                    companions,
+                    sidecars,
                     ..known.unwrap_or_else(|| self.manifest.clone())
                 })
                 .await?;

@@ -52,7 +52,7 @@ pub struct Pruned {
     /// Releases that were started and never finished.
     pub incomplete: Vec<ReleaseId>,
     /// Plans, and staged units of plans, that have not changed for a day.
-    pub placed: Vec<String>,
+    pub plans: Vec<String>,
 }
 
 /// Lists the complete releases, newest first; those with a damaged manifest come last.
@@ -314,7 +314,7 @@ pub async fn prune(releases: &Releases, keep: usize, now: jiff::Timestamp) -> Re
     for release_id in pruned.releases.iter().chain(&pruned.incomplete) {
         releases.delete_release(release_id).await?;
     }
-    for name in &pruned.placed {
+    for name in &pruned.plans {
         DistributedRunStore::new(releases.store())
             .remove(name)
             .await?;
@@ -361,7 +361,7 @@ pub async fn prunable(releases: &Releases, keep: usize, now: jiff::Timestamp) ->
     {
         pruned.incomplete.push(incomplete.release_id);
     }
-    pruned.placed = DistributedRunStore::new(releases.store())
+    pruned.plans = DistributedRunStore::new(releases.store())
         .untouched_since(now - PLAN_GRACE)
         .await?;
     Ok(pruned)

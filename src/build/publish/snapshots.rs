@@ -53,7 +53,7 @@ impl UnneededSnapshots {
                 .plans()
                 .await?
                 .into_iter()
-                .filter(|(name, _)| !pruned.placed.contains(name));
+                .filter(|(name, _)| !pruned.plans.contains(name));
             let plans: Vec<String> = plans
                 .map(|(_, plan)| String::from_utf8_lossy(&plan).into_owned())
                 .collect();

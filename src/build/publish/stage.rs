@@ -100,7 +100,8 @@ pub struct StagedPart {
     /// True for a part reused from the last release; its bytes are there and not in the staging
     /// folder.
     #[serde(default)]
-    pub is_carried: bool,
+    #[serde(rename = "is_carried")]
+    pub is_reused: bool,
     pub part: Part,
 }
 
@@ -541,7 +542,7 @@ impl<'a> Stage<'a> {
         self.enter(StagedPart {
             dataset_id,
             schema_version: contract.version.clone(),
-            is_carried: false,
+            is_reused: false,
             part,
         })?;
         let StagingLocation::Home(staging) = self.place().clone() else {
@@ -563,7 +564,7 @@ impl<'a> Stage<'a> {
         self.enter(StagedPart {
             dataset_id: dataset_id.to_owned(),
             schema_version: schema_version.to_owned(),
-            is_carried: true,
+            is_reused: true,
             part: part.clone(),
         })
     }
@@ -686,7 +687,7 @@ pub fn staged(
         );
         return Ok(None);
     }
-    for StagedPart { part, .. } in description.parts.iter().filter(|staged| !staged.is_carried) {
+    for StagedPart { part, .. } in description.parts.iter().filter(|staged| !staged.is_reused) {
         let is_intact = staging
             .part(&part.path)?
             .is_some_and(|bytes| Digest::sha256(&bytes) == part.sha256);

@@ -117,7 +117,7 @@ pub enum Obtained {
     ByProgram,
     /// By the operator, as a manual import (`pubdata import`).
     #[serde(rename = "by hand")]
-    ByHand,
+    Manual,
 }
 
 impl Obtained {
@@ -125,7 +125,7 @@ impl Obtained {
     pub fn name(self) -> &'static str {
         match self {
             Self::ByProgram => "by program",
-            Self::ByHand => "by hand",
+            Self::Manual => "by hand",
         }
     }
 
@@ -333,7 +333,7 @@ mod tests {
         }
         assert_eq!(day("no date", Obtained::ByProgram, url), None);
         assert_eq!(
-            day("2026-12-24", Obtained::ByHand, url).as_deref(),
+            day("2026-12-24", Obtained::Manual, url).as_deref(),
             Some("2026-12-24"),
             "a person answers for it"
         );

@@ -81,12 +81,12 @@ async fn compare(
             };
             report
                 .files
-                .push(file_report(FileOutcome::NotAsked, Some(why.to_owned())));
+                .push(file_report(FileOutcome::NotRequested, Some(why.to_owned())));
             continue;
         };
         if !file.is_by_program {
             report.files.push(file_report(
-                FileOutcome::NotAsked,
+                FileOutcome::NotRequested,
                 Some("an operator downloaded it".to_owned()),
             ));
             continue;
@@ -108,9 +108,10 @@ async fn compare(
                 file_report(outcome, detail)
             }
             Ok(Outcome::Absent) => file_report(FileOutcome::Gone, None),
-            Ok(Outcome::NotConfigured { variable }) => {
-                file_report(FileOutcome::NotAsked, Some(format!("it needs {variable}")))
-            }
+            Ok(Outcome::NotConfigured { variable }) => file_report(
+                FileOutcome::NotRequested,
+                Some(format!("it needs {variable}")),
+            ),
             Err(error) if error.kind() == ErrorKind::Fetch => {
                 file_report(FileOutcome::Unreachable, Some(error.to_string()))
             }

@@ -126,7 +126,8 @@ pub enum FileOutcome {
     TooLarge,
     /// No request was sent, as `detail` explains: the address is not a known publisher's, an
     /// operator downloaded the file, or a secret is needed.
-    NotAsked,
+    #[serde(rename = "not_asked")]
+    NotRequested,
     /// The publisher did not send the file, as `detail` explains.
     Unreachable,
 }

@@ -245,7 +245,7 @@ impl TaskInUnits<'_> {
         )?;
         built.subjects = Some(SubjectCounts {
             built: keys.len(),
-            carried: usize::try_from(kept.into_inner().expect("no unit is built"))
+            reused: usize::try_from(kept.into_inner().expect("no unit is built"))
                 .unwrap_or(usize::MAX),
         });
         let issues = all_issues.into_inner().expect("no unit is built");

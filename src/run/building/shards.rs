@@ -107,7 +107,7 @@ impl TaskInUnits<'_> {
         let subjects: usize = shards.iter().map(|shard| shard.subjects.len()).sum();
         built.subjects = Some(SubjectCounts {
             built: built_subjects,
-            carried: subjects - built_subjects,
+            reused: subjects - built_subjects,
         });
         Ok(built)
     }
@@ -176,7 +176,7 @@ impl TaskInUnits<'_> {
             );
         }
         let mut inputs = Inputs::new(self.entry.inputs.clone());
-        let mut reused = carried_subjects(shard, earlier.values());
+        let mut reused = reused_subjects(shard, earlier.values());
         let findings = self.reused_issues(known, &mut reused, &mut inputs, runtime)?;
         let changed: Vec<&Subject> = shard
             .subjects
@@ -225,7 +225,7 @@ impl TaskInUnits<'_> {
         let unit = self.finish_shard(shard, fingerprint, tables, &before.kept, &inputs, stage)?;
         Ok(WorkUnit {
             built_subjects: built,
-            carried_subjects: reused,
+            reused_subjects: reused,
             ..unit
         })
     }
@@ -449,7 +449,7 @@ pub(crate) fn fingerprint(shard: &Shard) -> Digest {
 
 /// Returns the subjects whose fingerprints are unchanged in every earlier part. Returns none if
 /// there are no earlier parts.
-fn carried_subjects<'p>(
+fn reused_subjects<'p>(
     shard: &Shard,
     before: impl Iterator<Item = &'p PreviousPart>,
 ) -> BTreeSet<String> {

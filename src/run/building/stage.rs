@@ -101,7 +101,7 @@ pub(crate) fn check_snapshots(
     snapshots.forget(snapshot)?;
     let hint = match snapshot.obtained {
         Obtained::ByProgram => "the next run fetches the file again; look at the disk it was on",
-        Obtained::ByHand => "import the file again; look at the disk it was on",
+        Obtained::Manual => "import the file again; look at the disk it was on",
     };
     Err(Error::format(damage).hint(hint))
 }

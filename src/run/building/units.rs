@@ -55,7 +55,8 @@ pub(crate) struct WorkUnit {
     /// Number of subjects that were built rather than reused.
     pub(crate) built_subjects: usize,
     /// Keys of the reused subjects of a shard whose other subjects were built.
-    pub(crate) carried_subjects: BTreeSet<String>,
+    #[serde(rename = "carried_subjects")]
+    pub(crate) reused_subjects: BTreeSet<String>,
     pub(crate) rows: RowUses,
     pub(crate) findings: Vec<SourceFinding>,
     /// Remarks on the totals of a task that is built at once. The totals of other tasks are judged
@@ -273,7 +274,7 @@ impl TaskInUnits<'_> {
             let mut progress = progress.lock().expect("nothing panics while holding it");
             progress.add(number, result, issues_file);
             if let Some(observer) = self.observer {
-                observer.shard_built(self.task_id, progress.done, units);
+                observer.on_shard_built(self.task_id, progress.done, units);
             }
         });
         progress

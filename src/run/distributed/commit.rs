@@ -153,7 +153,7 @@ async fn refuse_unfinished(
             .work
             .units
             .iter()
-            .filter(|unit| !unit.is_carried && !done.contains(&unit.key))
+            .filter(|unit| !unit.is_reused && !done.contains(&unit.key))
             .map(|unit| unit.key.as_str())
             .collect();
         if missing.is_empty() || is_failed_for_good(run_store, &task).await? {
@@ -315,15 +315,15 @@ impl Gathering<'_> {
                     let of_plan = &units[number];
                     let mut unit = match known
                         .get(of_plan.key.as_str())
-                        .filter(|_| of_plan.is_carried)
+                        .filter(|_| of_plan.is_reused)
                     {
                         Some(known) => known.reuse(stage).map(|()| WorkUnit::default())?,
                         None => {
                             let (unit, _, parts) = self.built(&of_plan.key)?;
-                            self.take(stage, of_plan, parts, &unit.carried_subjects, is_compared)?;
+                            self.take(stage, of_plan, parts, &unit.reused_subjects, is_compared)?;
                             in_units.compare_with_before(
                                 &of_plan.key,
-                                &unit.carried_subjects,
+                                &unit.reused_subjects,
                                 &Before::default(),
                                 stage,
                                 self.runtime,
@@ -346,7 +346,7 @@ impl Gathering<'_> {
                 let subjects: usize = units.iter().map(|unit| unit.subjects).sum();
                 built.subjects = Some(SubjectCounts {
                     built: built_subjects,
-                    carried: subjects - built_subjects,
+                    reused: subjects - built_subjects,
                 });
                 Ok(built)
             }
@@ -388,7 +388,7 @@ impl Gathering<'_> {
         let mut facts = UnitFacts::of_this_version();
         for staged in parts {
             let contract = self.contract_of(&staged, unit)?;
-            if staged.is_carried {
+            if staged.is_reused {
                 self.facts().add_reused(&staged.dataset_id);
                 stage.reuse(&staged.dataset_id, &staged.schema_version, &staged.part)?;
                 continue;
@@ -428,7 +428,7 @@ impl Gathering<'_> {
             dataset_id,
             schema_version,
             part,
-            is_carried,
+            is_reused,
         } = staged;
         let refused =
             |what: &str| self.contradiction_error(&unit.key, &format!("part {} {what}", part.path));
@@ -451,7 +451,7 @@ impl Gathering<'_> {
             ));
         }
         let of_base = self.base.and_then(|base| base.datasets.get(dataset_id));
-        if *is_carried && !of_base.is_some_and(|dataset| dataset.parts.contains(part)) {
+        if *is_reused && !of_base.is_some_and(|dataset| dataset.parts.contains(part)) {
             return Err(refused(
                 "is marked as reused from the last release, which has no such part",
             ));

@@ -184,7 +184,7 @@ fn work_of_task(task: &DistributedTask) -> Option<WorkOfTask> {
         }
         _ => Vec::new(),
     };
-    let to_build = work.units.iter().filter(|unit| !unit.is_carried);
+    let to_build = work.units.iter().filter(|unit| !unit.is_reused);
     let units = to_build.map(|unit| WrittenUnit {
         key: unit.key.clone(),
         fingerprint: unit.fingerprint,
@@ -205,7 +205,7 @@ fn work(
     entry: &TaskEntry,
     program: &Digest,
 ) -> Result<Work> {
-    let is_believed = withdrawn_in(
+    let is_accepted = withdrawn_in(
         settings,
         plan.current
             .as_ref()
@@ -219,7 +219,7 @@ fn work(
         planned.task_id,
         entry,
         base,
-        is_believed,
+        is_accepted,
         plan.is_sample,
         settings.is_forced,
         settings.accepted,
@@ -227,7 +227,7 @@ fn work(
         program
     ]);
     let hash = Digest::sha256(decides.to_string().as_bytes());
-    let (shape, units) = match divided(settings, plan, planned, entry, &hash, is_believed) {
+    let (shape, units) = match divided(settings, plan, planned, entry, &hash, is_accepted) {
         Err(error) if Failure::is_final(&error) => {
             (Shape::Unreadable(Failure::from_error(&error)), Vec::new())
         }
@@ -235,7 +235,7 @@ fn work(
     };
     Ok(Work {
         hash,
-        is_believed,
+        is_accepted,
         shape,
         units,
     })
@@ -247,7 +247,7 @@ fn divided(
     planned: &PlannedTask,
     entry: &TaskEntry,
     hash: &Digest,
-    is_believed: bool,
+    is_accepted: bool,
 ) -> Result<(Shape, Vec<Unit>)> {
     check_snapshots(settings, &plan.sources, &entry.inputs)?;
     let declaration = &settings.declarations.pipelines[&planned.pipeline_id];
@@ -261,7 +261,7 @@ fn divided(
         key,
         cost_bytes: bytes / u64::from(units),
         subjects: 0,
-        is_carried: false,
+        is_reused: false,
     };
     if is_whole(declaration)? {
         return Ok((Shape::Whole, vec![unit(WHOLE.to_owned(), 1)]));
@@ -287,7 +287,7 @@ fn divided(
         }
         BuildOutput::Sharded(prepared) => {
             let judged = Judged {
-                is_believed,
+                is_accepted,
                 division: Division::Shards,
             };
             let in_units = in_units(
@@ -313,7 +313,7 @@ fn divided(
                     cost_bytes: (u128::from(bytes) * shard.subjects.len() as u128
                         / all.max(1) as u128) as u64,
                     subjects: shard.subjects.len(),
-                    is_carried: known
+                    is_reused: known
                         .get(shard.key.as_str())
                         .is_some_and(|known| known.is_of(fingerprint)),
                 }
@@ -349,7 +349,7 @@ fn to_split(
 /// How a build uses the last release.
 struct Judged {
     /// True if the last release is a baseline for the build.
-    is_believed: bool,
+    is_accepted: bool,
     /// Only a build in shards may reuse parts.
     division: Division,
 }
@@ -362,7 +362,7 @@ impl Judged {
             Shape::Whole | Shape::Unreadable(_) => Division::Whole,
         };
         Self {
-            is_believed: work.is_believed,
+            is_accepted: work.is_accepted,
             division,
         }
     }
@@ -384,7 +384,7 @@ fn in_units<'a>(
         entry,
         is_sample,
         previous: base.filter(|_| {
-            judged.is_believed && !(judged.division == Division::Shards && settings.is_forced)
+            judged.is_accepted && !(judged.division == Division::Shards && settings.is_forced)
         }),
         observer: None,
         division: judged.division,

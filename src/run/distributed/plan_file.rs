@@ -53,7 +53,8 @@ pub(super) struct Work {
     /// Hash of everything that decides the results of the units.
     pub(super) hash: Digest,
     /// True if the last release is a baseline for this build.
-    pub(super) is_believed: bool,
+    #[serde(rename = "is_believed")]
+    pub(super) is_accepted: bool,
     pub(super) shape: Shape,
     pub(super) units: Vec<Unit>,
 }
@@ -96,7 +97,8 @@ pub(super) struct Unit {
     pub(super) cost_bytes: u64,
     pub(super) subjects: usize,
     /// True if it is reused unchanged and need not be built.
-    pub(super) is_carried: bool,
+    #[serde(rename = "is_carried")]
+    pub(super) is_reused: bool,
 }
 
 /// Reason why something could not be built.
@@ -104,7 +106,8 @@ pub(super) struct Unit {
 pub(super) struct Failure {
     pub(super) kind: ErrorKind,
     pub(super) message: String,
-    pub(super) way_out: Option<String>,
+    #[serde(rename = "way_out")]
+    pub(super) hint: Option<String>,
 }
 
 impl Failure {
@@ -112,14 +115,14 @@ impl Failure {
         Self {
             kind: error.kind(),
             message: error.to_string(),
-            way_out: error.hint_text().map(str::to_owned),
+            hint: error.hint_text().map(str::to_owned),
         }
     }
 
     pub(super) fn error(&self) -> Error {
         let error = Error::new(self.kind, self.message.clone());
-        match &self.way_out {
-            Some(way_out) => error.hint(way_out.clone()),
+        match &self.hint {
+            Some(hint) => error.hint(hint.clone()),
             None => error,
         }
     }

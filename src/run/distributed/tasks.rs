@@ -672,7 +672,7 @@ impl<'a> Here<'a> {
         } else {
             Vec::new()
         };
-        for staged in parts.iter().filter(|staged| !staged.is_carried) {
+        for staged in parts.iter().filter(|staged| !staged.is_reused) {
             let bytes = stage.bytes(&staged.part)?;
             self.runtime.block_on(self.run_store.put_part(
                 &self.task.work.hash,

@@ -445,7 +445,7 @@ impl Explained<'_> {
         let Some(staged) = staged else {
             return Ok((None, None));
         };
-        let rows = match staged.is_carried {
+        let rows = match staged.is_reused {
             true => self.rows(self.old, Some(&staged.part)).await?,
             false => Some(PartRows::read(build.bytes(&staged.part)?)?),
         };

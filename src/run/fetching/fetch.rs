@@ -24,7 +24,7 @@ pub(crate) async fn fetch_all(
     targets: Vec<FetchTarget>,
     observer: &SharedObserver,
 ) -> Result<(BTreeMap<String, Fetched>, Vec<FetchedSource>)> {
-    observer.fetching(targets.len());
+    observer.on_fetch_started(targets.len());
     let source_fetcher = SourceFetcher::new(settings, fetcher, observer);
     let fetch_one = async |target: FetchTarget| {
         fetch_source(&source_fetcher, &target)

@@ -117,7 +117,7 @@ pub async fn import(settings: &RunSettings, import: &Import) -> Result<Imported>
     };
     // Bytes that are imported again replace what their first import replaced.
     let same = before.as_ref().filter(|before| {
-        before.snapshot.obtained == Obtained::ByHand && before.snapshot.sha256 == snapshot.sha256
+        before.snapshot.obtained == Obtained::Manual && before.snapshot.sha256 == snapshot.sha256
     });
     let instead_of = match same {
         Some(same) => store::last_import_entry(&settings.home, &same.snapshot)?
@@ -164,7 +164,7 @@ pub fn withdraw(settings: &RunSettings, withdrawal: &Withdrawal) -> Result<Withd
     let started_at = Timestamp::now();
     let snapshots = Snapshots::open(&settings.home)?;
     let mut counting = snapshots.known_of_source(&withdrawal.source_id)?;
-    counting.retain(|known| known.obtained == Obtained::ByHand);
+    counting.retain(|known| known.obtained == Obtained::Manual);
     let is_meant = |known: &Snapshot| {
         withdrawal.url.as_ref().is_none_or(|url| *url == known.url)
             && withdrawal

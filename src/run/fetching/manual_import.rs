@@ -51,7 +51,7 @@ pub(crate) fn imported_files(snapshots: &Snapshots, source: &Source) -> Result<V
     let manual = snapshots
         .known_of_source(&source.source_id)?
         .into_iter()
-        .filter(|snapshot| snapshot.obtained == Obtained::ByHand);
+        .filter(|snapshot| snapshot.obtained == Obtained::Manual);
     let links: Vec<String> = manual
         .map(|snapshot| snapshot.url)
         .filter(|url| *url != source.url)
@@ -69,7 +69,7 @@ pub(crate) fn listing_due_message(source: &Source) -> String {
 /// Returns the imported snapshot of a file that is also fetched automatically.
 pub(crate) fn imported(snapshots: &Snapshots, request: &Request) -> Result<Option<Snapshot>> {
     let known = snapshots.known(&request.source_id, &recorded_url(&request.url)?);
-    Ok(known.filter(|known| known.obtained == Obtained::ByHand && known.keys == request.keys))
+    Ok(known.filter(|known| known.obtained == Obtained::Manual && known.keys == request.keys))
 }
 
 /// Returns true if an imported file stays in use after its publisher was asked. It does until the
@@ -86,7 +86,7 @@ pub(crate) fn stands(imported: &Snapshot, answer: &Result<Outcome>) -> bool {
 /// equals the day of the import, because it was not stated.
 pub(crate) fn stated_dates(inputs: &[Snapshot]) -> Vec<serde_json::Value> {
     let is_stated = |input: &&Snapshot| {
-        input.obtained == Obtained::ByHand && input.fetched_at.get(..10) != Some(&input.source_date)
+        input.obtained == Obtained::Manual && input.fetched_at.get(..10) != Some(&input.source_date)
     };
     inputs
         .iter()
@@ -100,7 +100,7 @@ pub(crate) fn stated_dates(inputs: &[Snapshot]) -> Vec<serde_json::Value> {
 pub(crate) fn other_date(known: &Snapshot, now: &Snapshot) -> Option<String> {
     let is_manual = [known, now]
         .iter()
-        .any(|snapshot| snapshot.obtained == Obtained::ByHand);
+        .any(|snapshot| snapshot.obtained == Obtained::Manual);
     (is_manual && known.source_date != now.source_date).then(|| {
         format!(
             "the date of an imported file is now {} and was {}: {}",
@@ -112,14 +112,14 @@ pub(crate) fn other_date(known: &Snapshot, now: &Snapshot) -> Option<String> {
 /// Returns who imported a file, when, and how to withdraw it; none for a file fetched
 /// automatically.
 pub(crate) fn import_note(settings: &RunSettings, snapshot: &Snapshot) -> Result<Option<String>> {
-    if snapshot.obtained != Obtained::ByHand {
+    if snapshot.obtained != Obtained::Manual {
         return Ok(None);
     }
     let (day, by) = imported_when(settings, snapshot)?;
     let of_source = Snapshots::open(&settings.home)?.known_of_source(&snapshot.source_id)?;
     let is_one_of_several = of_source
         .iter()
-        .filter(|known| known.obtained == Obtained::ByHand)
+        .filter(|known| known.obtained == Obtained::Manual)
         .count()
         > 1;
     let url = if is_one_of_several {
@@ -155,7 +155,7 @@ pub(crate) fn withdrawn_in(
     for input in build
         .into_iter()
         .flat_map(|build| &build.inputs)
-        .filter(|input| input.obtained == Obtained::ByHand)
+        .filter(|input| input.obtained == Obtained::Manual)
     {
         let word = store::last_import_entry(&settings.home, input)?
             .filter(|word| word.outcome == store::WITHDRAWN);

@@ -142,16 +142,16 @@ impl<'a> SourceFetcher<'a> {
             }
             if let Some(imported) = imported.filter(|imported| stands(imported, &answer)) {
                 self.fetcher.keep_imported(&imported)?;
-                self.observer.fetched(&imported.url, UNCHANGED);
+                self.observer.on_fetched(&imported.url, UNCHANGED);
                 return Ok((Fetched::Snapshots(vec![imported]), UNCHANGED));
             }
             match answer {
                 Ok(Outcome::New(snapshot)) => {
-                    self.observer.fetched(&snapshot.url, NEW);
+                    self.observer.on_fetched(&snapshot.url, NEW);
                     return Ok((Fetched::Snapshots(vec![snapshot]), NEW));
                 }
                 Ok(Outcome::Reused(snapshot)) => {
-                    self.observer.fetched(&snapshot.url, REUSED);
+                    self.observer.on_fetched(&snapshot.url, REUSED);
                     return Ok((Fetched::Snapshots(vec![snapshot]), REUSED));
                 }
                 Ok(Outcome::Unchanged(snapshot)) => Fetched::Snapshots(vec![snapshot]),
@@ -174,7 +174,7 @@ impl<'a> SourceFetcher<'a> {
             }
         };
         let outcome = fetched.word();
-        self.observer.fetched(&request.url, outcome);
+        self.observer.on_fetched(&request.url, outcome);
         Ok((fetched, outcome))
     }
 }

@@ -60,8 +60,8 @@ impl Follower {
         // logged.
         let fetcher = Fetcher::new(fetch.clone(), Snapshots::open(&home.scratch("follow")?)?)?;
         let mut state = FollowState::read(&home)?;
-        if state.begun_on.is_empty() {
-            state.begun_on = feeds.zone.civil(fetch.clock.now()).date().to_string();
+        if state.started_on.is_empty() {
+            state.started_on = feeds.zone.civil(fetch.clock.now()).date().to_string();
             state.write(&home)?;
         }
         Ok(Self {
@@ -97,7 +97,7 @@ impl Follower {
     /// # Errors
     /// `Store` if the log fails. A failure of the feed is described in the report.
     pub async fn poll(&mut self, feed: Feed) -> Result<PollReport> {
-        let asked_at = self.now();
+        let requested_at = self.now();
         let mut report = empty_report(feed, None);
         let outcome = if feed == Feed::Getcurrent {
             self.read_pages(&mut report).await
@@ -112,7 +112,7 @@ impl Follower {
             Ok(None) => Ok(()),
             Err(error) => Err(error),
         };
-        self.conclude(report, outcome, asked_at)
+        self.conclude(report, outcome, requested_at)
     }
 
     /// Reads a daily index and logs the filings that the feeds missed.
@@ -120,7 +120,7 @@ impl Follower {
     /// # Errors
     /// `Store` if the log fails. A failure to read the index is described in the report.
     pub async fn reconcile(&mut self, day: Date) -> Result<PollReport> {
-        let asked_at = self.now();
+        let requested_at = self.now();
         let mut report = empty_report(Feed::DailyIndex, Some(day));
         let index = &self.feeds.index;
         let (polled, value) = (index.polled.clone(), index.file_of(day)?);
@@ -134,25 +134,25 @@ impl Follower {
         };
         if outcome.is_ok() && report.outcome == "read" {
             let reconciled = Reconciled {
-                at: asked_at.to_string(),
+                at: requested_at.to_string(),
                 filings: report.filings,
                 missed: report.new_filings,
             };
             self.state.reconciled.insert(day.to_string(), reconciled);
         }
-        self.conclude(report, outcome, asked_at)
+        self.conclude(report, outcome, requested_at)
     }
 
     /// Returns the days whose index should exist but was not read. They start with the day on which
     /// the log began and go back at most as far as declared.
     pub fn days_due(&self) -> Vec<Date> {
         let now = self.feeds.zone.civil(self.now());
-        let begun_on: Date = self.state.begun_on.parse().unwrap_or(now.date());
+        let started_on: Date = self.state.started_on.parse().unwrap_or(now.date());
         let index = &self.feeds.index;
         let first = now
             .date()
             .saturating_sub(i64::from(index.look_back_days).days())
-            .max(begun_on);
+            .max(started_on);
         let is_business =
             |day: &Date| !matches!(day.weekday(), Weekday::Saturday | Weekday::Sunday);
         let is_out = |day: &Date| now >= day.saturating_add(1.day()).at(index.from_hour, 0, 0, 0);
@@ -349,14 +349,14 @@ impl Follower {
         &mut self,
         mut report: PollReport,
         outcome: Result<()>,
-        asked_at: Timestamp,
+        requested_at: Timestamp,
     ) -> Result<PollReport> {
         let state = self.state.feeds.entry(report.feed).or_default();
-        state.asked_at = Some(asked_at.to_string());
+        state.requested_at = Some(requested_at.to_string());
         match outcome {
             Ok(()) => {
                 if report.outcome != "absent" {
-                    state.read_at = Some(asked_at.to_string());
+                    state.read_at = Some(requested_at.to_string());
                     state.failure = None;
                 }
             }

@@ -385,8 +385,8 @@ impl Observer for Emitter {
         });
     }
 
-    fn planned(&self, plan: &Plan) {
-        self.shown.planned(plan);
+    fn on_planned(&self, plan: &Plan) {
+        self.shown.on_planned(plan);
         let files = plan
             .tasks
             .iter()
@@ -394,28 +394,28 @@ impl Observer for Emitter {
         self.state().files = files.collect();
     }
 
-    fn fetching(&self, files: usize) {
-        self.shown.fetching(files);
+    fn on_fetch_started(&self, files: usize) {
+        self.shown.on_fetch_started(files);
     }
 
-    fn fetched(&self, url: &str, outcome: &str) {
-        self.shown.fetched(url, outcome);
+    fn on_fetched(&self, url: &str, outcome: &str) {
+        self.shown.on_fetched(url, outcome);
     }
 
-    fn building(&self, task_id: &str) {
-        self.shown.building(task_id);
+    fn on_task_started(&self, task_id: &str) {
+        self.shown.on_task_started(task_id);
         let run = self.state().run.clone();
         if let Some(run) = run {
             self.begin(&run, task_id);
         }
     }
 
-    fn shard_built(&self, task_id: &str, done: usize, shards: usize) {
-        self.shown.shard_built(task_id, done, shards);
+    fn on_shard_built(&self, task_id: &str, done: usize, shards: usize) {
+        self.shown.on_shard_built(task_id, done, shards);
     }
 
-    fn built(&self, report: &TaskReport) {
-        self.shown.built(report);
+    fn on_task_built(&self, report: &TaskReport) {
+        self.shown.on_task_built(report);
         let run = self.state().run.clone();
         let Some(run) = run else { return };
         self.state()

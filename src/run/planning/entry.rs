@@ -89,7 +89,7 @@ pub(crate) fn reasons(
     if reasons.is_empty() && entry.input_hash != previous.input_hash {
         let mut inputs = entry.inputs.iter().chain(&previous.inputs);
         reasons.push(
-            match inputs.any(|input| input.obtained == Obtained::ByHand) {
+            match inputs.any(|input| input.obtained == Obtained::Manual) {
                 true => {
                     "the stated date of an imported file changed, or the sources became or ceased to be samples"
                         .to_owned()

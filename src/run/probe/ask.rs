@@ -117,7 +117,7 @@ pub(super) async fn ask<'a>(
         probed.extend(page);
         files.into_iter().for_each(|address| add(vec![address]));
     }
-    context.observer.fetching(rows.len());
+    context.observer.on_fetch_started(rows.len());
     // Neighbours in the list share a host; alternating lets all hosts start at once.
     let rows = in_turns(rows.into_values().collect());
     let examined: Vec<Result<Option<ProbedAddress<'a>>>> = stream::iter(rows)
@@ -155,12 +155,12 @@ async fn ask_row<'a>(
         if !is_absent {
             context
                 .observer
-                .fetched(&probed.address.request.url, verdict.word());
+                .on_fetched(&probed.address.request.url, verdict.word());
             return Ok(Some(probed));
         }
         absent = absent.or(Some(probed));
     }
-    context.observer.fetched(
+    context.observer.on_fetched(
         absent
             .as_ref()
             .map_or("", |probed| probed.address.request.url.as_str()),

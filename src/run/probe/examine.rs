@@ -36,7 +36,7 @@ pub(super) async fn examine(context: &ProbeContext<'_>, address: &Address<'_>) -
     } = address;
     if source.by_hand && !context.fetcher.has_mirror() {
         return Ok(Examined::with(
-            Verdict::NotAsked,
+            Verdict::NotRequested,
             None,
             due_message(&source.source_id, &recorded_url(&request.url)?),
         ));
@@ -277,11 +277,11 @@ pub(super) fn unavailable(
             ..Examined::with(Verdict::Unreachable, status, message)
         },
         Head::NotConfigured { variable } => {
-            Examined::with(Verdict::NotAsked, None, format!("needs {variable}"))
+            Examined::with(Verdict::NotRequested, None, format!("needs {variable}"))
         }
         Head::Unusable { message, hint } => Examined {
             hints: hint.into_iter().collect(),
-            ..Examined::with(Verdict::NotAsked, None, message)
+            ..Examined::with(Verdict::NotRequested, None, message)
         },
         Head::Found { status, .. } => Examined {
             status,

@@ -38,7 +38,7 @@ pub(super) async fn load(
         return Ok((examined, None));
     };
     let mut examined = examine_own(context, address, &path, examined).await?;
-    let by = if fallback_file.snapshot.obtained == Obtained::ByHand {
+    let by = if fallback_file.snapshot.obtained == Obtained::Manual {
         "imported manually"
     } else {
         "of an earlier run"
@@ -89,7 +89,7 @@ fn find(
         examined.verdict(),
         Verdict::Refused | Verdict::Moved | Verdict::Unreachable
     ) || examined.is_refused_file;
-    let is_absent = matches!(examined.verdict(), Verdict::Absent | Verdict::NotAsked);
+    let is_absent = matches!(examined.verdict(), Verdict::Absent | Verdict::NotRequested);
     let stays = if source.required {
         source.partial && (is_failed || is_absent)
     } else {

@@ -64,7 +64,7 @@ async fn read_page(context: &ProbeContext<'_>, source: &Source) -> Result<Page> 
         }
         Ok(Outcome::NotConfigured { variable }) => {
             return Ok(Err(Examined::with(
-                Verdict::NotAsked,
+                Verdict::NotRequested,
                 None,
                 format!("needs {variable}"),
             )));
@@ -112,7 +112,7 @@ pub(super) fn listed<'a>(
                 let files = imported(context, source)?;
                 if files.is_empty() {
                     Err(Examined::with(
-                        Verdict::NotAsked,
+                        Verdict::NotRequested,
                         None,
                         listing_due_message(source),
                     ))

@@ -187,11 +187,11 @@ pub async fn probe(settings: &ProbeSettings, observer: &SharedObserver) -> Resul
         context: &context,
         probed: &probed,
     };
-    observer.fetching(tasks.len());
+    observer.on_fetch_started(tasks.len());
     let mut predictions = Vec::new();
     for task in &tasks {
         predictions.push(trial_runs.predict(&settings.declarations, task).await?);
-        observer.fetched(&task.task_id, "foreseen");
+        observer.on_fetched(&task.task_id, "foreseen");
     }
     let edits = corrections::edits(&context, &tasks, &probed, &predictions)?;
     let suggested = corrections::apply(&settings.declarations.files, &edits)?;

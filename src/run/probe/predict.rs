@@ -80,7 +80,7 @@ impl TrialRuns<'_, '_> {
             .map(|probed| probed.address.source.source_id.clone())
             .collect();
         let declarations = trial_run::for_samples(declarations, &keys, &parts);
-        self.context.observer.building(&task.task_id);
+        self.context.observer.on_task_started(&task.task_id);
         match trial_run::trial_run(self.context, &declarations, &task.task_id).await {
             Ok(Some(trial_run)) => Ok(self.by_trial_run(task, &of_task, own, trial_run)),
             Ok(None) => Ok(by_verdicts(

@@ -25,7 +25,8 @@ pub enum Verdict {
     /// No response, or a request to try again later.
     Unreachable,
     /// The file needs a manual import, a secret is not configured, or a setting cannot be used.
-    NotAsked,
+    #[serde(rename = "not_asked")]
+    NotRequested,
 }
 
 impl Verdict {
@@ -37,7 +38,7 @@ impl Verdict {
             Self::Refused => "refused",
             Self::Moved => "moved",
             Self::Unreachable => "unreachable",
-            Self::NotAsked => "not_asked",
+            Self::NotRequested => "not_asked",
         }
     }
 }
@@ -164,7 +165,8 @@ pub struct ProbedSource {
     /// Description of the problem; null if there is none.
     pub problem: Option<String>,
     /// Hints for the operator, the most likely one first.
-    pub ways_out: Vec<String>,
+    #[serde(rename = "ways_out")]
+    pub hints: Vec<String>,
     /// The file that a run would use instead of this address; null if it uses the address.
     pub in_use: Option<String>,
     /// Comparison of the file's columns with the declared ones.

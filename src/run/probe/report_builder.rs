@@ -157,7 +157,7 @@ impl<'t> ReportBuilder<'t> {
             would: outcome.predicted_outcome(last),
             outcome,
             problem,
-            ways_out: probed.examined.hints.clone(),
+            hints: probed.examined.hints.clone(),
             in_use: probed.examined.in_use.clone(),
             header: probed.examined.header.clone(),
             sample: sampled.filter(|_| is_reported_with && probed.is_available()),

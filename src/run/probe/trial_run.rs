@@ -165,11 +165,11 @@ impl FetchProgress for NoopObserver {
 }
 
 impl Observer for NoopObserver {
-    fn fetching(&self, _files: usize) {}
+    fn on_fetch_started(&self, _files: usize) {}
 
-    fn fetched(&self, _url: &str, _outcome: &str) {}
+    fn on_fetched(&self, _url: &str, _outcome: &str) {}
 
-    fn building(&self, _task_id: &str) {}
+    fn on_task_started(&self, _task_id: &str) {}
 
-    fn built(&self, _report: &TaskReport) {}
+    fn on_task_built(&self, _report: &TaskReport) {}
 }

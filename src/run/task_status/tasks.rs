@@ -30,7 +30,8 @@ pub struct ManualImport {
     /// True if the build requires the source.
     pub is_required: bool,
     /// True if it is declared so: a run sends no request.
-    pub is_by_hand: bool,
+    #[serde(rename = "is_by_hand")]
+    pub is_manual: bool,
     /// The file's address.
     pub url: String,
     /// Date of the newest file, `YYYY-MM-DD`; null if there is none yet.
@@ -49,7 +50,7 @@ impl ManualImport {
     /// Returns true if a file must be imported now: a newer one is late, or the build requires one
     /// that was never imported.
     pub fn is_due(&self, today: Date) -> bool {
-        self.is_by_hand
+        self.is_manual
             && if self.source_date.is_none() {
                 self.is_required
             } else {
@@ -275,7 +276,7 @@ fn files_of_source(
         due(settings, declaration, None, &known)?
     };
     known.retain(|known| {
-        known.obtained == Obtained::ByHand
+        known.obtained == Obtained::Manual
             || (source.by_hand && (source.listing.is_none() || known.url != source.url))
     });
     let is_awaited = source.by_hand && settings.chosen.has(declaration, &declaration.pipeline_id);
@@ -286,7 +287,7 @@ fn files_of_source(
         source_id: source.source_id.clone(),
         pipeline_id: declaration.pipeline_id.clone(),
         is_required: source.required,
-        is_by_hand: source.by_hand,
+        is_manual: source.by_hand,
         url: source.url.clone(),
         source_date: None,
         imported_on: None,
@@ -295,7 +296,7 @@ fn files_of_source(
     };
     let mut files = Vec::new();
     for snapshot in &known {
-        let imported = if snapshot.obtained == Obtained::ByHand {
+        let imported = if snapshot.obtained == Obtained::Manual {
             Some(imported_when(settings, snapshot)?)
         } else {
             None

@@ -136,7 +136,7 @@ impl Release {
             tasks: BTreeMap::new(),
             datasets: BTreeMap::new(),
             declarations: BTreeSet::new(),
-            companions: BTreeMap::new(),
+            sidecars: BTreeMap::new(),
             published_at: String::new(),
             run_id: String::new(),
         };

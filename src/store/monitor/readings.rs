@@ -64,7 +64,7 @@ impl StreamTimes {
                 .map(|(feed, recorded)| {
                     (
                         feed.name(),
-                        (instant(&recorded.asked_at), instant(&recorded.read_at)),
+                        (instant(&recorded.requested_at), instant(&recorded.read_at)),
                     )
                 })
                 .collect(),
@@ -329,8 +329,8 @@ fn of_stream(stream: &StreamTimes) -> Vec<Reading> {
         "pubdata_stream_read_timestamp_seconds",
         "When the follower last could read a feed.",
     );
-    for (feed, (asked_at, read_at)) in &stream.feeds {
-        requests.add(vec![("feed", (*feed).to_owned())], *asked_at);
+    for (feed, (requested_at, read_at)) in &stream.feeds {
+        requests.add(vec![("feed", (*feed).to_owned())], *requested_at);
         read.add(vec![("feed", (*feed).to_owned())], *read_at);
     }
     let mut event = Reading::new(

@@ -53,7 +53,7 @@ fn run(number: usize, exit_code: u8, tasks: &[(&str, LedgerTask)]) -> LedgerEntr
 const NOTHING: [(EventKind, Option<String>); 0] = [];
 
 /// What the last of some runs tells: event and task.
-fn told(runs: &[LedgerEntry]) -> Vec<(EventKind, Option<String>)> {
+fn reported(runs: &[LedgerEntry]) -> Vec<(EventKind, Option<String>)> {
     let events = Message::for_last_run(runs)
         .map(|message| message.events)
         .unwrap_or_default();
@@ -82,14 +82,16 @@ fn a_trouble_is_told_when_it_comes_and_when_it_is_over_and_not_between() {
         .enumerate()
         .map(|(number, night)| run(number, 0, &[("permit.sf", night.clone())]))
         .collect();
-    let told: Vec<_> = (1..=runs.len()).map(|count| told(&runs[..count])).collect();
+    let reported: Vec<_> = (1..=runs.len())
+        .map(|count| reported(&runs[..count]))
+        .collect();
     let (blocked, missing, recovered) = (
         of(EventKind::Blocked, "permit.sf"),
         of(EventKind::Missing, "permit.sf"),
         of(EventKind::Recovered, "permit.sf"),
     );
     assert_eq!(
-        told,
+        reported,
         [
             vec![],
             vec![blocked],
@@ -125,14 +127,14 @@ fn a_run_of_other_tasks_and_an_import_change_nothing_of_how_a_task_stands() {
         ..run(2, 0, &[])
     };
     let again = run(3, 20, &[("permit.sf", task("blocked"))]);
-    assert_eq!(told(&[blocked.clone(), other.clone()]), NOTHING);
+    assert_eq!(reported(&[blocked.clone(), other.clone()]), NOTHING);
     // An import is no run: the last run is told of.
     assert_eq!(
-        told(&[blocked.clone(), import.clone()]),
+        reported(&[blocked.clone(), import.clone()]),
         [of(EventKind::Blocked, "permit.sf")]
     );
     assert_eq!(
-        told(&[
+        reported(&[
             blocked.clone(),
             other.clone(),
             import.clone(),
@@ -154,11 +156,11 @@ fn what_is_optional_may_be_missing_and_late_but_not_blocked() {
         ..task(outcome)
     };
     assert_eq!(
-        told(&[run(0, 0, &[("permit.sf", optional("missing"))])]),
+        reported(&[run(0, 0, &[("permit.sf", optional("missing"))])]),
         NOTHING
     );
     assert_eq!(
-        told(&[run(0, 0, &[("permit.sf", optional("blocked"))])]),
+        reported(&[run(0, 0, &[("permit.sf", optional("blocked"))])]),
         [of(EventKind::Blocked, "permit.sf")]
     );
     let needed = LedgerTask {
@@ -166,7 +168,7 @@ fn what_is_optional_may_be_missing_and_late_but_not_blocked() {
         ..optional("missing")
     };
     assert_eq!(
-        told(&[run(0, 0, &[("permit.sf", needed)])]),
+        reported(&[run(0, 0, &[("permit.sf", needed)])]),
         [
             of(EventKind::Missing, "permit.sf"),
             of(EventKind::Late, "permit.sf")
@@ -187,9 +189,12 @@ fn records_above_the_level_are_told_once_and_over_when_a_build_has_fewer() {
         .enumerate()
         .map(|(number, night)| run(number, 0, &[("license.co", night)]))
         .collect();
-    assert_eq!(told(&runs[..1]), [of(EventKind::Quarantined, "license.co")]);
-    assert_eq!(told(&runs[..2]), NOTHING);
-    assert_eq!(told(&runs), [of(EventKind::Recovered, "license.co")]);
+    assert_eq!(
+        reported(&runs[..1]),
+        [of(EventKind::Quarantined, "license.co")]
+    );
+    assert_eq!(reported(&runs[..2]), NOTHING);
+    assert_eq!(reported(&runs), [of(EventKind::Recovered, "license.co")]);
 }
 
 #[test]
@@ -200,17 +205,17 @@ fn a_run_that_fails_is_told_once_and_the_one_that_works_again_too() {
         run(2, 60, &[]),
         run(3, 0, &[("a.b", task("fresh"))]),
     ];
-    assert_eq!(told(&runs[..2]), [(EventKind::Failed, None)]);
-    assert_eq!(told(&runs[..3]), NOTHING);
+    assert_eq!(reported(&runs[..2]), [(EventKind::Failed, None)]);
+    assert_eq!(reported(&runs[..3]), NOTHING);
     let other = LedgerEntry {
         error: Some("another fault".to_owned()),
         ..run(2, 60, &[])
     };
     assert_eq!(
-        told(&[runs[0].clone(), runs[1].clone(), other]),
+        reported(&[runs[0].clone(), runs[1].clone(), other]),
         [(EventKind::Failed, None)]
     );
-    assert_eq!(told(&runs), [(EventKind::Recovered, None)]);
+    assert_eq!(reported(&runs), [(EventKind::Recovered, None)]);
     assert_eq!(
         Message::for_last_run(&runs[..2]).unwrap().text,
         "pubdata nightly: failed run (the disk is full)"

@@ -112,7 +112,7 @@ async fn every_number_that_rules_and_dashboard_ask_for_is_told_and_every_one_tol
     // A request that has been counted.
     served.get("/healthz").await;
     let text = String::from_utf8(served.get("/metrics").await.bytes).unwrap();
-    let told: BTreeSet<String> = text
+    let reported: BTreeSet<String> = text
         .lines()
         .filter_map(|line| line.strip_prefix("# TYPE ")?.split(' ').next())
         .map(str::to_owned)
@@ -122,16 +122,16 @@ async fn every_number_that_rules_and_dashboard_ask_for_is_told_and_every_one_tol
             .iter()
             .find_map(|ending| name.strip_suffix(ending))
             .unwrap_or(name);
-        told.contains(name) || told.contains(family)
+        reported.contains(name) || reported.contains(family)
     };
     for (what, expressions) in [
         ("rules", expressions_of_rules()),
         ("dashboard", expressions_of_dashboard()),
     ] {
-        let asked = names(&expressions);
-        assert!(asked.len() > 8, "{what}: {asked:?}");
+        let requested = names(&expressions);
+        assert!(requested.len() > 8, "{what}: {requested:?}");
         assert_eq!(
-            asked
+            requested
                 .iter()
                 .filter(|name| !is_told(name))
                 .collect::<Vec<_>>(),
@@ -141,7 +141,8 @@ async fn every_number_that_rules_and_dashboard_ask_for_is_told_and_every_one_tol
     }
     let operations = std::fs::read_to_string(project("docs/OPERATIONS.md")).unwrap();
     assert_eq!(
-        told.iter()
+        reported
+            .iter()
             .filter(|name| !operations.contains(name.as_str()))
             .collect::<Vec<_>>(),
         Vec::<&String>::new(),

@@ -57,15 +57,16 @@ impl Week {
         assert_eq!(report.tasks[0].outcome, outcome, "{day}: {report:#?}");
         self.date_the_last_entry(now);
         let entries = read_ledger(&settings.home).unwrap();
-        let told = Message::for_last_run(&entries)
+        let reported = Message::for_last_run(&entries)
             .map(|message| message.events)
             .unwrap_or_default();
         assert_eq!(
-            told.iter()
+            reported
+                .iter()
                 .map(|event| event.event.name())
                 .collect::<Vec<_>>(),
             events,
-            "{day}: {told:#?}"
+            "{day}: {reported:#?}"
         );
         let manifest = settings.releases.present("nightly").await.unwrap().unwrap();
         let today = day.parse().unwrap();

@@ -275,14 +275,14 @@ fn every_layout_that_is_not_documented_alone_is_shown_by_a_file_that_is_held() {
         let (folder, _) = file.split_once('/').unwrap();
         let kept = std::fs::read_to_string(root.join(folder).join("SOURCES.md")).unwrap();
         let name = file.rsplit('/').next().unwrap();
-        let told: Vec<&str> = kept
+        let reported: Vec<&str> = kept
             .lines()
             .filter(|line| line.starts_with('|') && line.contains(name))
             .collect();
-        let is_whole = !told.is_empty() && !told.iter().any(|line| partial.is_match(line));
+        let is_whole = !reported.is_empty() && !reported.iter().any(|line| partial.is_match(line));
         assert!(
             is_whole || kinds[source_id] == EvidenceKind::Excerpt,
-            "{source_id}: its evidence is said to be a file, but {file} is {told:?}"
+            "{source_id}: its evidence is said to be a file, but {file} is {reported:?}"
         );
     }
 }

@@ -221,8 +221,8 @@ fn what_is_sealed_while_it_is_built_is_what_is_read_again() {
         .env("PUBDATA_LOG", "debug")
         .output()
         .unwrap();
-    let told = String::from_utf8_lossy(&run.stderr).into_owned();
-    let sealing = told
+    let reported = String::from_utf8_lossy(&run.stderr).into_owned();
+    let sealing = reported
         .lines()
         .find(|line| line.contains("sealing"))
         .unwrap_or_default();

@@ -157,12 +157,13 @@ fn a_publisher_that_was_quicker_is_not_written_over() {
                 .arg(&aside),
         )
     };
-    let told = at_slower(&["seal", "--signing-key", sealed.secret().to_str().unwrap()])
+    let reported = at_slower(&["seal", "--signing-key", sealed.secret().to_str().unwrap()])
         .expect(50)
         .stderr;
     assert!(
-        told.contains("continued meanwhile") && told.contains("log/nightly/tile/entries/000.p/3"),
-        "{told}"
+        reported.contains("continued meanwhile")
+            && reported.contains("log/nightly/tile/entries/000.p/3"),
+        "{reported}"
     );
     let of_slower = aside.join("log");
     for (name, bytes) in quicker
@@ -183,11 +184,11 @@ fn what_a_stranger_wrote_into_the_store_is_not_signed() {
     let first = std::fs::read(sealed.log_file("tile/entries/000.p/1")).unwrap();
     let with_forged = [&first[..], &[0, 32], forged().as_bytes()].concat();
     std::fs::write(sealed.log_file("tile/entries/000.p/2"), &with_forged).unwrap();
-    let told = sealed.seal(50).stderr;
+    let reported = sealed.seal(50).stderr;
     assert!(
-        told.contains("does not know")
-            && told.contains("none of your publishers wrote log/nightly/tile/entries/000.p/2"),
-        "{told}"
+        reported.contains("does not know")
+            && reported.contains("none of your publishers wrote log/nightly/tile/entries/000.p/2"),
+        "{reported}"
     );
     // With a checkpoint that nobody signed.
     let leaves = [&first[2..34], forged().as_bytes()].map(pubdata_store::receipts::leaf_hash);
@@ -204,11 +205,11 @@ fn what_a_stranger_wrote_into_the_store_is_not_signed() {
         ),
     )
     .unwrap();
-    let told = sealed.seal(60).stderr;
+    let reported = sealed.seal(60).stderr;
     assert!(
-        told.contains("is not signed by data.example.org/2026/nightly")
-            && told.contains("somebody else has written below log/"),
-        "{told}"
+        reported.contains("is not signed by data.example.org/2026/nightly")
+            && reported.contains("somebody else has written below log/"),
+        "{reported}"
     );
     for name in ["tile/entries/000.p/2", "checkpoint/0000000002"] {
         std::fs::remove_file(sealed.log_file(name)).unwrap();
@@ -251,10 +252,10 @@ fn what_a_stranger_wrote_into_the_store_is_not_signed() {
         .to_owned();
     sealed.place.pubdata(&["verify", &release]).expect(0);
     std::fs::write(&file, text).unwrap();
-    let told = sealed.place.pubdata(&["verify", &release]).expect(1).stdout;
+    let reported = sealed.place.pubdata(&["verify", &release]).expect(1).stdout;
     assert!(
-        told.contains("records.json: it is not the seal of these parts"),
-        "{told}"
+        reported.contains("records.json: it is not the seal of these parts"),
+        "{reported}"
     );
     sealed.seal(0);
     assert_eq!(std::fs::read(&file).unwrap(), right, "it is made anew");
@@ -294,11 +295,11 @@ fn a_log_that_was_put_back_is_the_one_that_was_signed_or_is_not_signed_on() {
     std::fs::remove_dir_all(sealed.place.home().join("releases").join(first)).unwrap();
     sealed.seal(0);
     lose();
-    let told = sealed.seal(60).stderr;
+    let reported = sealed.seal(60).stderr;
     assert!(
-        told.contains("does not have the 3 releases that this home signed")
-            && told.contains("clients that have seen them would see a fork"),
-        "{told}"
+        reported.contains("does not have the 3 releases that this home signed")
+            && reported.contains("clients that have seen them would see a fork"),
+        "{reported}"
     );
     assert!(!sealed.log_file("checkpoint").exists(), "nothing is signed");
 }

@@ -248,7 +248,7 @@ fn a_record_that_is_there_cannot_be_hidden() {
         false
     );
     let file = sealed.place.root().join("receipt.json");
-    let told = sealed
+    let reported = sealed
         .place
         .pubdata(&[
             "verify-receipt",
@@ -259,8 +259,8 @@ fn a_record_that_is_there_cannot_be_hidden() {
         .expect(0)
         .stdout;
     assert!(
-        told.starts_with(&format!("valid: \"{sentence}\" is not in release ")),
-        "{told}"
+        reported.starts_with(&format!("valid: \"{sentence}\" is not in release ")),
+        "{reported}"
     );
 }
 

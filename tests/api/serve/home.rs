@@ -113,7 +113,7 @@ pub async fn publish(home: &Home, contracts: &Contracts, draft: &Draft) -> Relea
         tasks,
         datasets,
         declarations: std::collections::BTreeSet::new(),
-        companions: BTreeMap::new(),
+        sidecars: BTreeMap::new(),
         published_at: draft.published_at.to_owned(),
         run_id: "run-1".to_owned(),
     };

@@ -375,12 +375,15 @@ async fn the_token_stands_in_no_file_log_or_address_of_another() {
 async fn of_many_who_redeem_at_once_one_gets_a_key() {
     let world = World::new().await;
     let invited = invite(&world).token;
-    let asked =
+    let requested =
         futures_util::future::join_all((0..12).map(|_| post(&world, REDEEM, &invited))).await;
-    let made: Vec<&Answer> = asked.iter().filter(|answer| answer.status == 200).collect();
+    let made: Vec<&Answer> = requested
+        .iter()
+        .filter(|answer| answer.status == 200)
+        .collect();
     assert_eq!((made.len(), count(&world)), (1, 2));
     assert!(
-        asked
+        requested
             .iter()
             .filter(|answer| answer.status != 200)
             .all(|answer| answer.problem() == (404, "not_found".to_owned()))
@@ -405,7 +408,7 @@ async fn of_many_servers_of_a_store_one_makes_the_key() {
     let token = Digest::sha256(invited.token.as_bytes());
     // Several of each home: one process has the same folder for what it changes.
     let (plans, store) = (std::sync::Arc::new(plans), std::sync::Arc::new(store));
-    let asked = (0..12).map(|number| {
+    let requested = (0..12).map(|number| {
         let (home, store, plans) = (
             homes[number % homes.len()].clone(),
             store.clone(),
@@ -415,7 +418,7 @@ async fn of_many_servers_of_a_store_one_makes_the_key() {
             change_keys(&home, &store, |keys| keys.redeem(&token, &plans, now)).await
         })
     });
-    let outcomes = futures_util::future::join_all(asked)
+    let outcomes = futures_util::future::join_all(requested)
         .await
         .into_iter()
         .map(Result::unwrap)

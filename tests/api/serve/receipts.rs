@@ -156,14 +156,14 @@ async fn a_release_that_another_channel_has_logged_is_not_in_the_log_of_this_one
         .place
         .pubdata(&["releases", "promote", "--from", "nightly", "--to", "stable"])
         .expect(0);
-    let told = sealed
+    let reported = sealed
         .place
         .pubdata(&["receipt", RECORD, "--channel", "stable"])
         .expect(60)
         .stderr;
     assert!(
-        told.contains("pubdata seal --channel stable --signing-key FILE"),
-        "{told}"
+        reported.contains("pubdata seal --channel stable --signing-key FILE"),
+        "{reported}"
     );
     let served = Served::with(sealed.place, |settings| {
         settings.channel = "stable".to_owned()

@@ -40,8 +40,8 @@ async fn ask(served: &Served, method: &str, path: &str, headers: &[(&str, &str)]
 async fn what_is_known_of_a_file_is_told_to_all_and_the_file_to_nobody_unless_it_was_set() {
     let served = Served::new().await;
     let (path, bytes) = snapshot(&served, OPEN);
-    let told = ask(&served, "GET", &path, &[]).await;
-    let data = told.json()["data"].take();
+    let reported = ask(&served, "GET", &path, &[]).await;
+    let data = reported.json()["data"].take();
     assert_eq!(
         (&data["source_id"], &data["size_bytes"]),
         (&json!("census.acs5_table"), &json!(bytes.len()))

@@ -139,11 +139,13 @@ fn add(steps: &mut Vec<Step>, line: &str) {
             method: word.to_owned(),
             ..Asked::get(rest)
         })),
-        (">", Some(Step::Ask(asked))) => {
+        (">", Some(Step::Ask(requested))) => {
             let (name, value) = rest.split_once(": ").expect("a header's name and value");
-            asked.headers.push((name.to_owned(), value.to_owned()));
+            requested.headers.push((name.to_owned(), value.to_owned()));
         }
-        (_, Some(Step::Ask(asked))) if line.starts_with('{') => asked.body = Some(line.to_owned()),
+        (_, Some(Step::Ask(requested))) if line.starts_with('{') => {
+            requested.body = Some(line.to_owned())
+        }
         ("fixture", _) => {
             let (file, text) = rest.split_once(" has ").expect("a file and a text");
             steps.push(Step::Bytes {

@@ -39,9 +39,9 @@ async fn files_are_compared_with_what_the_publishers_have_and_a_newer_one_is_no_
         .filter(|file| file.outcome != FileOutcome::Match)
         .collect();
     assert!(
-        others
-            .iter()
-            .all(|file| file.outcome == FileOutcome::NotAsked && file.url.starts_with("sftp://")),
+        others.iter().all(
+            |file| file.outcome == FileOutcome::NotRequested && file.url.starts_with("sftp://")
+        ),
         "{others:#?}"
     );
     assert!(
@@ -147,7 +147,7 @@ async fn an_address_that_is_no_publishers_is_not_asked() {
             && report
                 .files
                 .iter()
-                .all(|file| file.outcome == FileOutcome::NotAsked),
+                .all(|file| file.outcome == FileOutcome::NotRequested),
         "{report:#?}"
     );
     unchecked(&report);

@@ -13,7 +13,7 @@ use pubdata_testing::publisher::{Publisher, Reply};
 #[tokio::test(flavor = "multi_thread")]
 async fn nonsense_in_place_of_a_log_is_told_by_name() {
     let note = |text: &str| Reply::body(200, text.to_owned());
-    for (reply, told) in [
+    for (reply, reported) in [
         (
             Reply::body(200, "x".repeat(1_000)).endless(),
             "/v1/log/checkpoint: the answer has more than 16384 bytes",
@@ -37,8 +37,8 @@ async fn nonsense_in_place_of_a_log_is_told_by_name() {
         publisher.route("/v1/log/checkpoint", vec![reply]);
         let error = Auditor::at(&publisher.base_url()).look().await.unwrap_err();
         assert!(
-            error.kind() == ErrorKind::Fetch && error.to_string().contains(told),
-            "{told}: {error}"
+            error.kind() == ErrorKind::Fetch && error.to_string().contains(reported),
+            "{reported}: {error}"
         );
         assert!(
             error.hint_text().is_some() && !error.to_string().contains('\u{1b}'),
@@ -60,7 +60,7 @@ async fn nonsense_in_place_of_a_log_is_told_by_name() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_address_that_is_none_or_not_encrypted_is_refused_before_anything_is_sent() {
-    for (url, told) in [
+    for (url, reported) in [
         ("data.example.org", "is no address"),
         ("http://data.example.org", "is not encrypted"),
         ("ftp://data.example.org", "is not encrypted"),
@@ -76,7 +76,7 @@ async fn an_address_that_is_none_or_not_encrypted_is_refused_before_anything_is_
         let error = Auditor::at(url).look().await.unwrap_err();
         assert!(
             error.kind() == ErrorKind::Config
-                && error.to_string().contains(told)
+                && error.to_string().contains(reported)
                 && !error.to_string().contains("secret"),
             "{url}: {error}"
         );
@@ -93,11 +93,11 @@ async fn a_server_that_drips_is_left_in_time() {
     let auditor = Auditor::at(&publisher.base_url());
     let mut settings = auditor.settings();
     settings.fetch.total_timeout = Duration::from_millis(300);
-    let begun = Instant::now();
+    let started = Instant::now();
     let error = audit(&settings).await.unwrap_err();
     assert!(
         error.to_string().contains("gave up after 2 tries")
-            && begun.elapsed() < Duration::from_secs(20),
+            && started.elapsed() < Duration::from_secs(20),
         "{error}"
     );
 }

@@ -264,7 +264,7 @@ async fn a_log_whose_tiles_or_key_are_not_its_own_is_told() {
             .take(3)
             .collect::<String>(),
     );
-    for (path, shown, told) in [
+    for (path, shown, reported) in [
         (
             TILE,
             files[TILE].iter().map(|byte| byte ^ 1).collect(),
@@ -303,7 +303,7 @@ async fn a_log_whose_tiles_or_key_are_not_its_own_is_told() {
     ] {
         show(&server, &files);
         server.route(path, vec![Reply::body(200, shown)]);
-        wrong(&auditor.look().await.unwrap(), told);
+        wrong(&auditor.look().await.unwrap(), reported);
     }
     show(&server, &files);
     server.route(TILE, vec![Reply::status(404)]);
@@ -343,7 +343,7 @@ async fn what_was_seen_is_never_taken_for_nothing_when_it_is_damaged_or_newer() 
     fine(&auditor.look().await.unwrap());
     let file = files_below(&auditor.home.path().join("seen-logs")).remove(0);
     let text = std::fs::read_to_string(&file).unwrap();
-    for (text, told) in [
+    for (text, reported) in [
         ("{".to_owned(), "is damaged"),
         (
             text.replacen("\"format_version\": 1", "\"format_version\": 2", 1),
@@ -353,7 +353,7 @@ async fn what_was_seen_is_never_taken_for_nothing_when_it_is_damaged_or_newer() 
         std::fs::write(&file, text).unwrap();
         let error = auditor.look().await.unwrap_err();
         assert!(
-            error.to_string().contains(told) && error.to_string().contains("seen-logs"),
+            error.to_string().contains(reported) && error.to_string().contains("seen-logs"),
             "{error}"
         );
         assert!(

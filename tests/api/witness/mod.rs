@@ -120,10 +120,14 @@ fn fine(report: &AuditReport) {
 
 /// Asserts that something was not, and that each problem says so.
 #[track_caller]
-fn wrong(report: &AuditReport, told: &str) {
+fn wrong(report: &AuditReport, reported: &str) {
     assert_eq!(report.outcome, Outcome::Mismatch, "{report:#?}");
     assert!(
-        !report.problems.is_empty() && report.problems.iter().all(|problem| problem.contains(told)),
+        !report.problems.is_empty()
+            && report
+                .problems
+                .iter()
+                .all(|problem| problem.contains(reported)),
         "{report:#?}"
     );
 }

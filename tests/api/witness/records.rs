@@ -43,12 +43,12 @@ async fn records_of_every_dataset_are_drawn_and_proven_and_the_seed_says_which()
         });
     assert_eq!(datasets, filled.map(|(id, _)| id.as_str()).collect());
     // Of what was set aside no absence is shown.
-    let set_aside = report
+    let quarantined = report
         .records
         .iter()
         .filter(|record| record.record_id.starts_with("pubdata.quarantine:"))
         .count();
-    assert!(report.absent >= 30 - set_aside, "{report:#?}");
+    assert!(report.absent >= 30 - quarantined, "{report:#?}");
     assert_eq!(auditor.look().await.unwrap().records, report.records);
     let others = Auditor {
         records: 30,

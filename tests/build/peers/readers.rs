@@ -143,7 +143,7 @@ fn build(year: i32) -> Build {
     )
     .unwrap();
     assert_eq!((verdict.frame.height(), verdict.blocked.len()), (4, 0));
-    let set_aside = quarantine(&inputs, "test.thing", &partition, &verdict.quarantine);
+    let quarantined = quarantine(&inputs, "test.thing", &partition, &verdict.quarantine);
     let passed = BuiltTable {
         dataset_id: "test.thing".to_owned(),
         partition,
@@ -156,7 +156,7 @@ fn build(year: i32) -> Build {
         task_id: format!("test.things/year={year}"),
         entry,
         inputs,
-        tables: vec![passed, set_aside],
+        tables: vec![passed, quarantined],
     }
 }
 

@@ -69,14 +69,14 @@ fn run(python: &Path, expected: &Value, engine: &str) -> Output {
 /// Compares with an engine; none when it says that it cannot do so here.
 fn compare(python: &Path, expected: &Value, engine: &str) -> Option<Compared> {
     let output = run(python, expected, engine);
-    let told = String::from_utf8_lossy(&output.stderr);
+    let reported = String::from_utf8_lossy(&output.stderr);
     assert!(
         output.status.success(),
-        "{engine} reads something else:\n{told}"
+        "{engine} reads something else:\n{reported}"
     );
     let compared: Option<Compared> = serde_json::from_slice(&output.stdout).unwrap();
     if compared.is_none() {
-        eprintln!("{told}");
+        eprintln!("{reported}");
     }
     compared
 }
@@ -182,11 +182,11 @@ async fn an_engine_that_reads_something_else_is_noticed() {
     };
     let fixtures = Fixtures::publish().await;
     let (folder, part) = (fixtures.folder(), "/datasets/geo.county/parts/0");
-    let told = |expected: &Value, engine: &str| {
+    let reported = |expected: &Value, engine: &str| {
         let output = run(&python, expected, engine);
-        let told = String::from_utf8_lossy(&output.stderr).into_owned();
-        assert_eq!(output.status.code(), Some(1), "{engine}: {told}");
-        told
+        let reported = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(1), "{engine}: {reported}");
+        reported
     };
     let changed = |path: &str, value: Value| {
         let mut changed = fixtures.expected.clone();
@@ -203,14 +203,14 @@ async fn an_engine_that_reads_something_else_is_noticed() {
         changed
     };
     for engine in [ENGINES, &["pandas"]].concat() {
-        let text = told(
+        let text = reported(
             &of_one_table("/values/county_fips/0", json!("1049")),
             engine,
         );
         assert!(text.contains("expected '1049'"), "{engine}: {text}");
     }
     for engine in ENGINES {
-        let text = told(&of_one_table("/columns/1/kind", json!("Int64")), engine);
+        let text = reported(&of_one_table("/columns/1/kind", json!("Int64")), engine);
         assert!(text.contains("geo.county: columns are"), "{engine}: {text}");
     }
     let row = fixtures
@@ -221,12 +221,12 @@ async fn an_engine_that_reads_something_else_is_noticed() {
         .unwrap()
         .len()
         - 1;
-    let text = told(
+    let text = reported(
         &changed(&format!("/values/county_fips/{row}"), json!("99999")),
         "logs",
     );
     assert!(text.contains("log of geo.county: says"), "{text}");
-    let text = told(&changed("/values/county_fips/0", json!("1049")), "package");
+    let text = reported(&changed("/values/county_fips/0", json!("1049")), "package");
     assert!(text.contains("`county_fips` is '1049', which"), "{text}");
     let package = folder.join("datapackage.json");
     let written = std::fs::read_to_string(&package).unwrap();
@@ -235,5 +235,5 @@ async fn an_engine_that_reads_something_else_is_noticed() {
         written.replace("\"type\": \"table\"", "\"type\": \"chair\""),
     )
     .unwrap();
-    assert!(told(&fixtures.expected, "package").contains("profile: $.resources[0].type"));
+    assert!(reported(&fixtures.expected, "package").contains("profile: $.resources[0].type"));
 }

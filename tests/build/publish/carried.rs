@@ -31,10 +31,10 @@ fn with_warnings() -> Contract {
 type Row = (u32, usize, i64);
 
 fn rows_of(subjects: &Subjects, is_selected: impl Fn(u32) -> bool) -> DataFrame {
-    let wanted = subjects
+    let selected = subjects
         .iter()
         .filter(|(subject, _)| is_selected(**subject));
-    let rows: Vec<Row> = wanted
+    let rows: Vec<Row> = selected
         .flat_map(|(subject, (rows, seed))| (0..*rows).map(move |row| (*subject, row, *seed)))
         .collect();
     let number = |(subject, row, seed): &Row| i64::from(*subject) * 31 + *row as i64 * 7 + seed;
@@ -249,13 +249,13 @@ fn compared(place: &Place, parts: &[(&Bytes, Option<&BTreeSet<u32>>)]) -> Statis
 
 fn assert_alike(one: &Statistics, other: &Statistics) {
     assert_eq!(one.rows, other.rows);
-    let told = |statistics: &Statistics| -> Vec<String> {
+    let reported = |statistics: &Statistics| -> Vec<String> {
         statistics
             .columns()
             .map(|column| format!("{column:?}"))
             .collect()
     };
-    assert_eq!(told(one), told(other));
+    assert_eq!(reported(one), reported(other));
     for changes in [one.changes(other), other.changes(one)] {
         assert!(
             changes.gone == 0 && changes.columns.values().all(|(_, changed)| *changed == 0),

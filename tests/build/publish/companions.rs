@@ -325,13 +325,10 @@ async fn companions_are_the_same_anywhere_at_any_time_and_stay_when_a_release_is
         );
     }
     let manifest = here.releases.manifest(&first.release_id).await.unwrap();
-    assert_eq!(
-        manifest.companions.keys().collect::<Vec<_>>(),
-        [PACKAGE, LOG]
-    );
+    assert_eq!(manifest.sidecars.keys().collect::<Vec<_>>(), [PACKAGE, LOG]);
     // The id is that of a release without them, as earlier versions wrote it.
     let without = pubdata_store::Manifest {
-        companions: BTreeMap::new(),
+        sidecars: BTreeMap::new(),
         ..manifest.clone()
     };
     assert_eq!(without.derive_release_id(), first.release_id);
@@ -356,9 +353,9 @@ async fn missing_changed_and_added_companions_are_told() {
         "{}",
     )
     .unwrap();
-    let told = problems().await;
-    assert_eq!(told.len(), 3, "{told:?}");
-    for (problem, (path, word)) in told.iter().zip([
+    let reported = problems().await;
+    assert_eq!(reported.len(), 3, "{reported:?}");
+    for (problem, (path, word)) in reported.iter().zip([
         (PACKAGE, "is missing or was changed"),
         (LOG, "is missing or was changed"),
         (
@@ -373,7 +370,7 @@ async fn missing_changed_and_added_companions_are_told() {
     }
     // A release of an earlier version has none, and none is missed.
     let earlier = pubdata_store::Manifest {
-        companions: BTreeMap::new(),
+        sidecars: BTreeMap::new(),
         ..manifest.clone()
     };
     assert_eq!(
@@ -400,7 +397,7 @@ async fn a_release_of_an_earlier_version_gets_its_companions_when_it_is_built_ag
     place
         .releases
         .put_manifest(&pubdata_store::Manifest {
-            companions: BTreeMap::new(),
+            sidecars: BTreeMap::new(),
             ..manifest.clone()
         })
         .await
@@ -507,7 +504,7 @@ async fn of_parts_that_differ_in_schema_there_is_no_log_and_the_package_says_why
         .await
         .release_id;
     let manifest = place.releases.manifest(&id).await.unwrap();
-    assert_eq!(manifest.companions.keys().collect::<Vec<_>>(), [PACKAGE]);
+    assert_eq!(manifest.sidecars.keys().collect::<Vec<_>>(), [PACKAGE]);
     assert!(!place.files(&id).contains_key(LOG));
     let package = package(&place, &id);
     assert_eq!(

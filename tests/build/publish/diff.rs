@@ -235,7 +235,7 @@ async fn declarations_contracts_and_samples_are_told_apart() {
     );
     let dated = |new: &mut Build| {
         let input = &mut new.entry.inputs[0];
-        (input.obtained, input.source_date) = (Obtained::ByHand, "2024-05-06".to_owned());
+        (input.obtained, input.source_date) = (Obtained::Manual, "2024-05-06".to_owned());
     };
     assert!(
         matches!(changed(dated).await.as_slice(), [Cause::DateChanged { to, .. }] if to == "2024-05-06")

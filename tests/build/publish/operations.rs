@@ -261,10 +261,10 @@ async fn prune_spares_what_another_publisher_may_be_about_to_point_at() {
         .await
         .unwrap_err();
     // And a folder without a manifest.
-    let begun: ReleaseId = "r00000000000000000001".parse().unwrap();
+    let started: ReleaseId = "r00000000000000000001".parse().unwrap();
     place
         .releases
-        .put_part(&begun, "test.place/part-0.parquet", "half".into())
+        .put_part(&started, "test.place/part-0.parquet", "half".into())
         .await
         .unwrap();
 
@@ -286,7 +286,7 @@ async fn prune_spares_what_another_publisher_may_be_about_to_point_at() {
     .unwrap();
     assert_eq!(
         (pruned.releases, pruned.incomplete),
-        (vec![lost], vec![begun])
+        (vec![lost], vec![started])
     );
     assert_eq!(place.releases.list_incomplete().await.unwrap(), []);
 }

@@ -324,13 +324,13 @@ async fn killed_at_any_step_on_s3_nothing_is_lost() {
             String::from_utf8_lossy(&killed.stdout)
         );
         let after = step("after", "").await;
-        let told = String::from_utf8_lossy(&after.stdout).into_owned();
+        let reported = String::from_utf8_lossy(&after.stdout).into_owned();
         assert!(
-            after.status.success() && told.contains(&format!("release {expected}")),
-            "{point}: {told}{}",
+            after.status.success() && reported.contains(&format!("release {expected}")),
+            "{point}: {reported}{}",
             String::from_utf8_lossy(&after.stderr)
         );
-        match told.contains("generation before: 1") {
+        match reported.contains("generation before: 1") {
             true => seen_old_and_new.0 += 1,
             false => seen_old_and_new.1 += 1,
         }

@@ -12,7 +12,7 @@ use pubdata_store::Home;
 
 use super::{Ground, LIST, SOURCE};
 use pubdata_testing::publisher::{Publisher, Reply};
-use pubdata_testing::{Silent, instant_waits, plan_here, settings};
+use pubdata_testing::{NoopObserver, instant_waits, plan_here, settings};
 
 const SILENCE: Duration = Duration::from_millis(200);
 
@@ -123,7 +123,7 @@ async fn a_probe_of_a_silent_publisher_names_the_source_in_time() {
         home: None,
     };
     let began = Instant::now();
-    let report = run::probe(&given, &(Arc::new(Silent) as SharedObserver))
+    let report = run::probe(&given, &(Arc::new(NoopObserver) as SharedObserver))
         .await
         .unwrap();
     assert!(began.elapsed() < IN_TIME);
@@ -158,7 +158,7 @@ async fn who_begins_a_list_of_a_silent_publisher_is_told_so_in_time_and_nothing_
         fetch: impatient(&publisher),
     };
     let began = Instant::now();
-    let error = run::new_list(&given, &(Arc::new(Silent) as SharedObserver))
+    let error = run::new_list(&given, &(Arc::new(NoopObserver) as SharedObserver))
         .await
         .err()
         .unwrap();

@@ -97,7 +97,7 @@ impl Desk {
     }
 
     /// The hosts and targets that were asked for, in order.
-    pub fn asked(&self) -> Vec<String> {
+    pub fn requested(&self) -> Vec<String> {
         self.publisher
             .all_requests()
             .iter()

@@ -106,7 +106,7 @@ async fn publishers_are_asked_through_a_proxy_which_finds_their_names() {
         Digest::sha256(&table(50))
     );
     assert_eq!(
-        proxy.asked(),
+        proxy.requested(),
         ["data.example.org:443", "files.example.org:443"]
     );
     let error = desk.fail(&desk.request_url(URL)).await;
@@ -117,9 +117,12 @@ async fn publishers_are_asked_through_a_proxy_which_finds_their_names() {
         "{error}"
     );
     assert!(
-        !proxy.asked().iter().any(|asked| asked.starts_with("10.")),
+        !proxy
+            .requested()
+            .iter()
+            .any(|requested| requested.starts_with("10.")),
         "{:?}",
-        proxy.asked()
+        proxy.requested()
     );
 }
 
@@ -138,12 +141,12 @@ async fn a_proxy_is_not_asked_for_exceptions_and_this_machine() {
     plain.route("/table.dat", vec![Reply::file(table(51))]);
     desk.fetch_new(&desk.request_url(&plain.url("/table.dat")))
         .await;
-    assert_eq!(proxy.asked(), Vec::<String>::new());
+    assert_eq!(proxy.requested(), Vec::<String>::new());
 
     desk.settings.proxy.except = None;
     let error = desk.fail(&desk.request_url(URL)).await;
     assert!(error.to_string().contains("no answer: "), "{error}");
-    assert_eq!(proxy.asked(), ["data.example.org:443"; 3]);
+    assert_eq!(proxy.requested(), ["data.example.org:443"; 3]);
 }
 
 #[tokio::test]

@@ -39,7 +39,7 @@ async fn check_refused(location: &str, expected: &str) {
         )
     );
     assert!(error.hint_text().is_some() && error.kind() == ErrorKind::Fetch);
-    assert_eq!(desk.asked(), [format!("{DATA}/table.dat")]);
+    assert_eq!(desk.requested(), [format!("{DATA}/table.dat")]);
     assert_eq!((desk.stored(), desk.partials()), (vec![], vec![]));
 }
 

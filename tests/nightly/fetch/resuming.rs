@@ -21,7 +21,7 @@ fn ranges(desk: &Desk) -> Vec<(String, String)> {
         .collect()
 }
 
-fn asked(ranges: &[(&str, &str)]) -> Vec<(String, String)> {
+fn requested(ranges: &[(&str, &str)]) -> Vec<(String, String)> {
     ranges
         .iter()
         .map(|(range, condition)| ((*range).to_owned(), (*condition).to_owned()))
@@ -45,7 +45,7 @@ async fn a_cut_transfer_goes_on_where_it_broke() {
     assert_eq!(desk.stored_bytes(), [table(5000)]);
     assert_eq!(
         ranges(&desk),
-        asked(&[
+        requested(&[
             ("", ""),
             ("bytes=40000-", "\"v1\""),
             ("bytes=60000-", "\"v1\"")
@@ -81,7 +81,10 @@ async fn a_download_that_was_given_up_goes_on_in_the_next_run() {
         (snapshot.sha256, snapshot.source_date.as_str()),
         (Digest::sha256(&table(5000)), "2023-12-07")
     );
-    assert_eq!(ranges(&desk), asked(&[("", ""), ("bytes=40000-", DATE)]));
+    assert_eq!(
+        ranges(&desk),
+        requested(&[("", ""), ("bytes=40000-", DATE)])
+    );
     assert_eq!(
         (desk.stored_bytes(), desk.partials()),
         (vec![table(5000)], vec![])
@@ -105,7 +108,7 @@ async fn a_file_that_changed_under_resume_is_taken_from_its_beginning() {
     );
     assert_eq!(
         ranges(&desk),
-        asked(&[("", ""), ("bytes=40000-", "\"v1\"")])
+        requested(&[("", ""), ("bytes=40000-", "\"v1\"")])
     );
     assert_eq!(desk.stored_bytes(), [table(4000)]);
 }
@@ -148,7 +151,7 @@ async fn a_range_that_does_not_fit_starts_the_download_again() {
         assert_eq!(snapshot.sha256, Digest::sha256(&whole), "{case}");
         assert_eq!(
             ranges(&desk),
-            asked(&[("", ""), ("bytes=40000-", "\"v1\""), ("", "")]),
+            requested(&[("", ""), ("bytes=40000-", "\"v1\""), ("", "")]),
             "{case}"
         );
         assert_eq!(desk.stored_bytes(), std::slice::from_ref(&whole), "{case}");
@@ -184,7 +187,7 @@ async fn a_size_that_is_told_with_a_range_is_waited_for() {
     );
     assert_eq!(
         ranges(&desk),
-        asked(&[
+        requested(&[
             ("", ""),
             ("bytes=40000-", "\"v1\""),
             ("bytes=60000-", "\"v1\"")
@@ -212,7 +215,7 @@ async fn only_what_proves_the_same_file_is_resumed() {
             desk.fetch_new(&desk.request("/table.dat")).await.sha256,
             Digest::sha256(&table(5000))
         );
-        assert_eq!(ranges(&desk), asked(&[("", ""), second]));
+        assert_eq!(ranges(&desk), requested(&[("", ""), second]));
     }
 }
 
@@ -235,7 +238,7 @@ async fn bytes_written_before_a_restart_of_the_machine_are_not_trusted() {
     content["boot"] = "another".into();
     std::fs::write(sidecar, content.to_string()).unwrap();
     desk.fetch_new(&request).await;
-    assert_eq!(ranges(&desk), asked(&[("", ""), ("", "")]));
+    assert_eq!(ranges(&desk), requested(&[("", ""), ("", "")]));
     assert_eq!(desk.stored_bytes(), [table(5000)]);
 }
 
@@ -292,7 +295,7 @@ async fn a_partial_download_of_another_place_is_not_resumed() {
         desk.fetch_new(&request).await.sha256,
         Digest::sha256(&table(50))
     );
-    assert_eq!(ranges(&desk), asked(&[("", "")]));
+    assert_eq!(ranges(&desk), requested(&[("", "")]));
 }
 
 #[tokio::test]

@@ -79,7 +79,7 @@ pub fn events_of(place: &Place) -> Vec<Value> {
 }
 
 /// What happened to which job, in order.
-pub fn told(events: &[Value]) -> Vec<(&str, &str)> {
+pub fn reported(events: &[Value]) -> Vec<(&str, &str)> {
     events
         .iter()
         .map(|event| {
@@ -134,7 +134,7 @@ async fn a_run_is_told_as_it_goes_on_and_says_what_was_made_of_what() {
         ("COMPLETE", PERMITS),
         ("COMPLETE", "run"),
     ];
-    assert_eq!(told(&events), expected);
+    assert_eq!(reported(&events), expected);
     let whole = event(&events, "COMPLETE", "run");
     assert_eq!(
         (
@@ -149,11 +149,11 @@ async fn a_run_is_told_as_it_goes_on_and_says_what_was_made_of_what() {
         )
     );
     assert_eq!(tag(whole, "release_id"), Some(report.release_id().as_str()));
-    for told in &events {
-        assert_eq!(told["job"]["namespace"], "test/nightly");
-        let parent = &told["run"]["facets"]["parent"];
-        match told["job"]["name"].as_str().unwrap() {
-            "run" => assert!(parent.is_null(), "{told:#}"),
+    for reported in &events {
+        assert_eq!(reported["job"]["namespace"], "test/nightly");
+        let parent = &reported["run"]["facets"]["parent"];
+        match reported["job"]["name"].as_str().unwrap() {
+            "run" => assert!(parent.is_null(), "{reported:#}"),
             _ => assert_eq!(
                 (&parent["run"]["runId"], &parent["job"]["name"]),
                 (&whole["run"]["runId"], &json!("run"))
@@ -314,7 +314,7 @@ async fn what_did_not_change_is_named_and_nothing_of_it_is_read_and_no_release_k
     );
     let events = night.written();
     assert_eq!(
-        told(&events),
+        reported(&events),
         [
             ("START", "run"),
             ("START", TASK),
@@ -373,7 +373,7 @@ async fn what_is_blocked_or_missing_has_failed_and_the_run_has_not() {
     night.run(&[TASK, PERMITS]).expect(20);
     let events = night.written();
     assert_eq!(
-        told(&events),
+        reported(&events),
         [
             ("START", "run"),
             ("START", TASK),
@@ -427,7 +427,11 @@ async fn a_run_that_fails_and_one_of_which_nothing_is_published_have_failed() {
     std::fs::write(&channels, "no folder").unwrap();
     night.run(&[PERMITS]).expect(60);
     let events = night.written();
-    assert_eq!(told(&events).last(), Some(&("FAIL", "run")), "{events:#?}");
+    assert_eq!(
+        reported(&events).last(),
+        Some(&("FAIL", "run")),
+        "{events:#?}"
+    );
     let whole = event(&events, "FAIL", "run");
     assert_eq!(tag(whole, "exit_code"), Some("60"));
     assert!(
@@ -509,7 +513,7 @@ async fn a_test_message_is_an_event_of_no_run() {
         json!([{"to": "openlineage_url", "error": null}])
     );
     let received = night.received();
-    assert_eq!(told(&received), [("OTHER", "test_message")]);
+    assert_eq!(reported(&received), [("OTHER", "test_message")]);
     assert!(!night.place.home().join("runs").exists());
     let shown = answer(
         night

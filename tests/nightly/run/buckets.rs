@@ -121,9 +121,9 @@ fn a_split_build_publishes_the_rows_of_a_whole_one_each_in_the_bucket_of_its_key
         buckets.insert(columns["bucket"].as_str().unwrap().to_owned());
     }
     assert!(buckets.len() >= 3, "{buckets:?}");
-    let set_aside = split.place.rows("pubdata.quarantine");
+    let quarantined = split.place.rows("pubdata.quarantine");
     assert_eq!(
-        set_aside.len(),
+        quarantined.len(),
         1,
         "a record that cannot be read is told of once"
     );

@@ -16,10 +16,10 @@ use pubdata_run::{
     self as run, ExitCode, Plan, PlannedTask, RunSettings, SharedObserver, TaskReport, TaskState,
 };
 
-use crate::lineage::{events_of, told};
+use crate::lineage::{events_of, reported};
 use pubdata_testing::desk::gazetteer;
 use pubdata_testing::publisher::{Publisher, Reply};
-use pubdata_testing::{ClockAt, Place, Silent, files_below, plan_here, run_here, settings};
+use pubdata_testing::{ClockAt, NoopObserver, Place, files_below, plan_here, run_here, settings};
 
 const QUARTERS: &str = "permit.raleigh";
 const YEARS: &str = "permit.pittsburgh";
@@ -210,7 +210,7 @@ impl Site {
     }
 
     /// What was asked for since the last time, below `example.org`.
-    fn asked(&self, before: usize) -> Vec<String> {
+    fn requested(&self, before: usize) -> Vec<String> {
         let requests = self.publisher.all_requests().split_off(before);
         requests
             .into_iter()
@@ -352,7 +352,7 @@ async fn from_2026_to_2029_everything_is_found_without_an_edit_and_nothing_is_as
             .map(|vintage| format!("{VINTAGES}/vintage={vintage}"))
             .collect();
         assert_eq!(vintages, expected, "{tonight}");
-        for path in site.asked(before) {
+        for path in site.requested(before) {
             assert!(
                 earliest(&path) <= tonight,
                 "{path} was asked for on {tonight}, before it can be there"
@@ -384,14 +384,14 @@ async fn from_2026_to_2029_everything_is_found_without_an_edit_and_nothing_is_as
             "{tonight}"
         );
     }
-    let asked: BTreeSet<String> = site.asked(0).into_iter().collect();
+    let requested: BTreeSet<String> = site.requested(0).into_iter().collect();
     assert!(
-        asked.contains("quarters/2029/QTR1/index.txt")
-            && asked.contains("npi/NPI_January_2029_V2.txt")
+        requested.contains("quarters/2029/QTR1/index.txt")
+            && requested.contains("npi/NPI_January_2029_V2.txt")
     );
     for holiday in ["20261111", "20290115"] {
         assert!(
-            !asked.contains(&format!("days/{holiday}c.txt")),
+            !requested.contains(&format!("days/{holiday}c.txt")),
             "{holiday}"
         );
     }
@@ -405,7 +405,7 @@ async fn days_are_asked_for_when_the_publisher_s_morning_has_come() {
     }
     // Three in the morning in New York is eight in UTC.
     let early = site.plan("2026-11-23T07:59:00Z", &[DAYS]).await;
-    assert!(!site.asked(0).contains(&"days/20261123c.txt".to_owned()));
+    assert!(!site.requested(0).contains(&"days/20261123c.txt".to_owned()));
     // 16 November is missing between files that are there: no day may be lost without a word.
     assert!(
         matches!(&task(&early, DAYS).state, TaskState::Blocked(problems) if problems[0].message.contains("days/20261116c.txt"))
@@ -455,7 +455,7 @@ async fn the_newest_label_that_is_not_there_yet_is_no_missing_file() {
     // 2026 and 2025 are not there: the one before is asked for, and read.
     assert_eq!(read(&plan, YEARS), ["years/2024.txt"]);
     assert_eq!(
-        site.asked(0)
+        site.requested(0)
             .iter()
             .filter(|path| path.starts_with("years/"))
             .collect::<Vec<_>>(),
@@ -496,7 +496,7 @@ async fn a_vintage_of_which_some_files_are_there_is_not_published_until_it_is_la
             .any(|task| task.task_id == newest)
     );
     assert_eq!(
-        site.asked(0)
+        site.requested(0)
             .iter()
             .filter(|path| path.contains("2025"))
             .count(),
@@ -776,12 +776,12 @@ async fn a_late_edition_is_told_as_a_task_that_has_failed() {
             selectors: vec!["census.gazetteer".to_owned()],
             ..settings
         };
-        let emitter = Emitter::new(Arc::new(Silent), settings.clone(), "test", None);
+        let emitter = Emitter::new(Arc::new(NoopObserver), settings.clone(), "test", None);
         let report = run::run(&settings, &(emitter.clone() as SharedObserver)).await;
         emitter.ended(report.as_ref()).await.unwrap();
         let events = events_of(&place);
         assert_eq!(
-            told(&events),
+            reported(&events),
             [
                 ("START", "run"),
                 ("START", "census.gazetteer"),
@@ -854,7 +854,7 @@ fn no_declaration_goes_stale_by_itself() {
 #[tokio::test(flavor = "multi_thread")]
 async fn the_declared_sources_are_asked_for_what_can_be_there_and_no_more() {
     let place = tempfile::tempdir().unwrap();
-    let asked = async |now: &str| -> BTreeSet<String> {
+    let requested = async |now: &str| -> BTreeSet<String> {
         let empty = place.path().join("mirror");
         std::fs::create_dir_all(&empty).unwrap();
         let settings = settings(
@@ -874,8 +874,8 @@ async fn the_declared_sources_are_asked_for_what_can_be_there_and_no_more() {
             .collect()
     };
     let (now, later) = (
-        asked("2026-11-22T12:00:00Z").await,
-        asked("2029-01-15T12:00:00Z").await,
+        requested("2026-11-22T12:00:00Z").await,
+        requested("2029-01-15T12:00:00Z").await,
     );
     let declarations = Declarations::load(DeclarationFiles::built_in()).unwrap();
     let contains = |urls: &BTreeSet<String>, part: &str| urls.iter().any(|url| url.contains(part));

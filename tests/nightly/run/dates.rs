@@ -82,13 +82,13 @@ async fn a_list_is_of_the_day_its_portal_says_its_rows_changed() {
         "in Austin it is the 10th too; days are of UTC"
     );
     assert_ne!(site.day_of_file(), "2025-08-10");
-    let asked: Vec<&str> = report
+    let requested: Vec<&str> = report
         .sources
         .iter()
         .map(|source| &*source.outcome)
         .collect();
     assert_eq!(
-        asked,
+        requested,
         ["new", "new"],
         "the description is among what was fetched"
     );

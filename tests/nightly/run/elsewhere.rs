@@ -260,14 +260,14 @@ async fn a_server_replays_from_the_store_and_says_that_it_has_no_copy_where_ther
     in_store(&place, "permit.nola")
         .iter()
         .for_each(|file| std::fs::remove_file(file).unwrap());
-    let told = replayed(&settings, &records["permit.permit"]).await;
+    let reported = replayed(&settings, &records["permit.permit"]).await;
     assert_eq!(
-        (&told["verdict"], &told["reason"]),
+        (&reported["verdict"], &reported["reason"]),
         (
             &Value::Null,
             &json!("this server has no copy of the publisher's file")
         ),
-        "{told:#}"
+        "{reported:#}"
     );
 }
 

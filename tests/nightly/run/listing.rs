@@ -117,7 +117,7 @@ async fn the_newest_file_of_each_state_is_read_and_no_other_is_asked_for() {
             "WIB2026Q2FEB18.csv"
         ]
     );
-    let asked: Vec<String> = site
+    let requested: Vec<String> = site
         .publisher
         .all_requests()
         .into_iter()
@@ -125,11 +125,11 @@ async fn the_newest_file_of_each_state_is_read_and_no_other_is_asked_for() {
         .collect();
     let strange = ["MNR2025Q4NOV20", "MNR2026Q2FEB9", "WAR", "WAB", "readme"];
     assert_eq!(
-        asked
+        requested
             .iter()
             .find(|target| strange.iter().any(|name| target.contains(name))),
         None,
-        "{asked:?}"
+        "{requested:?}"
     );
     // Nothing of Washington, whose own files say the same.
     assert!(
@@ -381,12 +381,12 @@ async fn sources_that_share_a_page_ask_for_it_once() {
             && !target.contains(".zip")
             && !target.contains(".csv")
     };
-    let asked: Vec<String> = site
+    let requested: Vec<String> = site
         .publisher
         .all_requests()
         .into_iter()
         .map(|request| request.target)
         .filter(|target| pages(target))
         .collect();
-    assert_eq!(asked.len(), 1, "{asked:?}");
+    assert_eq!(requested.len(), 1, "{requested:?}");
 }

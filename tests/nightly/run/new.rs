@@ -154,8 +154,8 @@ impl Drop for Served {
 }
 
 impl Served {
-    fn start(begun: &Begun) -> Self {
-        let key = begun
+    fn start(started: &Begun) -> Self {
+        let key = started
             .place
             .pubdata(&[
                 "keys", "create", "--name", "me", "--scopes", "general", "--json",
@@ -167,12 +167,12 @@ impl Served {
             .local_addr()
             .unwrap()
             .to_string();
-        let mut command = begun.place.command(&[
+        let mut command = started.place.command(&[
             "serve",
             "--bind",
             &address,
             "--declarations",
-            begun.folder.to_str().unwrap(),
+            started.folder.to_str().unwrap(),
         ]);
         let process = command
             .stdout(Stdio::null())

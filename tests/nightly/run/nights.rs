@@ -85,7 +85,7 @@ impl Nights {
             subjects(&report),
             SubjectCounts {
                 built: REGISTRANTS - 1,
-                carried: 0
+                reused: 0
             }
         );
         nights
@@ -196,7 +196,7 @@ async fn only_registrants_that_changed_are_built_and_the_release_is_that_of_a_bu
         subjects(&report),
         SubjectCounts {
             built: 3,
-            carried: REGISTRANTS - 3
+            reused: REGISTRANTS - 3
         }
     );
     assert_ne!(nights.place.manifest()["datasets"], first["datasets"]);
@@ -205,7 +205,7 @@ async fn only_registrants_that_changed_are_built_and_the_release_is_that_of_a_bu
         subjects(&from_nothing),
         SubjectCounts {
             built: REGISTRANTS,
-            carried: 0
+            reused: 0
         }
     );
     assert_eq!(release_id(&report), release_id(&from_nothing));
@@ -356,7 +356,7 @@ async fn an_archive_packed_anew_changes_no_record_and_builds_no_registrant() {
         subjects(&second),
         SubjectCounts {
             built: 0,
-            carried: REGISTRANTS - 1
+            reused: REGISTRANTS - 1
         }
     );
     let diff = nights.diff(&first, &second).await;
@@ -387,7 +387,7 @@ async fn new_submissions_build_their_registrant_anew() {
         subjects(&second),
         SubjectCounts {
             built: 1,
-            carried: REGISTRANTS - 2
+            reused: REGISTRANTS - 2
         }
     );
     let diff = nights.diff(&first, &second).await;
@@ -411,7 +411,7 @@ async fn findings_of_a_registrant_are_carried_over_with_it() {
         subjects(&report),
         SubjectCounts {
             built: 1,
-            carried: REGISTRANTS - 2
+            reused: REGISTRANTS - 2
         },
         "the other registrant of bucket 001 has rows in quarantine"
     );
@@ -447,17 +447,17 @@ async fn a_row_that_breaks_two_rules_is_counted_alike_whether_it_is_built_or_car
     let rules: Vec<&Value> = of_value.map(|(_, (record, _))| &record["rule"]).collect();
     assert_eq!(rules, ["filed_date_believable", "out_of_range"]);
     nights.place.edit_archive(FACTS, rename_only_fees);
-    let carried = run_here(&settings).await;
+    let reused = run_here(&settings).await;
     assert_eq!(
-        subjects(&carried),
+        subjects(&reused),
         SubjectCounts {
             built: 1,
-            carried: REGISTRANTS - 2
+            reused: REGISTRANTS - 2
         }
     );
-    assert_eq!(carried.tasks[0].quarantined, built.tasks[0].quarantined);
+    assert_eq!(reused.tasks[0].quarantined, built.tasks[0].quarantined);
     assert_eq!(
-        release_id(&carried),
+        release_id(&reused),
         release_id(&nights.built_from_nothing().await)
     );
 }
@@ -478,7 +478,7 @@ async fn a_changed_declaration_builds_all_and_is_named_as_the_cause() {
         subjects(&second),
         SubjectCounts {
             built: REGISTRANTS - 1,
-            carried: 0
+            reused: 0
         }
     );
     let diff = nights.diff(&first, &second).await;
@@ -559,15 +559,15 @@ async fn what_a_night_changed_is_told_apart_from_a_declaration_that_changed_noth
             .map(|why| why.added + why.removed + why.changed + why.provenance_only)
             .sum::<u64>()
     };
-    let told: u64 = diff.datasets.values().map(of_source).sum();
+    let reported: u64 = diff.datasets.values().map(of_source).sum();
     assert_eq!(
-        told,
+        reported,
         diff.datasets
             .values()
             .map(|dataset| counts(dataset)[..4].iter().sum::<u64>())
             .sum::<u64>()
     );
-    assert!(diff.datasets["sec.financial_value"].added > 0 && told > 0);
+    assert!(diff.datasets["sec.financial_value"].added > 0 && reported > 0);
 }
 
 #[test]

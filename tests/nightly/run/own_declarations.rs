@@ -275,7 +275,7 @@ async fn made_by_other_code(place: &Place, code_version: &str) -> ReleaseId {
     entry.declaration_hash = Digest::sha256(declared.as_bytes());
     manifest.declarations = [entry.declaration_hash, entry.contracts_hash].into();
     // A program of before wrote none.
-    manifest.companions.clear();
+    manifest.sidecars.clear();
     manifest.release_id = manifest.derive_release_id();
     let id = manifest.release_id.clone();
     for text in [declared, contracts] {

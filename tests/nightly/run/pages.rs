@@ -123,7 +123,7 @@ impl Site {
     }
 
     /// How often the first page and the count were asked for.
-    fn asked(&self) -> (usize, usize) {
+    fn requested(&self) -> (usize, usize) {
         let requests = self.publisher.all_requests();
         let count = |ending: &str| {
             requests
@@ -312,7 +312,7 @@ async fn pages_that_have_as_many_records_as_the_publisher_counts_are_the_list() 
     let report = site.run().await;
     assert_eq!(report.exit_code, ExitCode::Ok, "{report:#?}");
     assert_eq!(
-        (site.offsets(), site.asked()),
+        (site.offsets(), site.requested()),
         (
             vec!["0".to_owned(), "20".to_owned(), "40".to_owned()],
             (1, 2)
@@ -333,7 +333,7 @@ async fn a_list_that_changes_while_it_is_asked_for_is_asked_for_again() {
     let site = Site::counted(57, &["56", "57", "\"57\""]).await;
     let report = site.run().await;
     assert_eq!(report.exit_code, ExitCode::Ok, "{report:#?}");
-    assert_eq!(site.asked(), (2, 4));
+    assert_eq!(site.requested(), (2, 4));
     let pages: Vec<_> = report
         .sources
         .iter()
@@ -350,7 +350,7 @@ async fn a_list_that_never_holds_still_is_not_believed() {
         &site.run().await,
         "the list changed while it was being asked for: 59 records before, 60 after, 56 on its pages, 3 times in a row",
     );
-    assert_eq!(site.asked(), (3, 6));
+    assert_eq!(site.requested(), (3, 6));
 }
 
 /// A row that moved from the first page to the second while the first was read is on both, and the
@@ -404,11 +404,11 @@ async fn the_least_bytes_are_those_of_all_pages_together() {
             .cloned()
             .collect::<Vec<_>>()
             .join("; ");
-        let told = format!(
+        let total = format!(
             "its pages have {} bytes together, fewer than the 1000000 declared as `min_bytes`",
             sizes.iter().sum::<u64>()
         );
-        assert_eq!(reasons.contains(&told), outcome == "failed", "{reasons}");
+        assert_eq!(reasons.contains(&total), outcome == "failed", "{reasons}");
         let pages: Vec<&FetchedSource> = report
             .sources
             .iter()
@@ -457,10 +457,10 @@ async fn a_page_that_came_broken_is_asked_for_whole_and_offline_nothing_is_judge
 #[tokio::test(flavor = "multi_thread")]
 async fn a_count_that_is_told_once_is_compared_with_the_pages() {
     let site = Site::counted(56, &["0"]).await;
-    let told = || Reply::file("{\"result\": {\"total\": 60}}");
+    let total = || Reply::file("{\"result\": {\"total\": 60}}");
     site.publisher.route(
         "/www2.census.gov/count.json",
-        vec![told(), Reply::page(404), Reply::page(404)],
+        vec![total(), Reply::page(404), Reply::page(404)],
     );
     says(
         &site.run().await,

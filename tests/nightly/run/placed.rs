@@ -272,14 +272,14 @@ fn shares_of_the_work_are_all_of_it_each_once() {
     let mut done = Vec::new();
     for what in ["split", "build"] {
         for share in ["0/3", "1/3", "2/3"] {
-            let told = machines
+            let reported = machines
                 .ask(
                     "executor",
                     &["task", what, "--plan", &plan.address, "--share", share],
                 )
                 .expect(0)
                 .json();
-            let of_share = told["units"].as_array().unwrap().clone();
+            let of_share = reported["units"].as_array().unwrap().clone();
             assert!(!of_share.is_empty() || what == "split", "{what} {share}");
             assert!(
                 of_share.iter().all(|unit| unit["is_known"] == false),
@@ -1169,10 +1169,10 @@ fn a_store_that_is_not_there_is_refused_by_who_reads_and_deletes_nothing() {
         .env("AWS_ENDPOINT", "http://127.0.0.1:9")
         .output()
         .unwrap();
-    let told = String::from_utf8_lossy(&plain.stderr).into_owned();
+    let reported = String::from_utf8_lossy(&plain.stderr).into_owned();
     assert!(
-        plain.status.code() == Some(40) && told.contains("AWS_ALLOW_HTTP=true"),
-        "{told}"
+        plain.status.code() == Some(40) && reported.contains("AWS_ALLOW_HTTP=true"),
+        "{reported}"
     );
 }
 
@@ -1181,7 +1181,7 @@ fn a_plan_tells_a_person_what_to_type_and_a_commit_of_another_home_is_warned_of(
     let place = Place::new();
     let machines = Machines::new(&place);
     let mirror = place.mirror().display().to_string();
-    let told = place
+    let reported = place
         .pubdata(
             &[
                 &[
@@ -1198,7 +1198,7 @@ fn a_plan_tells_a_person_what_to_type_and_a_commit_of_another_home_is_warned_of(
         )
         .expect(0);
     let with_home = format!("  pubdata --home {} ", place.home().display());
-    let typed: Vec<Vec<&str>> = told
+    let typed: Vec<Vec<&str>> = reported
         .stdout
         .lines()
         .filter_map(|line| Some(line.strip_prefix(&with_home)?.split(' ').collect()))
@@ -1207,7 +1207,7 @@ fn a_plan_tells_a_person_what_to_type_and_a_commit_of_another_home_is_warned_of(
         typed.iter().map(|words| words[0]).collect::<Vec<_>>(),
         ["task", "task", "commit"],
         "{}",
-        told.stdout
+        reported.stdout
     );
     for words in &typed[..2] {
         place.pubdata(words).expect(0);

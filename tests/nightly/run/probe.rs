@@ -17,7 +17,7 @@ use pubdata_run::{
 use serde_json::Value;
 
 use pubdata_testing::publisher::{Authority, Publisher, Reply};
-use pubdata_testing::{Answer, Place, Silent, answer, files_below, instant_waits, project};
+use pubdata_testing::{Answer, NoopObserver, Place, answer, files_below, instant_waits, project};
 
 const SEATTLE: &str = "permit.seattle";
 const SEATTLE_FILE: &str = "76t5-zqzr/rows.csv@accessType=DOWNLOAD";
@@ -518,7 +518,7 @@ fn settings(mirror: String, selector: &str) -> ProbeSettings {
 }
 
 async fn probe_here(settings: &ProbeSettings) -> ProbeReport {
-    run::probe(settings, &(Arc::new(Silent) as SharedObserver))
+    run::probe(settings, &(Arc::new(NoopObserver) as SharedObserver))
         .await
         .unwrap()
 }
@@ -605,7 +605,7 @@ async fn a_publisher_who_refuses_is_told_with_what_applies_to_its_source() {
         "/api/views/76t5-zqzr/rows.csv?accessType=DOWNLOAD",
         vec![Reply::page(403)],
     );
-    let asked = |ca_file, contact: Option<&str>| {
+    let requested = |ca_file, contact: Option<&str>| {
         let mut given = settings(String::new(), SEATTLE);
         let resolve = [("data.seattle.gov".to_owned(), publisher.address())].into();
         given.fetch = pubdata_fetch::FetchSettings {
@@ -618,11 +618,11 @@ async fn a_publisher_who_refuses_is_told_with_what_applies_to_its_source() {
     };
     let ca = Some(authority.write(folder.path()));
     for contact in [None, Some("ada@example.org")] {
-        let source = probe_here(&asked(ca.clone(), contact))
+        let source = probe_here(&requested(ca.clone(), contact))
             .await
             .sources
             .remove(0);
-        let ways = source.ways_out.join("\n");
+        let ways = source.hints.join("\n");
         assert_eq!(
             (source.verdict, source.status, source.problem.as_deref()),
             (
@@ -641,9 +641,9 @@ async fn a_publisher_who_refuses_is_told_with_what_applies_to_its_source() {
             "{ways}"
         );
     }
-    let stranger = probe_here(&asked(None, None)).await.sources.remove(0);
+    let stranger = probe_here(&requested(None, None)).await.sources.remove(0);
     assert!(
-        stranger.verdict == Verdict::Unreachable && stranger.ways_out[0].contains("--ca"),
+        stranger.verdict == Verdict::Unreachable && stranger.hints[0].contains("--ca"),
         "{stranger:#?}"
     );
 }

@@ -110,7 +110,7 @@ fn a_column_that_every_publisher_added_stops_nothing_and_is_told() {
     // without a word.
     let answer = place.run(&["--accept", "business.ia_sos"]).expect(10);
     let report = answer.json();
-    let mut told: Vec<&str> = Vec::new();
+    let mut reported: Vec<&str> = Vec::new();
     for task in report["tasks"].as_array().unwrap() {
         assert!(
             ["built", "fresh", "not_published"].contains(&task["outcome"].as_str().unwrap()),
@@ -128,12 +128,12 @@ fn a_column_that_every_publisher_added_stops_nothing_and_is_told() {
                 .to_lowercase()
                 .replace(' ', "_");
             assert!(detail.contains("`added_column`"), "{finding}");
-            told.push(finding["source_id"].as_str().unwrap());
+            reported.push(finding["source_id"].as_str().unwrap());
         }
     }
     for source_id in changed.values() {
         assert!(
-            told.contains(&source_id.as_str()),
+            reported.contains(&source_id.as_str()),
             "nothing is told of {source_id}"
         );
     }
@@ -294,7 +294,7 @@ fn rows_of_samples_stay_rows_of_samples_when_nothing_else_is_built() {
         (Some("unchanged"), before)
     );
     assert_eq!(
-        place.unrenewed().into_keys().collect::<Vec<_>>(),
+        place.stale_tasks().into_keys().collect::<Vec<_>>(),
         ["permit.seattle"]
     );
 }
@@ -454,11 +454,11 @@ fn rows_of_geography_that_cannot_be_read_are_told_of() {
             1,
         )
     });
-    let told = place.run(&[TASK]);
+    let reported = place.run(&[TASK]);
     assert_eq!(
-        told.task(TASK)["quarantined"]["geo.zcta_metric"],
+        reported.task(TASK)["quarantined"]["geo.zcta_metric"],
         json!({ "malformed_record": 1 }),
-        "{told:?}"
+        "{reported:?}"
     );
     place.edit(GEOGRAPHY, |text| text.replace("|||\n", "||\n"));
     let blocked = place.run(&[TASK]).expect(20);

@@ -150,12 +150,12 @@ fn a_changed_or_missing_snapshot_is_named() {
     // What is not there is no damage: of it nothing is said.
     place.run(&["--force"]).expect(0);
     std::fs::remove_file(&gone).unwrap();
-    let told = place.pubdata(&["verify", "--rebuild"]).expect(2).stdout;
+    let reported = place.pubdata(&["verify", "--rebuild"]).expect(2).stdout;
     assert!(
-        told.contains("not possible")
-            && !told.contains("mismatch")
-            && told.contains(gone.to_str().unwrap()),
-        "{told}"
+        reported.contains("not possible")
+            && !reported.contains("mismatch")
+            && reported.contains(gone.to_str().unwrap()),
+        "{reported}"
     );
 }
 
@@ -218,7 +218,7 @@ fn a_manifest_that_says_what_its_parts_do_not_show_is_a_mismatch() {
     let part = |manifest: &mut Value, key: &str, value: Value| {
         manifest.pointer_mut(permits).unwrap()[key] = value
     };
-    let told = [
+    let reported = [
         (
             "it has no part of permit.contact",
             forged(&|manifest| {
@@ -282,7 +282,7 @@ fn a_manifest_that_says_what_its_parts_do_not_show_is_a_mismatch() {
             }),
         ),
     ];
-    for (expected, problems) in told {
+    for (expected, problems) in reported {
         assert!(problems.contains(expected), "{expected}: {problems}");
     }
     place.pubdata(&["verify"]).expect(0);
@@ -309,7 +309,10 @@ fn a_rebuild_from_a_changed_snapshot_reaches_another_id_and_names_the_part() {
         differences.contains("geo.zcta_metric/2023.parquet"),
         "{differences}"
     );
-    assert!(place.unrenewed().is_empty(), "a rebuild publishes nothing");
+    assert!(
+        place.stale_tasks().is_empty(),
+        "a rebuild publishes nothing"
+    );
 }
 
 #[test]

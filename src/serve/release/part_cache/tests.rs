@@ -206,7 +206,7 @@ async fn prepared_part_is_rebuilt_only_after_change_or_damage() {
         tasks: Default::default(),
         datasets,
         declarations: Default::default(),
-        companions: Default::default(),
+        sidecars: Default::default(),
         published_at: String::new(),
         run_id: String::new(),
     };

@@ -212,7 +212,7 @@ async fn addresses_are_those_that_the_server_was_told_and_the_release_is_pinned(
 #[tokio::test]
 async fn whoever_asks_for_linked_data_gets_the_document_by_that_name_with_a_tag_of_its_own() {
     let world = World::new().await;
-    let asked = async |path: &str, accept: &str| {
+    let requested = async |path: &str, accept: &str| {
         world
             .send(
                 Request::get(path)
@@ -222,7 +222,7 @@ async fn whoever_asks_for_linked_data_gets_the_document_by_that_name_with_a_tag_
             )
             .await
     };
-    let plain = asked(METRICS, "*/*").await;
+    let plain = requested(METRICS, "*/*").await;
     // The last is what rdflib sends.
     let rdflib = "text/turtle, application/rdf+xml, application/ld+json;q=0.9, */*;q=0.1";
     for accept in [
@@ -230,7 +230,7 @@ async fn whoever_asks_for_linked_data_gets_the_document_by_that_name_with_a_tag_
         "application/ld+json;profile=\"x\", application/json;q=0.5",
         rdflib,
     ] {
-        let linked = asked(METRICS, accept).await;
+        let linked = requested(METRICS, accept).await;
         assert_eq!(
             (linked.status.as_u16(), linked.header("content-type")),
             (200, "application/ld+json"),
@@ -248,12 +248,12 @@ async fn whoever_asks_for_linked_data_gets_the_document_by_that_name_with_a_tag_
         "application/json, application/ld+json;q=0.5",
     ] {
         assert_eq!(
-            asked(METRICS, accept).await.header("content-type"),
+            requested(METRICS, accept).await.header("content-type"),
             "application/json",
             "{accept}"
         );
     }
-    let refused = asked(METRICS, "text/turtle").await;
+    let refused = requested(METRICS, "text/turtle").await;
     assert_eq!(refused.problem(), (400, "invalid_parameter".to_owned()));
     assert!(
         refused.json()["detail"]
@@ -265,7 +265,7 @@ async fn whoever_asks_for_linked_data_gets_the_document_by_that_name_with_a_tag_
     );
     // What is no linked data is not called so.
     assert_eq!(
-        asked("/v1/catalog.json", "application/ld+json")
+        requested("/v1/catalog.json", "application/ld+json")
             .await
             .problem(),
         (400, "invalid_parameter".to_owned())

@@ -147,7 +147,7 @@ async fn a_dataset_tells_its_columns_rules_limits_and_when_the_next_edition_is_l
 async fn rows_are_told_of_the_releases_that_are_kept_and_were_published_before() {
     let (world, [first, second, third, fourth]) = world().await;
     let path = "/v1/datasets/geo.zcta_metric";
-    let told = async |path: &str| {
+    let reported = async |path: &str| {
         let answer = world.ok(path).await;
         let history = answer["data"]["history"].as_array().unwrap().clone();
         assert!(
@@ -163,19 +163,22 @@ async fn rows_are_told_of_the_releases_that_are_kept_and_were_published_before()
     };
     let all = [&fourth, &third, &second, &first].map(ToString::to_string);
     assert_eq!(
-        told(path).await,
+        reported(path).await,
         all,
         "the one that was deleted is left out"
     );
-    assert_eq!(told(&format!("{path}?release={second}")).await, all[2..]);
+    assert_eq!(
+        reported(&format!("{path}?release={second}")).await,
+        all[2..]
+    );
     super::roll_back(&world, &second).await;
     assert_eq!(
-        told(path).await,
+        reported(path).await,
         all[2..],
         "a rollback says what it said before"
     );
     world.releases().delete_release(&first).await.unwrap();
-    assert_eq!(told(path).await, all[2..3]);
+    assert_eq!(reported(path).await, all[2..3]);
 }
 
 #[tokio::test]

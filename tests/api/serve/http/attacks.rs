@@ -221,8 +221,9 @@ async fn who_takes_nothing_of_what_it_is_sent_is_cut_off_in_time() {
         let request =
             format!("GET /v1/openapi.json HTTP/1.1\r\nHost: localhost\r\nX-API-Key: {key}\r\n\r\n");
         // More than systems hold for one connection, asked for at once.
-        let asked = (64 << 20) / exchange(connect(address), &get("/v1/openapi.json", &key)).len();
-        let _ = stream.write_all(request.repeat(asked).as_bytes());
+        let requested =
+            (64 << 20) / exchange(connect(address), &get("/v1/openapi.json", &key)).len();
+        let _ = stream.write_all(request.repeat(requested).as_bytes());
         let metric = || {
             let text = exchange(connect(address), &get("/healthz", &key));
             assert!(text.starts_with("HTTP/1.1 200 OK\r\n"), "{text}");
@@ -347,7 +348,7 @@ async fn with_few_descriptors_it_has_few_connections_and_still_answers() {
         world.key.clone(),
         world.folder.path().to_owned(),
     );
-    let asked = move || {
+    let requested = move || {
         let mut command = Command::new("sh");
         command.args([
             "-c",
@@ -376,5 +377,5 @@ async fn with_few_descriptors_it_has_few_connections_and_still_answers() {
         );
         drop(kept);
     };
-    tokio::task::spawn_blocking(asked).await.unwrap();
+    tokio::task::spawn_blocking(requested).await.unwrap();
 }

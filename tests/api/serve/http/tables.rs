@@ -243,17 +243,17 @@ async fn a_table_with_a_limit_is_one_page_and_names_the_next() {
 #[tokio::test]
 async fn a_table_is_asked_for_by_parameter_or_by_header_and_has_one_tag() {
     let world = World::new().await;
-    let asked = world.get(&format!("{SCHOOLS}?format=csv")).await;
+    let requested = world.get(&format!("{SCHOOLS}?format=csv")).await;
     let accepted = world
         .get_with(SCHOOLS, &[("accept", "text/csv, application/json;q=0.5")])
         .await;
     let plain = world.get(SCHOOLS).await;
     assert_eq!(
-        (&asked.bytes, asked.header("etag")),
+        (&requested.bytes, requested.header("etag")),
         (&accepted.bytes, accepted.header("etag"))
     );
-    assert_ne!(plain.header("etag"), asked.header("etag"));
-    for answer in [&asked, &accepted, &plain] {
+    assert_ne!(plain.header("etag"), requested.header("etag"));
+    for answer in [&requested, &accepted, &plain] {
         assert!(
             answer
                 .header("vary")
@@ -267,7 +267,7 @@ async fn a_table_is_asked_for_by_parameter_or_by_header_and_has_one_tag() {
     let unchanged = world
         .get_with(
             &format!("{SCHOOLS}?format=csv"),
-            &[("if-none-match", asked.header("etag"))],
+            &[("if-none-match", requested.header("etag"))],
         )
         .await;
     assert_eq!((unchanged.status.as_u16(), unchanged.bytes.len()), (304, 0));

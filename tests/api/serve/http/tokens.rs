@@ -173,25 +173,25 @@ async fn requests_that_cost_no_token_are_counted_and_few_of_them_have_a_line_in_
         for _ in 0..500 {
             ask(&world, &method, path, &address, None).await;
         }
-        let told = log.take();
+        let reported = log.take();
         let client = format!("client=\"address {address}\"");
         assert!(
-            told.lines().all(|line| line.contains(&client)),
-            "{told:.2000}"
+            reported.lines().all(|line| line.contains(&client)),
+            "{reported:.2000}"
         );
-        lines.push(told.lines().count());
+        lines.push(reported.lines().count());
     }
     assert_eq!(lines, [BURST + 20, 20, BURST + 20]);
     world.set_clock("2026-01-15T12:01:00Z");
     ask(&world, &Method::GET, "/healthz", "198.51.100.7", None).await;
-    let told = log.take();
-    assert_eq!(told.lines().count(), 4, "{told}");
+    let reported = log.take();
+    assert_eq!(reported.lines().count(), 4, "{reported}");
     for (address, count) in [
         ("198.51.100.0", 420),
         ("198.51.100.1", 480),
         ("198.51.100.2", 420),
     ] {
-        assert!(told.contains(&format!("omitted the log lines of {count} requests of address {address} that took no token within a minute")), "{told}");
+        assert!(reported.contains(&format!("omitted the log lines of {count} requests of address {address} that took no token within a minute")), "{reported}");
     }
 }
 

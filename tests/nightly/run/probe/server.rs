@@ -78,7 +78,7 @@ async fn a_server_is_asked_as_a_run_asks_it() {
         "{stranger:#?}"
     );
     assert!(
-        stranger.ways_out[0].contains(&format!("`pubdata accept {what}`")),
+        stranger.hints[0].contains(&format!("`pubdata accept {what}`")),
         "{stranger:#?}"
     );
     assert!(
