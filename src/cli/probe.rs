@@ -199,7 +199,7 @@ fn print_sources(sources: &[ProbedSource]) {
         let cells = [
             source.source_id.clone(),
             output::coloured(source.verdict.word()),
-            ending(source.outcome, source.would),
+            ending(source.outcome, source.predicted),
             sample(source),
         ];
         rows.push(
@@ -213,8 +213,8 @@ fn print_sources(sources: &[ProbedSource]) {
 }
 
 /// Formats the predicted outcome as a run would report it.
-fn ending(outcome: TaskOutcome, would: PredictedOutcome) -> String {
-    match would {
+fn ending(outcome: TaskOutcome, predicted: PredictedOutcome) -> String {
+    match predicted {
         PredictedOutcome::PublishWithFindings => output::warning("built, findings"),
         _ => output::coloured(outcome.word()),
     }
@@ -281,10 +281,10 @@ fn print_suggestions(sources: &[ProbedSource], arguments: &ProbeArgs) {
     for (source, suggestion) in &suggestions {
         output::print_line!();
         output::text(&format!("{}\n", suggestion.trim_end()));
-        if let Some(would) = source.with_suggestions {
+        if let Some(predicted) = source.with_suggestions {
             output::print_line!(
                 "{}",
-                output::dim(&format!("# tried on the samples: {}", with_it(would)))
+                output::dim(&format!("# tried on the samples: {}", with_it(predicted)))
             );
         }
         source
@@ -308,8 +308,8 @@ fn print_suggestions(sources: &[ProbedSource], arguments: &ProbeArgs) {
     }
 }
 
-fn with_it(would: PredictedOutcome) -> &'static str {
-    match would {
+fn with_it(predicted: PredictedOutcome) -> &'static str {
+    match predicted {
         PredictedOutcome::Publish => "with it the task would be built",
         PredictedOutcome::PublishWithFindings => "with it the task would be built, with findings",
         PredictedOutcome::KeepLast | PredictedOutcome::Block => "it is not enough",

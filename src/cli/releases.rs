@@ -527,7 +527,7 @@ fn print_why(diff: &ReleaseDiff) {
         output::print_line!();
         output::table(&rows);
     }
-    diff.not_told_apart
+    diff.not_distinguished
         .iter()
         .flatten()
         .for_each(|(task_id, reason)| {
@@ -544,7 +544,7 @@ fn words_of_causes(causes: &Causes) -> String {
         .copied()
         .map(run::words_of_cause)
         .collect();
-    match (words.is_empty(), causes.is_told_apart) {
+    match (words.is_empty(), causes.is_distinguished) {
         (true, _) => "not known".to_owned(),
         (_, true) => words.join(" and "),
         (_, false) => words.join(" or "),

@@ -34,7 +34,8 @@ pub struct ReleaseDiff {
     /// By task, why the causes cannot be assigned to single records (`--why`; absent without).
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "BTreeMap<String, String>")]
-    pub not_told_apart: Option<BTreeMap<String, String>>,
+    #[serde(rename = "not_told_apart")]
+    pub not_distinguished: Option<BTreeMap<String, String>>,
 }
 
 /// How the records of a dataset changed.
@@ -86,7 +87,8 @@ pub struct Causes {
     /// The causes of the change.
     pub causes: Vec<RecordCause>,
     /// False if at least one of the causes changed the record, but not which.
-    pub is_told_apart: bool,
+    #[serde(rename = "is_told_apart")]
+    pub is_distinguished: bool,
 }
 
 /// Records that changed for the same causes.
@@ -185,7 +187,7 @@ pub async fn diff(
         to,
         causes: causes(old, new),
         datasets,
-        not_told_apart: None,
+        not_distinguished: None,
     })
 }
 

@@ -83,11 +83,11 @@ pub async fn explained_diff(
         .keys()
         .map(|id| (id.clone(), BTreeMap::new()))
         .collect();
-    let mut not_told_apart = BTreeMap::new();
+    let mut not_distinguished = BTreeMap::new();
     for task_id in task_ids {
         let chain = chain(settings, old, new, &task_id).await?;
         if let Some(reason) = &chain.reason {
-            not_told_apart.insert(task_id.clone(), reason.clone());
+            not_distinguished.insert(task_id.clone(), reason.clone());
         }
         for (dataset_id, dataset) in diff
             .datasets
@@ -117,7 +117,7 @@ pub async fn explained_diff(
             .remove(dataset_id)
             .map(|counts| counts.into_values().collect());
     }
-    diff.not_told_apart = Some(not_told_apart);
+    diff.not_distinguished = Some(not_distinguished);
     Ok(diff)
 }
 
@@ -507,9 +507,9 @@ fn causes_of(steps: &[StepChanges], record_id: &str, change: Option<RecordChange
         .filter(|(_, changed)| changed.as_ref().is_none_or(is_of))
         .map(|(step, _)| step)
         .collect();
-    let is_told_apart = !of_record.is_empty() && of_record.iter().all(|step| step.len() == 1);
+    let is_distinguished = !of_record.is_empty() && of_record.iter().all(|step| step.len() == 1);
     Causes {
         causes: of_record.into_iter().flatten().copied().collect(),
-        is_told_apart,
+        is_distinguished,
     }
 }

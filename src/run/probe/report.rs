@@ -159,7 +159,8 @@ pub struct ProbedSource {
     #[schemars(range(min = 100, max = 599))]
     pub status: Option<u16>,
     /// Predicted effect of a run.
-    pub would: PredictedOutcome,
+    #[serde(rename = "would")]
+    pub predicted: PredictedOutcome,
     /// Outcome that a run would report for the tasks because of this address.
     pub outcome: TaskOutcome,
     /// Description of the problem; null if there is none.
@@ -190,7 +191,8 @@ pub struct ProbedTask {
     /// A pipeline, with its partition if it has one: `census.acs5/vintage=2023`.
     pub task_id: String,
     /// Predicted effect of a run.
-    pub would: PredictedOutcome,
+    #[serde(rename = "would")]
+    pub predicted: PredictedOutcome,
     /// Outcome that a run would report.
     pub outcome: TaskOutcome,
     /// True if the release would have a build of the task, new or from an earlier run.
@@ -236,8 +238,12 @@ pub struct ProbeReport {
 
 impl TaskCounts {
     pub(super) fn from_tasks(tasks: &[ProbedTask]) -> Self {
-        let count =
-            |would: PredictedOutcome| tasks.iter().filter(|task| task.would == would).count();
+        let count = |predicted: PredictedOutcome| {
+            tasks
+                .iter()
+                .filter(|task| task.predicted == predicted)
+                .count()
+        };
         Self {
             would_publish: count(PredictedOutcome::Publish),
             would_publish_with_findings: count(PredictedOutcome::PublishWithFindings),

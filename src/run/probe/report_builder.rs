@@ -37,7 +37,7 @@ impl<'t> ReportBuilder<'t> {
             let last = self.context.last_build(&task.task_id);
             ProbedTask {
                 task_id: task.task_id.clone(),
-                would: prediction.end.predicted_outcome(last),
+                predicted: prediction.end.predicted_outcome(last),
                 outcome: prediction.end,
                 is_in_release: last == LastBuild::Stays
                     || matches!(prediction.end, TaskOutcome::Built(_)),
@@ -48,7 +48,10 @@ impl<'t> ReportBuilder<'t> {
                     .map(|trial_run| trial_run.task.rows.clone())
                     .unwrap_or_default(),
                 not_sampled: prediction.not_sampled.clone(),
-                with_suggestions: self.tried.get(&task.task_id).map(|(would, _)| *would),
+                with_suggestions: self
+                    .tried
+                    .get(&task.task_id)
+                    .map(|(predicted, _)| *predicted),
             }
         };
         self.tasks
@@ -117,7 +120,7 @@ impl<'t> ReportBuilder<'t> {
             readers
                 .iter()
                 .filter_map(|(task, _)| self.tried.get(&task.task_id))
-                .max_by_key(|(would, _)| *would)
+                .max_by_key(|(predicted, _)| *predicted)
         });
         let records = probed.examined.records;
         let sampled = readers.iter().find_map(|(_, prediction)| {
@@ -154,7 +157,7 @@ impl<'t> ReportBuilder<'t> {
             url: recorded_url(&probed.address.request.url)?,
             verdict: probed.examined.verdict(),
             status: probed.examined.status,
-            would: outcome.predicted_outcome(last),
+            predicted: outcome.predicted_outcome(last),
             outcome,
             problem,
             hints: probed.examined.hints.clone(),
@@ -163,7 +166,7 @@ impl<'t> ReportBuilder<'t> {
             sample: sampled.filter(|_| is_reported_with && probed.is_available()),
             not_sampled: probed.examined.not_sampled.clone().or(not_sampled),
             suggestion,
-            with_suggestions: with_suggestions.map(|(would, _)| *would),
+            with_suggestions: with_suggestions.map(|(predicted, _)| *predicted),
             remaining: with_suggestions
                 .map(|(_, reasons)| reasons.clone())
                 .unwrap_or_default(),

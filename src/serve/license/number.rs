@@ -132,7 +132,7 @@ pub struct Stated<'a> {
 /// Separates boards' licenses from self-reported ones, and merges several statements of one holder.
 /// If any number is spelled exactly as in the request, only those are kept: `007` and `7` may both
 /// exist.
-pub fn told_apart<'a>(found: Vec<LicenseWithActions<'a>>, number: &str) -> Found<'a> {
+pub fn disambiguate<'a>(found: Vec<LicenseWithActions<'a>>, number: &str) -> Found<'a> {
     let (reported, of_boards): (Vec<_>, Vec<_>) = found.into_iter().partition(is_self_reported);
     let of_boards: Vec<Stated<'a>> = exact_spelling(of_boards, number)
         .into_iter()

@@ -3,7 +3,8 @@
 
 use super::holder_match::{HolderMatch, name_match};
 use super::number::{
-    Found, Stated, add_no_match_notice, check_profession, covered_state, rows_of_number, told_apart,
+    Found, Stated, add_no_match_notice, check_profession, covered_state, disambiguate,
+    rows_of_number,
 };
 use super::record::published;
 use super::searched_lists::{Checked, add_lists_notice, checked};
@@ -143,7 +144,7 @@ async fn answer(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
     let Found {
         licenses: matches,
         self_reported,
-    } = told_apart(licenses_of(call, licenses, &rows).await?, number);
+    } = disambiguate(licenses_of(call, licenses, &rows).await?, number);
     let result = match matches.len() {
         0 => "no_match",
         1 => "match",

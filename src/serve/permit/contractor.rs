@@ -18,7 +18,7 @@ use crate::http::problem::{Code, Problem, Result};
 use crate::json::Json;
 use crate::license::datasets::ACTIONS;
 use crate::license::datasets::{LICENSES, LicenseFields};
-use crate::license::number::{check_profession, covered_state, rows_of_number, told_apart};
+use crate::license::number::{check_profession, covered_state, disambiguate, rows_of_number};
 use crate::license::record::published;
 use crate::license::record::{LicenseWithActions, add_statuses_notice, licenses_of};
 use crate::license::table::Licenses;
@@ -140,7 +140,7 @@ async fn license_of_path<'a>(
         }
     };
     let found = licenses_of(call, licenses, &rows).await?;
-    let found: Vec<LicenseWithActions<'_>> = told_apart(found, text)
+    let found: Vec<LicenseWithActions<'_>> = disambiguate(found, text)
         .licenses
         .into_iter()
         .map(|stated| stated.license)

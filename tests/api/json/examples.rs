@@ -31,9 +31,9 @@ pub struct Example {
 }
 
 #[derive(Default)]
-struct Told(Vec<Example>);
+struct Transcript(Vec<Example>);
 
-impl Told {
+impl Transcript {
     /// Runs a command with `--json` and keeps what it prints: its document, or what went wrong.
     #[track_caller]
     fn ask(&mut self, place: &Place, code: i32, arguments: &[&str]) -> Value {
@@ -80,7 +80,7 @@ impl Told {
 }
 
 /// Each on a home of its own, side by side.
-const SCENES: [fn(&mut Told); 8] = [
+const SCENES: [fn(&mut Transcript); 8] = [
     nights,
     placed_work,
     manual_imports,
@@ -92,11 +92,11 @@ const SCENES: [fn(&mut Told); 8] = [
 ];
 
 pub async fn all() -> Vec<Example> {
-    let of = |scene: fn(&mut Told)| {
+    let of = |scene: fn(&mut Transcript)| {
         move || {
-            let mut reported = Told::default();
-            scene(&mut reported);
-            reported.0
+            let mut transcript = Transcript::default();
+            scene(&mut transcript);
+            transcript.0
         }
     };
     let scenes = SCENES.map(|scene| tokio::task::spawn_blocking(of(scene)));
@@ -109,7 +109,7 @@ pub async fn all() -> Vec<Example> {
 
 /// Three nights, the last with a file that is gone and one that is cut off; then everything that
 /// looks at their releases.
-fn nights(reported: &mut Told) {
+fn nights(transcript: &mut Transcript) {
     let place = Place::new();
     let mirror = place.mirror().display().to_string();
     // Of the statuses of Cleveland one in three has no known meaning.
@@ -124,16 +124,16 @@ fn nights(reported: &mut Told) {
         &mirror,
     ];
     let with = |command: &'static str| [&[command], &selected[..]].concat();
-    reported.ask(&place, 0, &with("plan"));
-    reported.ask(&place, 0, &with("fetch"));
-    reported.ask(&place, 0, &with("run"));
+    transcript.ask(&place, 0, &with("plan"));
+    transcript.ask(&place, 0, &with("fetch"));
+    transcript.ask(&place, 0, &with("run"));
     let first = place.current();
     place.edit(PERMITS_FILE, |text| {
         text.replace("15-14477-EVAC,VACANCY", "15-14478-EVAC,VACANCY")
     });
-    reported.ask(&place, 0, &with("run"));
-    reported.ask(&place, 0, &["releases", "diff", &first]);
-    reported.ask(
+    transcript.ask(&place, 0, &with("run"));
+    transcript.ask(&place, 0, &["releases", "diff", &first]);
+    transcript.ask(
         &place,
         0,
         &[
@@ -146,7 +146,7 @@ fn nights(reported: &mut Told) {
         ],
     );
     let secret = place.root().join("signing.key").display().to_string();
-    let key = reported.ask(
+    let key = transcript.ask(
         &place,
         0,
         &[
@@ -159,7 +159,7 @@ fn nights(reported: &mut Told) {
         ],
     )["key"]
         .take();
-    reported.ask(&place, 0, &["seal", "--signing-key", &secret]);
+    transcript.ask(&place, 0, &["seal", "--signing-key", &secret]);
     let receipt = place.root().join("receipt.json");
     let issued = place.pubdata(&["receipt", RECORD]).expect(0).stdout;
     for (code, text) in [
@@ -167,7 +167,7 @@ fn nights(reported: &mut Told) {
         (1, issued.replace("VACANCY", "vacancy")),
     ] {
         std::fs::write(&receipt, text).unwrap();
-        reported.ask(
+        transcript.ask(
             &place,
             code,
             &[
@@ -192,7 +192,7 @@ fn nights(reported: &mut Told) {
     );
     std::fs::write(&script, "cat > \"$1\"\n").unwrap();
     let hook = format!("sh {} {}", script.display(), message.display());
-    reported.ask(
+    transcript.ask(
         &place,
         20,
         &[
@@ -201,14 +201,14 @@ fn nights(reported: &mut Told) {
         ]
         .concat(),
     );
-    reported.take("hook", &message);
+    transcript.take("hook", &message);
     let unheard = place.root().join("no/such/hook");
-    reported.ask(
+    transcript.ask(
         &place,
         40,
         &["run", "--test-message", "--hook", unheard.to_str().unwrap()],
     );
-    reported.ask(
+    transcript.ask(
         &place,
         0,
         &[
@@ -220,11 +220,11 @@ fn nights(reported: &mut Told) {
             place.root().join("pubdata.prom").to_str().unwrap(),
         ],
     );
-    reported.take("hook", &message);
-    reported.ask(&place, 20, &with("plan"));
-    reported.ask(&place, 0, &["status"]);
+    transcript.take("hook", &message);
+    transcript.ask(&place, 20, &with("plan"));
+    transcript.ask(&place, 0, &["status"]);
 
-    reported.ask(
+    transcript.ask(
         &place,
         0,
         &[
@@ -235,8 +235,8 @@ fn nights(reported: &mut Told) {
             "--dry-run",
         ],
     );
-    reported.ask(&place, 0, &["accept", "permit.nola:drift"]);
-    reported.ask(
+    transcript.ask(&place, 0, &["accept", "permit.nola:drift"]);
+    transcript.ask(
         &place,
         0,
         &[
@@ -244,11 +244,11 @@ fn nights(reported: &mut Told) {
             "business.fl_cordata:host_key=SHA256:AAAAC3NzaC1lZDI1NTE5AAAAIBbW7jPU1v5yYkVoXz0",
         ],
     );
-    reported.ask(&place, 0, &["accept", "--list"]);
-    reported.ask(&place, 0, &["accept", "permit.nola:drift", "--withdraw"]);
+    transcript.ask(&place, 0, &["accept", "--list"]);
+    transcript.ask(&place, 0, &["accept", "permit.nola:drift", "--withdraw"]);
 
-    reported.ask(&place, 0, &["releases", "show"]);
-    reported.ask(&place, 0, &["releases", "show", &first]);
+    transcript.ask(&place, 0, &["releases", "show"]);
+    transcript.ask(&place, 0, &["releases", "show", &first]);
     for arguments in [
         &["promote", "--dry-run"][..],
         &["promote"],
@@ -257,12 +257,12 @@ fn nights(reported: &mut Told) {
         &["rollback"],
         &["rollback", "--to", &place.current()],
     ] {
-        reported.ask(&place, 0, &[&["releases"], arguments].concat());
+        transcript.ask(&place, 0, &[&["releases"], arguments].concat());
     }
-    reported.ask(&place, 0, &["trace", RECORD]);
-    reported.ask(&place, 0, &["trace", "0009900001-25-000009"]);
-    reported.ask(&place, 0, &["verify", "--rebuild"]);
-    reported.ask(
+    transcript.ask(&place, 0, &["trace", RECORD]);
+    transcript.ask(&place, 0, &["trace", "0009900001-25-000009"]);
+    transcript.ask(&place, 0, &["verify", "--rebuild"]);
+    transcript.ask(
         &place,
         0,
         &[
@@ -274,8 +274,8 @@ fn nights(reported: &mut Told) {
             "--dry-run",
         ],
     );
-    reported.ask(&place, 0, &["releases", "list"]);
-    reported.ask(
+    transcript.ask(&place, 0, &["releases", "list"]);
+    transcript.ask(
         &place,
         0,
         &[
@@ -287,7 +287,7 @@ fn nights(reported: &mut Told) {
             &mirror,
         ],
     );
-    reported.ask(&place, 0, &["upgrade"]);
+    transcript.ask(&place, 0, &["upgrade"]);
 
     let snapshot = place.snapshot(AREAS);
     let mut bytes = std::fs::read(&snapshot).unwrap();
@@ -295,17 +295,17 @@ fn nights(reported: &mut Told) {
     bytes[middle] ^= 1;
     std::fs::remove_file(&snapshot).unwrap();
     std::fs::write(&snapshot, bytes).unwrap();
-    reported.ask(&place, 1, &["verify"]);
-    reported.ask(&place, 0, &["releases", "prune", "--keep", "1"]);
+    transcript.ask(&place, 1, &["verify"]);
+    transcript.ask(&place, 0, &["releases", "prune", "--keep", "1"]);
     let manifest = place.part("manifest.json");
     std::fs::remove_file(&manifest).unwrap();
     std::fs::write(&manifest, "{}").unwrap();
-    reported.ask(&place, 0, &["releases", "list"]);
-    reported.ask(&place, 60, &["releases", "show"]);
+    transcript.ask(&place, 0, &["releases", "list"]);
+    transcript.ask(&place, 60, &["releases", "show"]);
 }
 
 /// A night that is planned, built unit by unit, and committed; one file is damaged.
-fn placed_work(reported: &mut Told) {
+fn placed_work(transcript: &mut Transcript) {
     let place = Place::new();
     place.edit(PERMITS_FILE, |text| {
         text.lines()
@@ -314,7 +314,7 @@ fn placed_work(reported: &mut Told) {
             .collect()
     });
     let mirror = place.mirror().display().to_string();
-    let plan = reported.ask(
+    let plan = transcript.ask(
         &place,
         0,
         &[
@@ -337,14 +337,14 @@ fn placed_work(reported: &mut Told) {
         (30, of("build", "license.tx_tdlr", "--unit")),
         (0, of("split", "license.tx_tdlr", "--input")),
     ] {
-        reported.ask(
+        transcript.ask(
             &place,
             code,
             &arguments.iter().map(String::as_str).collect::<Vec<_>>(),
         );
     }
-    reported.ask(&place, 30, &["commit", "--plan", &plan]);
-    reported.ask(
+    transcript.ask(&place, 30, &["commit", "--plan", &plan]);
+    transcript.ask(
         &place,
         0,
         &[
@@ -358,7 +358,7 @@ fn placed_work(reported: &mut Told) {
             "0,1",
         ],
     );
-    reported.ask(
+    transcript.ask(
         &place,
         0,
         &[
@@ -372,11 +372,11 @@ fn placed_work(reported: &mut Told) {
             "0,1,2,3,4,5,6,7",
         ],
     );
-    reported.ask(&place, 20, &["commit", "--plan", &plan]);
+    transcript.ask(&place, 20, &["commit", "--plan", &plan]);
 }
 
 /// A file that a person downloaded, with another date, refused, published, and taken back.
-fn manual_imports(reported: &mut Told) {
+fn manual_imports(transcript: &mut Transcript) {
     let desk = Desk::by_hand();
     let (file, page) = (
         desk.downloaded().display().to_string(),
@@ -397,7 +397,7 @@ fn manual_imports(reported: &mut Told) {
         (0, &["import", SOURCE, "--withdraw"]),
         (0, &["status"]),
     ] {
-        reported.ask(
+        transcript.ask(
             &desk.place,
             code,
             &[arguments, &["--declarations", &desk.declarations]].concat(),
@@ -406,17 +406,17 @@ fn manual_imports(reported: &mut Told) {
 }
 
 /// What an earlier version left, and what a later one did.
-fn home_of_before(reported: &mut Told) {
+fn home_of_before(transcript: &mut Transcript) {
     let place = Place::new();
     copy_folder(&project(EARLIER_HOME), &place.home());
-    reported.ask(&place, 0, &["releases", "show", EARLIER_RELEASE]);
-    reported.ask(&place, 0, &["upgrade"]);
-    reported.ask(&place, 0, &["accept", "--list"]);
-    reported.ask(&place, 2, &["verify", "--rebuild"]);
-    reported.ask(&place, 0, &["status"]);
+    transcript.ask(&place, 0, &["releases", "show", EARLIER_RELEASE]);
+    transcript.ask(&place, 0, &["upgrade"]);
+    transcript.ask(&place, 0, &["accept", "--list"]);
+    transcript.ask(&place, 2, &["verify", "--rebuild"]);
+    transcript.ask(&place, 0, &["status"]);
     let marked = marked(&place);
-    reported.ask(&place, 0, &["releases", "diff", EARLIER_RELEASE, &marked]);
-    reported.ask(&place, 0, &["releases", "show", &marked]);
+    transcript.ask(&place, 0, &["releases", "diff", EARLIER_RELEASE, &marked]);
+    transcript.ask(&place, 0, &["releases", "show", &marked]);
     let ledger = place.home().join("ledger.jsonl");
     let text = std::fs::read_to_string(&ledger).unwrap();
     std::fs::write(
@@ -424,7 +424,7 @@ fn home_of_before(reported: &mut Told) {
         text.replacen("\"format_version\":1", "\"format_version\":9", 1),
     )
     .unwrap();
-    reported.ask(&place, 60, &["upgrade"]);
+    transcript.ask(&place, 60, &["upgrade"]);
 }
 
 /// The release as programs of before published it again on a night when a source was missing.
@@ -444,10 +444,10 @@ fn marked(place: &Place) -> String {
 }
 
 /// Contracts, and declarations with a fault.
-fn declarations(reported: &mut Told) {
+fn declarations(transcript: &mut Transcript) {
     let place = Place::new();
-    reported.ask(&place, 0, &["check"]);
-    reported.ask(
+    transcript.ask(&place, 0, &["check"]);
+    transcript.ask(
         &place,
         0,
         &[
@@ -456,8 +456,8 @@ fn declarations(reported: &mut Told) {
             &format!("file://{}", place.root().join("store").display()),
         ],
     );
-    reported.ask(&place, 0, &["schema", "dictionary"]);
-    reported.ask(&place, 0, &["schema", "show", "geo.school"]);
+    transcript.ask(&place, 0, &["schema", "dictionary"]);
+    transcript.ask(&place, 0, &["schema", "show", "geo.school"]);
     let folder = place.root().join("declarations");
     copy_folder(&project("schemas"), &folder.join("schemas"));
     copy_folder(&project("pipelines"), &folder.join("pipelines"));
@@ -468,7 +468,7 @@ fn declarations(reported: &mut Told) {
         text.replacen("cadence = \"yearly\"", "cadence = \"sometimes\"", 1),
     )
     .unwrap();
-    reported.ask(
+    transcript.ask(
         &place,
         40,
         &["check", "--declarations", folder.to_str().unwrap()],
@@ -478,7 +478,7 @@ fn declarations(reported: &mut Told) {
     place.edit(SEATTLE, |text| {
         text.replacen(",PermitNum,", ",Permit Number,", 1)
     });
-    reported.ask(
+    transcript.ask(
         &place,
         20,
         &[
@@ -491,7 +491,7 @@ fn declarations(reported: &mut Told) {
     );
 }
 
-fn new_list(reported: &mut Told) {
+fn new_list(transcript: &mut Transcript) {
     let place = Place::new();
     let (file, folder) = (place.root().join("permits.csv"), place.root().join("lists"));
     let mut text = "Record Number,Permit Type,Current Status,Issue Date,Project Value,Site Address,Site City,Site Zip,Inspector\n".to_owned();
@@ -501,7 +501,7 @@ fn new_list(reported: &mut Told) {
     }
     std::fs::write(&file, text).unwrap();
     let url = "https://data.springfield.example.org/permits.csv";
-    reported.ask(
+    transcript.ask(
         &place,
         0,
         &[
@@ -518,9 +518,9 @@ fn new_list(reported: &mut Told) {
     );
 }
 
-fn keys_and_settings(reported: &mut Told) {
+fn keys_and_settings(transcript: &mut Transcript) {
     let place = Place::new();
-    let key = reported.ask(
+    let key = transcript.ask(
         &place,
         0,
         &[
@@ -542,7 +542,7 @@ fn keys_and_settings(reported: &mut Told) {
         Timestamp::now(),
     )
     .unwrap();
-    let invitation = reported.ask(
+    let invitation = transcript.ask(
         &place,
         0,
         &[
@@ -564,25 +564,25 @@ fn keys_and_settings(reported: &mut Told) {
         Timestamp::now(),
     )
     .unwrap();
-    let taken_back = reported.ask(
+    let taken_back = transcript.ask(
         &place,
         0,
         &["keys", "invite", "--name", "eve", "--scopes", "geo"],
     );
-    reported.ask(
+    transcript.ask(
         &place,
         0,
         &["keys", "revoke", taken_back["id"].as_str().unwrap()],
     );
-    reported.ask(&place, 0, &["keys", "list"]);
-    reported.ask(&place, 0, &["keys", "revoke", key["id"].as_str().unwrap()]);
+    transcript.ask(&place, 0, &["keys", "list"]);
+    transcript.ask(&place, 0, &["keys", "revoke", key["id"].as_str().unwrap()]);
     std::fs::write(
         place.home().join("pubdata.toml"),
         "pipelines = [\"census\"]\n[serve]\nbind = \"127.0.0.1:9000\"\n",
     )
     .unwrap();
-    reported.ask(&place, 0, &["settings"]);
-    reported.ask(&place, 0, &["settings", "--all"]);
+    transcript.ask(&place, 0, &["settings"]);
+    transcript.ask(&place, 0, &["settings", "--all"]);
 }
 
 /// The token of an invitation's link.
@@ -595,16 +595,16 @@ fn token_of(invitation: &Value) -> &str {
         .1
 }
 
-fn mistakes(reported: &mut Told) {
+fn mistakes(transcript: &mut Transcript) {
     let place = Place::new();
-    reported.ask(&place, 40, &["run", "--no-such-flag"]);
-    reported.ask(&place, 40, &["status"]);
-    reported.ask(&place, 40, &["trace", "nothing"]);
-    reported.ask(&place, 40, &["schema", "json", "pubdata.task"]);
+    transcript.ask(&place, 40, &["run", "--no-such-flag"]);
+    transcript.ask(&place, 40, &["status"]);
+    transcript.ask(&place, 40, &["trace", "nothing"]);
+    transcript.ask(&place, 40, &["schema", "json", "pubdata.task"]);
 }
 
 /// A server that sends on to another place.
-async fn of_a_server() -> Told {
+async fn of_a_server() -> Transcript {
     let publisher = Publisher::start().await;
     for folder in case_sources("basic") {
         publisher.serve_folder(&folder);
@@ -628,8 +628,8 @@ async fn of_a_server() -> Told {
         listening.served.place.mirror().display().to_string(),
     );
     tokio::task::spawn_blocking(move || {
-        let mut reported = Told::default();
-        reported.ask(
+        let mut transcript = Transcript::default();
+        transcript.ask(
             &place,
             0,
             &[
@@ -644,13 +644,13 @@ async fn of_a_server() -> Told {
                 &files,
             ],
         );
-        reported.ask(&place, 0, &["verify", "--url", &server, "--records", "0"]);
-        reported.ask(&place, 40, &["verify", "--url", &server]);
-        reported.ask(&place, 0, &["run", PERMITS, "--mirror", &url]);
-        reported.ask(&place, 0, &["releases", "show"]);
-        reported.ask(&place, 0, &["probe", PERMITS, "--mirror", &url]);
+        transcript.ask(&place, 0, &["verify", "--url", &server, "--records", "0"]);
+        transcript.ask(&place, 40, &["verify", "--url", &server]);
+        transcript.ask(&place, 0, &["run", PERMITS, "--mirror", &url]);
+        transcript.ask(&place, 0, &["releases", "show"]);
+        transcript.ask(&place, 0, &["probe", PERMITS, "--mirror", &url]);
         assert!(!files_below(&place.home()).is_empty());
-        reported
+        transcript
     })
     .await
     .unwrap()

@@ -15,7 +15,7 @@ use tower::ServiceExt;
 
 use crate::serve::{Served, read};
 use checks::{Reply, check};
-use page::{Asked, Statement, Step};
+use page::{ApiRequest, Statement, Step};
 
 /// A server and what the statements ask it with.
 struct Desk {
@@ -54,7 +54,7 @@ impl Desk {
 
     /// Sends a request as the specification says: the geographic and financials APIs get
     /// `X-API-Key`, the others a Bearer token.
-    async fn ask(&self, requested: &Asked) -> Reply {
+    async fn ask(&self, requested: &ApiRequest) -> Reply {
         let mut request = Request::builder()
             .method(requested.method.as_str())
             .uri(&requested.path);
@@ -99,14 +99,14 @@ impl Desk {
     }
 
     async fn get(&self, path: &str) -> Reply {
-        self.ask(&Asked::get(path)).await
+        self.ask(&ApiRequest::get(path)).await
     }
 
     async fn post(&self, path: &str, body: &Value) -> Reply {
-        let requested = Asked {
+        let requested = ApiRequest {
             method: "POST".to_owned(),
             body: Some(body.to_string()),
-            ..Asked::get(path)
+            ..ApiRequest::get(path)
         };
         self.ask(&requested).await
     }

@@ -14,7 +14,7 @@ use serde_json::json;
 
 use super::Desk;
 use super::checks::Reply;
-use super::page::Asked;
+use super::page::ApiRequest;
 
 /// Runs the test of a name.
 ///
@@ -126,9 +126,9 @@ async fn one_key_opens_every_family(desk: &Desk) -> Result<(), String> {
         "/v1/sec/companies/320193",
     ] {
         for (name, value) in [("X-API-Key", "{key}"), ("Authorization", "Bearer {key}")] {
-            let requested = |value: &str| Asked {
+            let requested = |value: &str| ApiRequest {
                 headers: vec![(name.to_owned(), value.to_owned())],
-                ..Asked::get(path)
+                ..ApiRequest::get(path)
             };
             same(
                 &format!("GET {path} with {name}: status"),
@@ -162,17 +162,17 @@ async fn invitation_makes_a_key(desk: &Desk) -> Result<(), String> {
     let invitation = Keys::open(&desk.served.home)
         .invite(new, &plans, now)
         .unwrap();
-    let redeem = Asked {
+    let redeem = ApiRequest {
         method: "POST".to_owned(),
         headers: vec![("Authorization".to_owned(), "none".to_owned())],
         body: Some(json!({"token": invitation.token}).to_string()),
-        ..Asked::get("/v1/invitations/redeem")
+        ..ApiRequest::get("/v1/invitations/redeem")
     };
     let made = desk.ask(&redeem).await.body;
     let key = made["data"]["key"].as_str().unwrap_or_default();
-    let requested = |path: &str| Asked {
+    let requested = |path: &str| ApiRequest {
         headers: vec![("Authorization".to_owned(), format!("Bearer {key}"))],
-        ..Asked::get(path)
+        ..ApiRequest::get(path)
     };
     same(
         "a request with the key",
@@ -290,9 +290,9 @@ async fn requests_beyond_the_plan_are_refused(desk: &Desk) -> Result<(), String>
         desk.key(&[Scope::General], "free"),
         desk.key(&[Scope::General], "standard"),
     );
-    let requested = |key: &str| Asked {
+    let requested = |key: &str| ApiRequest {
         headers: vec![("Authorization".to_owned(), format!("Bearer {key}"))],
-        ..Asked::get("/v1/zip/90210?fields=city")
+        ..ApiRequest::get("/v1/zip/90210?fields=city")
     };
     let mut statuses = Vec::new();
     for _ in 0..20 {

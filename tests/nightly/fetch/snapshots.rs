@@ -242,9 +242,9 @@ async fn a_bundled_file_becomes_a_snapshot_like_any_other() {
 }
 
 #[derive(Default)]
-struct Told(Mutex<Vec<String>>);
+struct RecordedProgress(Mutex<Vec<String>>);
 
-impl FetchProgress for Told {
+impl FetchProgress for RecordedProgress {
     fn started(&self, url: &str, total_bytes: Option<u64>) {
         let name = url.rsplit('/').next().unwrap();
         self.0
@@ -276,7 +276,7 @@ async fn progress_tells_each_try_and_the_end() {
     desk.publisher
         .route("/table.dat", vec![file.clone().cut_after(40_000), file]);
     let total = table(5000).len();
-    let reported = Told::default();
+    let reported = RecordedProgress::default();
     let outcome = desk
         .fetcher()
         .fetch(&desk.request("/table.dat"), &reported)
@@ -294,7 +294,7 @@ async fn progress_tells_each_try_and_the_end() {
             "finished".to_owned()
         ]
     );
-    let reported = Told::default();
+    let reported = RecordedProgress::default();
     desk.publisher.route("/table.dat", vec![Reply::page(403)]);
     desk.fetcher()
         .fetch(&desk.request("/table.dat"), &reported)

@@ -14,14 +14,14 @@ use serde_json::Value;
 use pubdata_testing::{Answer, Place};
 
 /// A list that is begun: the place of its file on a mirror, and what was said of it.
-struct Begun {
+struct NewList {
     place: Place,
     folder: PathBuf,
     report: Value,
 }
 
 /// Puts a file on a mirror of its own and begins a list from it.
-fn begin(jurisdiction: &str, url: &str, bytes: &[u8], more: &[&str]) -> Begun {
+fn begin(jurisdiction: &str, url: &str, bytes: &[u8], more: &[&str]) -> NewList {
     let place = Place::new();
     let path = place
         .root()
@@ -31,7 +31,7 @@ fn begin(jurisdiction: &str, url: &str, bytes: &[u8], more: &[&str]) -> Begun {
     std::fs::write(path, bytes).unwrap();
     let folder = place.root().join("lists");
     let answer = new(&place, jurisdiction, url, more).expect(0);
-    Begun {
+    NewList {
         report: answer.json(),
         place,
         folder,
@@ -59,7 +59,7 @@ fn new(place: &Place, jurisdiction: &str, url: &str, more: &[&str]) -> Answer {
     place.pubdata(&[&first, of_mirror, more].concat())
 }
 
-impl Begun {
+impl NewList {
     /// The publisher's name of one of our columns.
     fn column(&self, ours: &str) -> &str {
         let columns = self.report["columns"].as_array().unwrap();
@@ -154,7 +154,7 @@ impl Drop for Served {
 }
 
 impl Served {
-    fn start(started: &Begun) -> Self {
+    fn start(started: &NewList) -> Self {
         let key = started
             .place
             .pubdata(&[

@@ -544,7 +544,7 @@ async fn what_a_night_changed_is_told_apart_from_a_declaration_that_changed_noth
         .await
         .unwrap();
     assert_eq!(
-        (diff.causes[FINANCIALS].last(), diff.not_told_apart),
+        (diff.causes[FINANCIALS].last(), diff.not_distinguished),
         (Some(&Cause::DeclarationChanged), Some(BTreeMap::new()))
     );
     let of_source = |dataset: &DatasetDiff| {
@@ -552,7 +552,7 @@ async fn what_a_night_changed_is_told_apart_from_a_declaration_that_changed_noth
         assert!(
             why.iter()
                 .all(|why| why.causes.causes == [RecordCause::SourceBytes]
-                    && why.causes.is_told_apart),
+                    && why.causes.is_distinguished),
             "{why:#?}"
         );
         why.iter()

@@ -546,7 +546,7 @@ async fn a_moved_file_gets_its_new_address() {
     let report = probe_here(&settings(publisher.base_url(), SEATTLE)).await;
     let source = &report.sources[0];
     assert_eq!(
-        (source.verdict, source.would, source.status),
+        (source.verdict, source.predicted, source.status),
         (Verdict::Moved, PredictedOutcome::Block, Some(301)),
         "{report:#?}"
     );
@@ -584,7 +584,7 @@ async fn a_server_that_refuses_or_fails_is_told_by_its_status() {
         let report = probe_here(&settings(publisher.base_url(), SEATTLE)).await;
         let source = &report.sources[0];
         assert_eq!(
-            (source.verdict, source.would),
+            (source.verdict, source.predicted),
             (verdict, PredictedOutcome::Block),
             "{status}: {report:#?}"
         );

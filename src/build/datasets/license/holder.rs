@@ -102,11 +102,11 @@ fn parts(row: Row<'_>) -> Option<Person> {
         suffix: part("suffix"),
     };
     if person.first.is_empty()
-        && let Some(told_apart) = row
+        && let Some(identified) = row
             .text("holder_name")
             .and_then(|name| around(name, &person.last))
     {
-        return Some(told_apart);
+        return Some(identified);
     }
     (!person.last.is_empty()).then_some(person)
 }

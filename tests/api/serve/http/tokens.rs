@@ -9,7 +9,7 @@ use super::logs::Log;
 use crate::serve::{Answer, World, read};
 
 /// Method, path and a header.
-type Asked<'a> = (Method, &'a str, Option<(&'a str, &'a str)>);
+type TokenRequest<'a> = (Method, &'a str, Option<(&'a str, &'a str)>);
 
 /// Requests that one without a key may send at once.
 const BURST: usize = 60;
@@ -47,7 +47,7 @@ async fn ask(
 async fn every_request_costs_a_token_whatever_its_method_path_and_head_are() {
     let world = proxied().await;
     let (long, large) = (format!("/v1/zip/{}", "9".repeat(5_000)), "x".repeat(20_000));
-    let requests: [Asked<'_>; 25] = [
+    let requests: [TokenRequest<'_>; 25] = [
         (Method::PUT, "/v1/zip/90210", None),
         (Method::DELETE, "/v1/zip/90210", None),
         (Method::OPTIONS, "/v1/zip/90210", None),

@@ -69,7 +69,7 @@ async fn a_server_is_asked_as_a_run_asks_it() {
     let (stranger, code) = probe().await;
     let what = format!("{SOURCE}:host_key={}", server.host_key());
     assert_eq!(
-        (stranger.verdict, stranger.would, code),
+        (stranger.verdict, stranger.predicted, code),
         (
             Verdict::Refused,
             PredictedOutcome::Block,
