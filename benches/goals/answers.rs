@@ -40,7 +40,7 @@ pub fn bench() -> Result<()> {
         .map(|number| zctas[number * 7_919 % zctas.len()].clone())
         .collect();
     let (server, key) = (serve(&home, None, &[])?, key_header(&home)?);
-    let ours = Asked {
+    let ours = Peer {
         server,
         headers: key,
         path: |zcta| format!("/v1/geo-demographics/locations/{zcta}"),
@@ -97,7 +97,7 @@ pub fn bench() -> Result<()> {
     corpus::remove(&tables)
 }
 
-type Start = fn(&Path, &str) -> Result<Asked>;
+type Start = fn(&Path, &str) -> Result<Peer>;
 
 const PEERS: [(&str, Start); 3] = [
     ("DuckDB in uvicorn", duckdb),
@@ -105,17 +105,17 @@ const PEERS: [(&str, Start); 3] = [
     ("roapi", roapi),
 ];
 
-fn duckdb(tables: &Path, zcta: &str) -> Result<Asked> {
+fn duckdb(tables: &Path, zcta: &str) -> Result<Peer> {
     let address = free_address()?;
     let mut command = python(
         "answers_duckdb.py",
         "duckdb, httptools, orjson, uvicorn, uvloop",
     )?;
     command.arg(tables.join("profile.parquet")).arg(&address);
-    Asked::start(&mut command, &address, |zcta| format!("/{zcta}"), zcta)
+    Peer::start(&mut command, &address, |zcta| format!("/{zcta}"), zcta)
 }
 
-fn datasette(tables: &Path, zcta: &str) -> Result<Asked> {
+fn datasette(tables: &Path, zcta: &str) -> Result<Peer> {
     let address = free_address()?;
     let mut command = python(
         "answers_datasette.py",
@@ -123,7 +123,7 @@ fn datasette(tables: &Path, zcta: &str) -> Result<Asked> {
     )?;
     command.arg(tables.join("profile.db")).arg(&address);
     // Skips the count of all rows, which only a page needs.
-    Asked::start(
+    Peer::start(
         &mut command,
         &address,
         |zcta| format!("/profile/profile.json?_shape=array&_size=50&_nocount=1&zcta__exact={zcta}"),
@@ -131,7 +131,7 @@ fn datasette(tables: &Path, zcta: &str) -> Result<Asked> {
     )
 }
 
-fn roapi(tables: &Path, zcta: &str) -> Result<Asked> {
+fn roapi(tables: &Path, zcta: &str) -> Result<Peer> {
     let address = free_address()?;
     let python = python("answers_tables.py", "duckdb")?;
     let program = Path::new(python.get_program()).with_file_name("roapi");
@@ -151,7 +151,7 @@ fn roapi(tables: &Path, zcta: &str) -> Result<Asked> {
         ])
         .arg(table)
         .env("RUST_LOG", "error");
-    Asked::start(
+    Peer::start(
         &mut command,
         &address,
         |zcta| format!("/api/tables/profile?filter[zcta]=%27{zcta}%27"),
@@ -163,13 +163,13 @@ fn roapi(tables: &Path, zcta: &str) -> Result<Asked> {
 type Figure = (String, Option<f64>, Option<f64>, String);
 
 /// A server, and how to request an area from it.
-struct Asked {
+struct Peer {
     server: Server,
     headers: String,
     path: fn(&str) -> String,
 }
 
-impl Asked {
+impl Peer {
     fn start(
         command: &mut Command,
         address: &str,

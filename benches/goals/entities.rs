@@ -114,7 +114,7 @@ fn search(home: &Path, profiles: &Path, entities: u64) -> Result<()> {
     let profile: Vec<String> = (0..REQUESTS)
         .map(|number| zctas[number * 31 % zctas.len()].clone())
         .collect();
-    let names = asked_names(entities)?;
+    let names = sample_names(entities)?;
     let mut kinds: Vec<(String, Vec<String>)> = KINDS
         .into_iter()
         .flat_map(|(kind, write)| {
@@ -176,7 +176,7 @@ fn search(home: &Path, profiles: &Path, entities: u64) -> Result<()> {
 }
 
 /// Returns names from all over the archive, by a prime step. A search needs two characters.
-fn asked_names(entities: u64) -> Result<Vec<String>> {
+fn sample_names(entities: u64) -> Result<Vec<String>> {
     let names = entities_corpus::names(
         (0..2 * REQUESTS as u64).map(|number| number * 7_919_003 % entities),
     )?;
@@ -191,7 +191,7 @@ fn asked_names(entities: u64) -> Result<Vec<String>> {
 /// returns the median time of each kind of search for 25 names, in microseconds.
 pub fn medians(home: &Path, entities: u64) -> Result<(f64, Vec<(&'static str, f64)>)> {
     let server = serve(home, None, &[])?;
-    let (key, names) = (key_header(home)?, asked_names(entities)?);
+    let (key, names) = (key_header(home)?, sample_names(entities)?);
     let mut medians = Vec::new();
     for (kind, write) in KINDS {
         let paths: Vec<String> = names
@@ -279,7 +279,7 @@ fn near_schools(server: &Server, key: &str, profiles: &[String]) -> Result<Vec<S
 fn ask(server: &Server, key: &str, paths: &[String]) -> Result<Vec<f64>> {
     let mut client = Client::connect(&server.address)?;
     let one = |path: &String| -> Result<f64> {
-        let begun = Instant::now();
+        let started = Instant::now();
         let answer = client.get(path, key)?;
         if answer.status != 200 {
             return Err(format!(
@@ -289,7 +289,7 @@ fn ask(server: &Server, key: &str, paths: &[String]) -> Result<Vec<f64>> {
             )
             .into());
         }
-        Ok(begun.elapsed().as_secs_f64() * 1e6)
+        Ok(started.elapsed().as_secs_f64() * 1e6)
     };
     paths.iter().map(one).collect()
 }

@@ -146,7 +146,7 @@ fn without_white_space(json: &[u8]) -> Vec<u8> {
 
 /// Makes the mirror of the next run: the archive is compiled again, with one changed figure in some
 /// members, spread over all of them.
-pub fn next_night(mirror: &Path, name: &str, changed_percent: usize) -> Result<PathBuf> {
+pub fn next_run_mirror(mirror: &Path, name: &str, changed_percent: usize) -> Result<PathBuf> {
     let night = folder().join(name);
     crate::corpus::remove(&night)?;
     for archive in [archive, submissions] {

@@ -174,7 +174,7 @@ fn releases_kept() -> Result<()> {
     let first = facts_corpus::mirror(KEPT_MEMBERS)?;
     let mut measured: Vec<[f64; 4]> = Vec::new();
     for night in 1..=16 {
-        let mirror = facts_corpus::next_night(&first, "facts-growth", night * 6)?;
+        let mirror = facts_corpus::next_run_mirror(&first, "facts-growth", night * 6)?;
         facts::run(&mirror, &home)?;
         if ![1, 4, 16].contains(&night) {
             continue;

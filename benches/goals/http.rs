@@ -28,7 +28,7 @@ pub struct Server {
 impl Server {
     /// Starts a command that listens on `address`, and waits until `path` answers 200.
     pub fn start(command: &mut Command, address: &str, path: &str) -> Result<Self> {
-        let begun = Instant::now();
+        let started = Instant::now();
         let child = command
             .stdin(Stdio::null())
             .stdout(Stdio::null())
@@ -42,13 +42,13 @@ impl Server {
         loop {
             let answer = Client::connect(address).and_then(|mut client| client.get(path, ""));
             if answer.is_ok_and(|answer| answer.status == 200) {
-                server.ready_seconds = begun.elapsed().as_secs_f64();
+                server.ready_seconds = started.elapsed().as_secs_f64();
                 return Ok(server);
             }
             if let Some(status) = server.child.try_wait()? {
                 return Err(format!("{command:?} ended with {status} before it was ready").into());
             }
-            if begun.elapsed() > PATIENCE {
+            if started.elapsed() > PATIENCE {
                 return Err(
                     format!("{command:?} is not ready after {} s", PATIENCE.as_secs()).into(),
                 );

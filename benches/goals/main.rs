@@ -135,13 +135,13 @@ const BENCHES: [(&str, &str, Bench); 16] = [
 
 fn main() -> ExitCode {
     // Cargo adds `--bench`.
-    let wanted: Vec<String> = std::env::args()
+    let selected: Vec<String> = std::env::args()
         .skip(1)
         .filter(|argument| !argument.starts_with("--"))
         .collect();
-    if let Some(unknown) = wanted
+    if let Some(unknown) = selected
         .iter()
-        .find(|wanted| !BENCHES.iter().any(|(name, ..)| name == wanted))
+        .find(|selected| !BENCHES.iter().any(|(name, ..)| name == selected))
     {
         let names: Vec<&str> = BENCHES.iter().map(|(name, ..)| *name).collect();
         println!(
@@ -153,7 +153,7 @@ fn main() -> ExitCode {
     println!("{}", measure::machine());
     let mut is_failed = false;
     for (name, goal, bench) in BENCHES {
-        if !wanted.is_empty() && !wanted.iter().any(|wanted| wanted == name) {
+        if !selected.is_empty() && !selected.iter().any(|selected| selected == name) {
             continue;
         }
         println!("\n{name}: {goal}\n  load before: {}", measure::load());

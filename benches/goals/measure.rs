@@ -82,9 +82,9 @@ pub fn in_turn(
 
 /// Returns the seconds that some work takes, and its result.
 pub fn seconds<T>(work: impl FnOnce() -> Result<T>) -> Result<(f64, T)> {
-    let begun = Instant::now();
+    let started = Instant::now();
     let done = work()?;
-    Ok((begun.elapsed().as_secs_f64(), done))
+    Ok((started.elapsed().as_secs_f64(), done))
 }
 
 /// Returns a command for the program under measurement, with quiet logs.

@@ -22,16 +22,16 @@ pub fn bench() -> Result<()> {
         ("the same files", first.clone()),
         (
             "archive compiled again",
-            facts_corpus::next_night(&first, "facts-anew", 0)?,
+            facts_corpus::next_run_mirror(&first, "facts-anew", 0)?,
         ),
         (
             "3 % of members changed",
-            facts_corpus::next_night(&first, "facts-changed", CHANGED_PERCENT)?,
+            facts_corpus::next_run_mirror(&first, "facts-changed", CHANGED_PERCENT)?,
         ),
     ];
     println!("  {members} members, about 19 to a shard, as in a published archive");
     for (_, night) in &nights {
-        is_as_from_nothing(&first, night)?;
+        check_equals_fresh_build(&first, night)?;
     }
     let home = corpus::folder().join("nights-home");
     for (name, night) in &nights {
@@ -59,13 +59,13 @@ pub fn bench() -> Result<()> {
 
 /// Checks that a release that reuses unchanged parts equals, byte for byte, one built from an empty
 /// home.
-fn is_as_from_nothing(first: &Path, night: &Path) -> Result<()> {
+fn check_equals_fresh_build(first: &Path, night: &Path) -> Result<()> {
     let home = corpus::folder().join("nights-home");
     build(first, &home)?;
     run(night, &home)?;
-    let carried = parts(&release(&home)?)?;
+    let reused = parts(&release(&home)?)?;
     build(night, &home)?;
-    if carried.is_empty() || carried != parts(&release(&home)?)? {
+    if reused.is_empty() || reused != parts(&release(&home)?)? {
         return Err(format!(
             "{}: the parts of the second run differ from those of a build in an empty home",
             night.display()

@@ -144,11 +144,11 @@ fn measure(
 ) -> Result<()> {
     // The first answer is not counted: it reads files of the release.
     let bytes = page(client, cookie, path)?.body.len();
-    let (mut samples, begun) = (Vec::new(), server.ticks()?);
+    let (mut samples, started) = (Vec::new(), server.ticks()?);
     for _ in 0..ROUNDS {
         samples.push(seconds(|| page(client, cookie, path))?.0 * 1e3);
     }
-    let processor = (server.ticks()? - begun) / TICKS_PER_MILLISECOND / ROUNDS as f64;
+    let processor = (server.ticks()? - started) / TICKS_PER_MILLISECOND / ROUNDS as f64;
     println!(
         "    {kind:<28} {}, processor {processor:.2} ms, {:.1} KB",
         Figures::new(samples, " ms"),

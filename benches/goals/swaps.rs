@@ -44,7 +44,7 @@ pub fn bench() -> Result<()> {
         }
     }
     let tally = Tally::default();
-    let begun = Instant::now();
+    let started = Instant::now();
     std::thread::scope(|scope| {
         for client in 0..CLIENTS {
             let (tally, expected, server, key) = (&tally, &expected, &server, &key);
@@ -58,7 +58,7 @@ pub fn bench() -> Result<()> {
     let of = |count: &AtomicU64| count.load(Ordering::Relaxed);
     println!(
         "    swaps                   {swaps} in {:.0} s, each seen by the server before the next; {CLIENTS} clients, {} answers",
-        begun.elapsed().as_secs_f64(),
+        started.elapsed().as_secs_f64(),
         of(&tally.answers)
     );
     println!("    failed                  {}", of(&tally.failed));
@@ -161,9 +161,9 @@ fn point_at(home: &Path, server: &Server, release: &str) -> Result<()> {
     )?;
     // The server closes a connection that is idle for ten seconds, and a busy disk can take longer.
     let mut client = Client::connect(&server.address)?;
-    let begun = Instant::now();
+    let started = Instant::now();
     while !is_served(&mut client)? {
-        if begun.elapsed() > Duration::from_secs(30) {
+        if started.elapsed() > Duration::from_secs(30) {
             return Err(format!(
                 "the server does not serve {release} 30 s after the channel points at it"
             )

@@ -96,7 +96,7 @@ fn ask(home: &Path, records: u64) -> Result<()> {
     let steps = records / tax_corpus::ZIPS / 2;
     let place = |number: u64| {
         let zip = 1 + number * 7 % tax_corpus::ZIPS;
-        (zip, tax_corpus::asked(zip, number * 13 % steps))
+        (zip, tax_corpus::query_address(zip, number * 13 % steps))
     };
     let address = |number| place(number).1.0;
     let plus4 = |number| place(number).1.1;

@@ -79,7 +79,7 @@ pub fn mirror(records: u64) -> Result<PathBuf> {
 
 /// Returns an address in a ZIP code that one record covers, and a ZIP+4 code that another one
 /// covers.
-pub fn asked(zip: u64, step: u64) -> (String, String) {
+pub fn query_address(zip: u64, step: u64) -> (String, String) {
     let (street, low) = address(step);
     (
         format!("{}%20Synthetic{street}%20St", low + 2),

@@ -9,11 +9,11 @@ use pubdata_build::publish::UnitFacts;
 use pubdata_core::contract::Contracts;
 use pubdata_core::declared::DeclarationFiles;
 use pubdata_core::pipeline::Declarations;
-use pubdata_store::{Home, OF_DATASET, Part, Releases};
+use pubdata_store::{Home, QUARANTINE_DATASET_COLUMN, Part, Releases};
 
 use crate::place;
 
-const MOST_PART_BYTES: u64 = 24 << 10;
+const MAX_PART_BYTES: u64 = 24 << 10;
 
 struct Release {
     contracts: Contracts,
@@ -38,10 +38,10 @@ fn release() -> &'static Release {
         for (dataset_id, part) in manifest.datasets.iter().flat_map(|(dataset_id, dataset)| dataset.parts.iter().map(move |part| (dataset_id, part))) {
             let bytes = runtime.block_on(releases.part(&manifest.release_id, part)).expect("the part can be read");
             let mut partition = part.partition.clone();
-            let of = partition.remove(OF_DATASET).unwrap_or_else(|| dataset_id.clone());
+            let of = partition.remove(QUARANTINE_DATASET_COLUMN).unwrap_or_else(|| dataset_id.clone());
             pairs.entry((of, partition)).or_default().push((dataset_id.clone(), part.clone(), bytes.to_vec()));
         }
-        pairs.retain(|_, pair| pair.iter().all(|(_, part, _)| part.size_bytes <= MOST_PART_BYTES));
+        pairs.retain(|_, pair| pair.iter().all(|(_, part, _)| part.size_bytes <= MAX_PART_BYTES));
         Release { contracts, pairs: pairs.into_values().collect() }
     })
 }

@@ -53,7 +53,7 @@ pub fn declarations(data: &[u8]) {
     assert_eq!(findings, again, "the same findings each time");
     for declaration in read.pipelines.values() {
         let _ = canonical_json(declaration);
-        let _ = declaration.calendar.as_ref().map(|calendar| Schedule::of(calendar).is_ok());
+        let _ = declaration.calendar.as_ref().map(|calendar| Schedule::from_calendar(calendar).is_ok());
         for source in &declaration.sources {
             let keys: BTreeMap<String, String> = [("vintage", "2023"), ("offset", "0")].map(|(name, value)| (name.to_owned(), value.to_owned())).into();
             let _ = (expand(&source.url, &keys), expand(&source.source_version, &keys));

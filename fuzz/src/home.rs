@@ -186,7 +186,7 @@ fn known_urls(home: &Home, put: &dyn Fn(std::path::PathBuf)) {
     drop(first);
     put(sidecar);
     if let Some(mut partial) = partial(&snapshots) {
-        let _ = partial.of();
+        let _ = partial.origin();
         partial.restart().expect("it restarts");
     }
     let _ = snapshots.known(source_id, url);

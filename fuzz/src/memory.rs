@@ -7,7 +7,7 @@ static NOW: AtomicUsize = AtomicUsize::new(0);
 static MOST: AtomicUsize = AtomicUsize::new(0);
 
 /// Maximum size of a single allocation.
-const MOST_AT_ONCE: usize = 1 << 30;
+const MAX_ALLOCATION: usize = 1 << 30;
 
 /// The system's allocator with a counter.
 pub struct Counting;
@@ -37,7 +37,7 @@ unsafe impl GlobalAlloc for Counting {
 }
 
 fn add(size: usize) {
-    if size > MOST_AT_ONCE {
+    if size > MAX_ALLOCATION {
         eprintln!("one allocation of {size} bytes");
         std::process::abort();
     }

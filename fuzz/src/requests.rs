@@ -12,14 +12,14 @@ use jiff::Timestamp;
 use pubdata_core::declared::DeclarationFiles;
 use pubdata_core::ids::ReleaseId;
 use pubdata_core::pipeline::Declarations;
-use pubdata_serve::fuzzing::{answer_to_message, cursor_and_back, read_cursor};
+use pubdata_serve::fuzzing::{answer_to_message, cursor_round_trip, read_cursor};
 use pubdata_serve::{Api, ServeSettings, Server};
 use pubdata_store::{Home, Keys, NewKey, Plans, Scope};
 use serde_json::Value;
 use tokio::runtime::Runtime;
 use tower::ServiceExt;
 
-const MOST_BYTES: usize = 64 << 20;
+const MAX_BYTES: usize = 64 << 20;
 
 /// Reads a text frame of a stream client.
 pub fn stream(data: &[u8]) {
@@ -35,12 +35,12 @@ pub fn stream(data: &[u8]) {
 pub fn cursor(data: &[u8]) {
     let release: ReleaseId = "r0123456789abcdef0123".parse().expect("this is one");
     let text = String::from_utf8_lossy(data);
-    let (written, read) = cursor_and_back(&release, "0123456789abcdef", &text);
+    let (written, read) = cursor_round_trip(&release, "0123456789abcdef", &text);
     assert_eq!(read.as_deref(), Some(text.as_ref()), "what is written is read");
     assert!(read_cursor(&written, &release, "other filters").1.is_none());
     let (_, sort_key) = read_cursor(&text, &release, "0123456789abcdef");
     if let Some(sort_key) = sort_key {
-        assert_eq!(cursor_and_back(&release, "0123456789abcdef", &sort_key).1, Some(sort_key));
+        assert_eq!(cursor_round_trip(&release, "0123456789abcdef", &sort_key).1, Some(sort_key));
     }
     let _ = read_cursor(&URL_SAFE_NO_PAD.encode(data), &release, "0123456789abcdef");
 }
@@ -121,7 +121,7 @@ fn ask(method: &str, path: &str, body: &[u8]) -> Option<Answer> {
         let content_type = response.headers().get("content-type").and_then(|value| value.to_str().ok()).unwrap_or_default();
         let is_json = content_type.starts_with("application/") && content_type.contains("json");
         let status = response.status();
-        (status, is_json, to_bytes(response.into_body(), MOST_BYTES).await.expect("an answer has an end"))
+        (status, is_json, to_bytes(response.into_body(), MAX_BYTES).await.expect("an answer has an end"))
     });
     assert!(status.as_u16() < 500 || status == StatusCode::SERVICE_UNAVAILABLE, "{method} {path}: {status} {}", String::from_utf8_lossy(&bytes));
     let body = if is_json { serde_json::from_slice(&bytes).expect("an answer is JSON") } else { Value::Null };

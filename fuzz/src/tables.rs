@@ -86,7 +86,7 @@ pub fn check(path: &Path, bytes: &[u8], format: &Format, member: Option<&str>, k
     let nothing = ColumnPlan::default();
     let names = columns(&task(path, format, member, &nothing, None)).unwrap_or_default();
     let _ = count_records(path, format, MAX_BYTES);
-    look_at_excerpt(format, bytes);
+    check_excerpt(format, bytes);
     let named = |index: usize| names.iter().filter(|name| !name.is_empty()).nth(index).map_or("a", String::as_str);
     let mut plan = ColumnPlan::new(vec!["c#".to_owned(), String::new()]).want_optional("one", &[named(0), "a"]).want_optional("two", &[named(1)]);
     plan = plan.want_optional("three", &["nowhere", named(2)]);
@@ -101,7 +101,7 @@ pub fn check(path: &Path, bytes: &[u8], format: &Format, member: Option<&str>, k
     through_buckets(path, format, member, &plan, &decoded);
 }
 
-fn look_at_excerpt(format: &Format, bytes: &[u8]) {
+fn check_excerpt(format: &Format, bytes: &[u8]) {
     for (is_whole, records) in [(true, 3), (false, 2), (true, usize::MAX)] {
         let Some((cut, count)) = excerpt(format, bytes, is_whole, records) else { continue };
         assert!(count <= records as u64, "{count} records are in an excerpt of {records}");

@@ -40,5 +40,5 @@ pub fn names(data: &[u8]) {
     for pattern in ["%m/%d/%Y", "%Y%m%d", text] {
         let _ = normalise::day_from_pattern(text, pattern);
     }
-    let _ = (normalise::day_from_epoch(text, 86_400_000), normalise::Day::from_iso(text.as_bytes()), normalise::instant_of_rfc3339(text));
+    let _ = (normalise::day_from_epoch(text, 86_400_000), normalise::Day::from_iso(text.as_bytes()), normalise::utc_from_rfc3339(text));
 }

@@ -9,7 +9,7 @@ use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, Request, StatusCode
 use jiff::Timestamp;
 use pubdata_core::declared::DeclarationFiles;
 use pubdata_core::pipeline::Declarations;
-use pubdata_serve::fuzzing::address_behind;
+use pubdata_serve::fuzzing::client_address;
 use pubdata_serve::{Api, ServeSettings, Server};
 use pubdata_store::{Home, Keys, NewKey, Plans, Scope};
 use tokio::runtime::Runtime;
@@ -18,7 +18,7 @@ use tower::ServiceExt;
 use crate::place;
 use crate::requests::uri;
 
-const MOST_BYTES: usize = 64 << 20;
+const MAX_BYTES: usize = 64 << 20;
 /// The browser's form cookie in these visits.
 const BROWSER: &str = "0123456789abcdef0123456789abcdef";
 /// A mark that no template and no text of ours contains, so it comes from the input.
@@ -69,7 +69,7 @@ impl Site {
         self.runtime.block_on(async {
             let (parts, body) = self.api.clone().oneshot(request).await.expect("a router always answers").into_parts();
             // A feed and a socket do not end.
-            let bytes = to_bytes(body, MOST_BYTES).await.expect("an answer has an end");
+            let bytes = to_bytes(body, MAX_BYTES).await.expect("an answer has an end");
             Some((parts.status, parts.headers, bytes.to_vec()))
         })
     }
@@ -105,7 +105,7 @@ pub fn visits(data: &[u8]) {
     let first = lines.remove(0);
     let forwarded: Vec<&[u8]> = lines.iter().copied().filter(|line| line.len() < 4_096).collect();
     for hops in 0..3 {
-        if let Some(address) = address_behind(&forwarded, hops) {
+        if let Some(address) = client_address(&forwarded, hops) {
             let address = address.strip_suffix("/64").unwrap_or(&address);
             assert!(address.parse::<std::net::IpAddr>().is_ok(), "{address} is not an address");
         }

@@ -17,7 +17,7 @@ use pubdata_fetch as fetch;
 use pubdata_run::lineage::{self, Emitter};
 use pubdata_run::{self as run, RunReport, RunSettings, SharedObserver};
 use pubdata_serve::freshness_of;
-use pubdata_store::monitor::{self, HOOK_TIMEOUT, History, Message, OfRelease, Readings};
+use pubdata_store::monitor::{self, HOOK_TIMEOUT, History, Message, Readings, ReleaseFreshness};
 use pubdata_store::{self as store, LedgerEntry};
 
 /// Receivers of notifications about a run.
@@ -79,7 +79,7 @@ pub(super) struct AfterRunArgs {
 }
 
 /// Result of one notification.
-struct Told {
+struct Delivery {
     /// Name of its setting.
     to: &'static str,
     outcome: Result<()>,
@@ -93,12 +93,14 @@ pub(super) struct TestMessageReport<'a> {
     /// The channel that the message names.
     channel: &'a str,
     /// Receivers of notifications, as configured.
-    told: Vec<TestMessageTold>,
+    #[serde(rename = "told")]
+    deliveries: Vec<TestMessageDelivery>,
 }
 
 /// Result for one receiver.
 #[derive(Serialize, JsonSchema)]
-struct TestMessageTold {
+#[schemars(rename = "TestMessageTold")]
+struct TestMessageDelivery {
     /// Why it was not reached; null if it was.
     error: Option<String>,
     /// The flag.
@@ -114,7 +116,7 @@ enum RunEnd {
 }
 
 impl RunEnd {
-    fn of(entry: &LedgerEntry) -> Self {
+    fn from_entry(entry: &LedgerEntry) -> Self {
         if entry.exit_code < monitor::FAILED_FROM {
             Self::Reached
         } else {
@@ -125,10 +127,10 @@ impl RunEnd {
 
 impl AfterRunArgs {
     /// Writes the metrics file, if one is configured.
-    async fn measure(&self, settings: &RunSettings) -> Option<Told> {
+    async fn measure(&self, settings: &RunSettings) -> Option<Delivery> {
         let path = self.metrics_file.as_deref()?;
         let outcome = write_metrics(settings, path).await;
-        Some(Told {
+        Some(Delivery {
             to: "metrics_file",
             outcome,
             failing: "the file of metrics was not written",
@@ -142,10 +144,10 @@ impl AfterRunArgs {
         settings: &RunSettings,
         message: Option<&Message>,
         run: RunEnd,
-    ) -> Vec<Told> {
-        let mut told = Vec::new();
+    ) -> Vec<Delivery> {
+        let mut deliveries = Vec::new();
         if let (Some(command), Some(message)) = (&self.hook, message) {
-            told.push(Told {
+            deliveries.push(Delivery {
                 to: "hook",
                 outcome: hook(command.clone(), message.clone()).await,
                 failing: "the hook failed to run",
@@ -153,7 +155,7 @@ impl AfterRunArgs {
         }
         if let (Some(url), Some(message)) = (&self.webhook, message) {
             let outcome = fetch::send_message(&settings.fetch, url, Some(&message.to_json())).await;
-            told.push(Told {
+            deliveries.push(Delivery {
                 to: "webhook",
                 outcome,
                 failing: "the webhook was not notified",
@@ -161,13 +163,13 @@ impl AfterRunArgs {
         }
         if let Some(url) = self.heartbeat.as_deref().filter(|_| run == RunEnd::Reached) {
             let outcome = fetch::send_message(&settings.fetch, url, None).await;
-            told.push(Told {
+            deliveries.push(Delivery {
                 to: "heartbeat",
                 outcome,
                 failing: "the heartbeat was not sent",
             });
         }
-        told
+        deliveries
     }
 }
 
@@ -184,7 +186,7 @@ impl AfterRunArgs {
 }
 
 /// Reports the end of the run to the receiver of lineage events.
-pub(super) async fn tell_lineage(emitter: &Emitter, report: &Result<RunReport>) {
+pub(super) async fn report_lineage(emitter: &Emitter, report: &Result<RunReport>) {
     if let Err(error) = emitter.ended(report.as_ref()).await {
         tracing::warn!(%error, "the lineage address did not receive all events; the run's file in the home has them");
     }
@@ -206,9 +208,9 @@ pub(super) async fn tell(
     run_before: Option<&str>,
     failure: Option<&Error>,
 ) {
-    let warn = |told: Told| {
-        if let Err(error) = told.outcome {
-            tracing::warn!(%error, "{}", told.failing);
+    let warn = |delivery: Delivery| {
+        if let Err(error) = delivery.outcome {
+            tracing::warn!(%error, "{}", delivery.failing);
         }
     };
     arguments.measure(settings).await.into_iter().for_each(warn);
@@ -231,8 +233,8 @@ pub(super) async fn tell(
     arguments
         .deliver(
             settings,
-            Message::of_last_run(&entries).as_ref(),
-            RunEnd::of(last),
+            Message::for_last_run(&entries).as_ref(),
+            RunEnd::from_entry(last),
         )
         .await
         .into_iter()
@@ -249,9 +251,9 @@ pub(super) async fn test(
     settings: &RunSettings,
     arguments: &AfterRunArgs,
 ) -> Result<ExitCode> {
-    let mut told = Vec::from_iter(arguments.measure(settings).await);
+    let mut deliveries = Vec::from_iter(arguments.measure(settings).await);
     let message = Message::test(&settings.channel, Timestamp::now());
-    told.extend(
+    deliveries.extend(
         arguments
             .deliver(settings, Some(&message), RunEnd::Reached)
             .await,
@@ -259,31 +261,31 @@ pub(super) async fn test(
     if let Some(url) = &arguments.openlineage_url {
         let event = lineage::test_event(&arguments.openlineage_namespace, &settings.channel);
         let outcome = fetch::send_message(&settings.fetch, url, Some(&event)).await;
-        told.push(Told {
+        deliveries.push(Delivery {
             to: "openlineage_url",
             outcome,
             failing: "the lineage address did not receive the event",
         });
     }
-    if told.is_empty() {
+    if deliveries.is_empty() {
         return Err(Error::config("no hook, webhook or heartbeat is set")
             .hint("set --hook, --webhook, --heartbeat, --openlineage-url or --metrics-file, or their keys in pubdata.toml"));
     }
-    let has_failed = told.iter().any(|told| told.outcome.is_err());
+    let has_failed = deliveries.iter().any(|delivery| delivery.outcome.is_err());
     if global.json {
-        let told = told
+        let deliveries = deliveries
             .iter()
-            .map(|told| TestMessageTold {
-                error: told.outcome.as_ref().err().map(ToString::to_string),
-                to: told.to,
+            .map(|delivery| TestMessageDelivery {
+                error: delivery.outcome.as_ref().err().map(ToString::to_string),
+                to: delivery.to,
             })
             .collect();
         output::document(&TestMessageReport {
             channel: &settings.channel,
-            told,
+            deliveries,
         });
     } else {
-        for Told { to, outcome, .. } in &told {
+        for Delivery { to, outcome, .. } in &deliveries {
             output::print_line!(
                 "{to}: {}",
                 outcome
@@ -312,7 +314,7 @@ async fn write_metrics(settings: &RunSettings, path: &Path) -> Result<()> {
 
 /// Returns the current metrics of an installation.
 pub(super) async fn readings(settings: &RunSettings) -> Result<Readings> {
-    let history = History::of(&store::read_ledger(&settings.home)?);
+    let history = History::from_entries(&store::read_ledger(&settings.home)?);
     let manifest = settings
         .releases
         .present(&settings.channel)
@@ -327,7 +329,7 @@ pub(super) async fn readings(settings: &RunSettings) -> Result<Readings> {
             .datasets
             .iter()
             .map(|(id, dataset)| (id.clone(), freshness_of(manifest, dataset, today).name()));
-        OfRelease {
+        ReleaseFreshness {
             channel: &settings.channel,
             manifest,
             freshness: freshness.collect(),

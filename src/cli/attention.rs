@@ -72,8 +72,8 @@ fn print_one(global: &Global, need: &Attention) {
         .as_deref()
         .map(|since| format!(" since {}", output::to_seconds(since)))
         .unwrap_or_default();
-    let is_not_renewed = matches!(need.what.as_str(), "blocked" | "missing");
-    let what_stays = match (is_not_renewed, need.is_in_release) {
+    let is_stale_outcome = matches!(need.what.as_str(), "blocked" | "missing");
+    let what_stays = match (is_stale_outcome, need.is_in_release) {
         (true, true) => "; the last good build stays",
         (true, false) => "; never published",
         (false, _) => "",

@@ -55,7 +55,7 @@ pub(super) async fn follow(global: &Global, arguments: &FollowArgs) -> Result<Ex
         days: arguments.day.clone(),
     };
     if !arguments.once {
-        follow::follow(settings, told_to_stop()).await?;
+        follow::follow(settings, stop_signal()).await?;
         return Ok(ExitCode::SUCCESS);
     }
     let report = follow::once(settings).await?;
@@ -74,7 +74,7 @@ pub(super) async fn follow(global: &Global, arguments: &FollowArgs) -> Result<Ex
 }
 
 /// Waits for SIGTERM or ctrl-c.
-async fn told_to_stop() {
+async fn stop_signal() {
     #[cfg(unix)]
     {
         use tokio::signal::unix::{SignalKind, signal};

@@ -192,14 +192,14 @@ async fn withdraw(
         ),
     }
     if is_published {
-        let way_out = match newest_without(&settings, &withdrawn.snapshot).await? {
+        let hint = match newest_without(&settings, &withdrawn.snapshot).await? {
             Some(release_id) => format!(
                 "`pubdata releases rollback --to {release_id}` goes back to the newest without it"
             ),
             None => "every release that is still here was".to_owned(),
         };
         output::print_line!(
-            "the release on channel {} was made from it: {way_out}",
+            "the release on channel {} was made from it: {hint}",
             arguments.channel
         );
     }

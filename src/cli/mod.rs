@@ -6,14 +6,16 @@ mod after_run;
 mod attention;
 mod check;
 mod completions;
+mod distributed;
 mod follow;
 mod import;
 mod keys;
+mod log_auditor;
 mod man;
 mod metrics;
 mod new;
 mod output;
-mod placed;
+mod output_failure;
 mod probe;
 mod progress;
 mod publishers;
@@ -28,11 +30,9 @@ mod status;
 mod terminal;
 mod trace;
 mod tracer;
-mod unprintable;
 mod upgrade;
 mod user;
 mod verify;
-mod witness;
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -123,9 +123,9 @@ enum Command {
     /// Fetches, builds what is stale, validates and publishes one release.
     Run(run::RunArgs),
     /// Runs a part of a plan that `plan --write` put into the store, on this machine or any other.
-    Task(placed::TaskArgs),
+    Task(distributed::TaskArgs),
     /// Publishes a plan that `task` has built: the same release that `run` would have published.
-    Commit(placed::CommitArgs),
+    Commit(distributed::CommitArgs),
     /// Shows what is published, how fresh it is, and the outcome of the last runs.
     Status(status::StatusArgs),
     /// Prints metrics of the installation for Prometheus; `run --metrics-file` writes them after
@@ -216,7 +216,7 @@ fn unused(names: &[&'static str]) -> Vec<Arg> {
 
 /// Runs the program with its command line.
 pub fn main() -> ExitCode {
-    unprintable::end_with_a_word();
+    output_failure::install_panic_hook();
     let cli = match Cli::try_parse()
         .map_err(Refused::Usage)
         .and_then(with_settings)
@@ -314,7 +314,7 @@ fn with_settings(cli: Cli) -> std::result::Result<Cli, Refused> {
 const FILES_OF_RUNTIME: usize = 8;
 
 /// How long to wait at exit for remaining work.
-const LAST_PATIENCE: Duration = Duration::from_secs(2);
+const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(2);
 
 fn dispatch(cli: Cli) -> Result<ExitCode> {
     let spare = (0..FILES_OF_RUNTIME)
@@ -329,7 +329,7 @@ fn dispatch(cli: Cli) -> Result<ExitCode> {
     let outcome = carry_out(&cli, &runtime);
     // A request to an unresponsive disk only ends when the disk responds; the process does not wait
     // for it.
-    runtime.shutdown_timeout(LAST_PATIENCE);
+    runtime.shutdown_timeout(SHUTDOWN_TIMEOUT);
     outcome
 }
 
@@ -340,8 +340,8 @@ fn carry_out(cli: &Cli, runtime: &tokio::runtime::Runtime) -> Result<ExitCode> {
         Command::Probe(arguments) => runtime.block_on(probe::probe(global, arguments)),
         Command::Fetch(arguments) => runtime.block_on(run::fetch(global, arguments)),
         Command::Run(arguments) => runtime.block_on(run::run(global, arguments)),
-        Command::Task(arguments) => runtime.block_on(placed::task(global, arguments)),
-        Command::Commit(arguments) => runtime.block_on(placed::commit(global, arguments)),
+        Command::Task(arguments) => runtime.block_on(distributed::task(global, arguments)),
+        Command::Commit(arguments) => runtime.block_on(distributed::commit(global, arguments)),
         Command::Status(arguments) => runtime.block_on(status::status(global, arguments)),
         Command::Metrics(arguments) => runtime.block_on(metrics::metrics(global, arguments)),
         Command::Releases(arguments) => runtime.block_on(releases::releases(global, arguments)),
@@ -375,7 +375,7 @@ fn set_up_tracing(cli: &Cli) {
         // The result of a probe is in its table, including failed requests.
         Command::Probe(_) | Command::New(_) => "warn,pubdata_fetch::retry=error",
         // Files of publishers are not kept, and errors of a server are in the report.
-        Command::Verify(arguments) if arguments.witness.is_meant().unwrap_or_default() => {
+        Command::Verify(arguments) if arguments.audit.is_meant().unwrap_or_default() => {
             "warn,pubdata_fetch::retry=error"
         }
         Command::Run(arguments) if arguments.extent.quiet => "error,pubdata::told=off",
@@ -390,7 +390,7 @@ fn set_up_tracing(cli: &Cli) {
     let builder = tracing_subscriber::fmt()
         .with_env_filter(filter)
         .log_internal_errors(false)
-        .with_writer(progress::above_the_bar)
+        .with_writer(progress::progress_writer)
         .with_ansi(is_coloured);
     if std::env::var("PUBDATA_LOG_FORMAT").is_ok_and(|format| format == "json") {
         builder.json().init();
@@ -445,8 +445,8 @@ impl Global {
         let accepted = |home: &Home| {
             let read = runs::accepted_ids(home, jiff::Timestamp::now());
             Ok(read.unwrap_or_else(|error| {
-                let way_out = error.way_out().unwrap_or_default();
-                tracing::warn!("the acceptances cannot be read: {error} ({way_out})");
+                let hint = error.hint_text().unwrap_or_default();
+                tracing::warn!("the acceptances cannot be read: {error} ({hint})");
                 AcceptedIds::default()
             }))
         };

@@ -26,15 +26,15 @@ pub(super) fn error(error: &Error, is_json: bool) {
     if is_json {
         let report = ErrorReport {
             error: error.to_string(),
-            hint: error.way_out(),
+            hint: error.hint_text(),
             kind: error.kind(),
         };
         return terminal::json_note(
             &serde_json::to_string(&Headed::new::<ErrorReport<'_>>(&report)).expect(PLAIN),
         );
     }
-    labelled(&Look::Red.of("error"), &error.to_string());
-    if let Some(hint) = error.way_out() {
+    labelled(&Look::Red.apply("error"), &error.to_string());
+    if let Some(hint) = error.hint_text() {
         labelled(&dim("hint"), hint);
     }
 }
@@ -53,7 +53,7 @@ fn labelled(label: &str, lines: &str) {
 /// Prints a usage error.
 pub(super) fn usage(text: &str) {
     match text.strip_prefix("error: ") {
-        Some(rest) => terminal::notes(&format!("{}: {rest}", Look::Red.of("error"))),
+        Some(rest) => terminal::notes(&format!("{}: {rest}", Look::Red.apply("error"))),
         None => terminal::notes(text),
     }
 }
@@ -137,20 +137,20 @@ pub(super) fn coloured(word: &str) -> String {
         | "moved" | "unreachable" | "unreadable" | "block" => Look::Red,
         _ => return word.to_owned(),
     };
-    look.of(word)
+    look.apply(word)
 }
 
 /// Colours a text that needs the reader's attention.
 pub(super) fn warning(text: &str) -> String {
-    Look::Yellow.of(text)
+    Look::Yellow.apply(text)
 }
 
 pub(super) fn bold(text: &str) -> String {
-    Look::Bold.of(text)
+    Look::Bold.apply(text)
 }
 
 pub(super) fn dim(text: &str) -> String {
-    Look::Dim.of(text)
+    Look::Dim.apply(text)
 }
 
 /// Formats an instant without fractions of a second.

@@ -13,7 +13,8 @@ use super::{Global, output, progress::Progress};
 use pubdata_core::error::{Error, Result};
 use pubdata_fetch::FetchSettings;
 use pubdata_run::{
-    self as run, End, ProbeReport, ProbeSettings, ProbedSource, ProbedTask, SharedObserver, Would,
+    self as run, PredictedOutcome, ProbeReport, ProbeSettings, ProbedSource, ProbedTask,
+    SharedObserver, TaskOutcome,
 };
 use pubdata_store::{Home, Releases};
 
@@ -134,18 +135,27 @@ async fn settings(global: &Global, arguments: &ProbeArgs) -> Result<ProbeSetting
 fn print(report: &ProbeReport, arguments: &ProbeArgs) {
     print_sources(&report.sources);
     report.tasks.iter().for_each(print_task);
-    print_ways_out(&report.sources);
+    print_hints(&report.sources);
     print_suggestions(&report.sources, arguments);
     let count = |is_counted: fn(&ProbedTask) -> bool| {
         report.tasks.iter().filter(|task| is_counted(task)).count()
     };
     let counts = [
-        ("built", count(|task| matches!(task.outcome, End::Built(_)))),
-        ("missing", count(|task| task.outcome == End::Missing)),
-        ("blocked", count(|task| task.outcome == End::Blocked)),
+        (
+            "built",
+            count(|task| matches!(task.outcome, TaskOutcome::Built(_))),
+        ),
+        (
+            "missing",
+            count(|task| task.outcome == TaskOutcome::Missing),
+        ),
+        (
+            "blocked",
+            count(|task| task.outcome == TaskOutcome::Blocked),
+        ),
         (
             "not_published",
-            count(|task| task.outcome == End::NotPublished),
+            count(|task| task.outcome == TaskOutcome::NotPublished),
         ),
     ];
     let counts: Vec<String> = counts
@@ -189,7 +199,7 @@ fn print_sources(sources: &[ProbedSource]) {
         let cells = [
             source.source_id.clone(),
             output::coloured(source.verdict.word()),
-            ending(source.outcome, source.would),
+            ending(source.outcome, source.predicted),
             sample(source),
         ];
         rows.push(
@@ -203,20 +213,20 @@ fn print_sources(sources: &[ProbedSource]) {
 }
 
 /// Formats the predicted outcome as a run would report it.
-fn ending(outcome: End, would: Would) -> String {
-    match would {
-        Would::PublishWithFindings => output::warning("built, findings"),
+fn ending(outcome: TaskOutcome, predicted: PredictedOutcome) -> String {
+    match predicted {
+        PredictedOutcome::PublishWithFindings => output::warning("built, findings"),
         _ => output::coloured(outcome.word()),
     }
 }
 
 /// Prints the details of a task as a run would.
 fn print_task(task: &ProbedTask) {
-    let is_not_renewed = matches!(task.outcome, End::Missing | End::Blocked);
-    if !is_not_renewed && task.reasons.is_empty() {
+    let is_stale_outcome = matches!(task.outcome, TaskOutcome::Missing | TaskOutcome::Blocked);
+    if !is_stale_outcome && task.reasons.is_empty() {
         return;
     }
-    let what_stays = match (is_not_renewed, task.is_in_release) {
+    let what_stays = match (is_stale_outcome, task.is_in_release) {
         (true, true) => ": the last good build stays",
         (true, false) => ": not in the release",
         (false, _) => "",
@@ -231,9 +241,9 @@ fn print_task(task: &ProbedTask) {
         .for_each(|reason| output::print_line!("  {reason}"));
 }
 
-fn print_ways_out(sources: &[ProbedSource]) {
-    let with_ways = sources.iter().filter(|source| !source.ways_out.is_empty());
-    let mut told: Vec<(&str, &Option<String>)> = Vec::new();
+fn print_hints(sources: &[ProbedSource]) {
+    let with_ways = sources.iter().filter(|source| !source.hints.is_empty());
+    let mut reported: Vec<(&str, &Option<String>)> = Vec::new();
     for source in with_ways {
         // One hint covers all files of a server with an unknown key.
         let server = if source.url.starts_with("sftp://") {
@@ -241,20 +251,20 @@ fn print_ways_out(sources: &[ProbedSource]) {
         } else {
             &source.url
         };
-        if told.contains(&(server, &source.problem)) {
+        if reported.contains(&(server, &source.problem)) {
             continue;
         }
-        if told.is_empty() {
+        if reported.is_empty() {
             output::print_paragraph!("{}", output::bold("what you can do"));
         }
-        told.push((server, &source.problem));
+        reported.push((server, &source.problem));
         output::print_paragraph!(
             "{} {}",
             output::coloured(source.verdict.word()),
             source.source_id
         );
         source
-            .ways_out
+            .hints
             .iter()
             .for_each(|way| output::print_line!("  - {way}"));
     }
@@ -271,10 +281,10 @@ fn print_suggestions(sources: &[ProbedSource], arguments: &ProbeArgs) {
     for (source, suggestion) in &suggestions {
         output::print_line!();
         output::text(&format!("{}\n", suggestion.trim_end()));
-        if let Some(would) = source.with_suggestions {
+        if let Some(predicted) = source.with_suggestions {
             output::print_line!(
                 "{}",
-                output::dim(&format!("# tried on the samples: {}", with_it(would)))
+                output::dim(&format!("# tried on the samples: {}", with_it(predicted)))
             );
         }
         source
@@ -298,11 +308,11 @@ fn print_suggestions(sources: &[ProbedSource], arguments: &ProbeArgs) {
     }
 }
 
-fn with_it(would: Would) -> &'static str {
-    match would {
-        Would::Publish => "with it the task would be built",
-        Would::PublishWithFindings => "with it the task would be built, with findings",
-        Would::KeepLast | Would::Block => "it is not enough",
+fn with_it(predicted: PredictedOutcome) -> &'static str {
+    match predicted {
+        PredictedOutcome::Publish => "with it the task would be built",
+        PredictedOutcome::PublishWithFindings => "with it the task would be built, with findings",
+        PredictedOutcome::KeepLast | PredictedOutcome::Block => "it is not enough",
     }
 }
 
@@ -313,7 +323,7 @@ fn sample(source: &ProbedSource) -> String {
         (Some(sample), None)
             if sample.accepted == 0
                 && sample.quarantined.is_empty()
-                && !matches!(source.outcome, End::Blocked) =>
+                && !matches!(source.outcome, TaskOutcome::Blocked) =>
         {
             output::dim(&format!("{} read", output::grouped(sample.rows)))
         }

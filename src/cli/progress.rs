@@ -16,13 +16,13 @@ use pubdata_run::{Observer, TaskReport};
 static SHOWN: Mutex<Option<ProgressBar>> = Mutex::new(None);
 
 /// Returns a writer to standard error that puts log lines above the progress bar.
-pub(super) fn above_the_bar() -> impl Write {
-    AboveTheBar
+pub(super) fn progress_writer() -> impl Write {
+    ProgressWriter
 }
 
-struct AboveTheBar;
+struct ProgressWriter;
 
-impl Write for AboveTheBar {
+impl Write for ProgressWriter {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let bar = SHOWN.lock().unwrap_or_else(PoisonError::into_inner).clone();
         match bar {
@@ -95,32 +95,32 @@ impl FetchProgress for Progress {
 }
 
 impl Observer for Progress {
-    fn fetching(&self, files: usize) {
+    fn on_fetch_started(&self, files: usize) {
         // Fetches come in several rounds: pages of lists, the files that they name, and earlier
         // editions.
         self.bar.inc_length(files as u64);
         tracing::info!(files, "fetching");
     }
 
-    fn fetched(&self, url: &str, outcome: &str) {
+    fn on_fetched(&self, url: &str, outcome: &str) {
         self.bar.inc(1);
         if outcome == "failed" {
             tracing::warn!(target: "pubdata::told", url, "a source is not available");
         }
     }
 
-    fn building(&self, task_id: &str) {
+    fn on_task_started(&self, task_id: &str) {
         self.say(&format!("building {task_id}"));
         self.bar
             .enable_steady_tick(std::time::Duration::from_millis(120));
         tracing::info!(task.id = task_id, "building");
     }
 
-    fn shard_built(&self, task_id: &str, done: usize, shards: usize) {
+    fn on_shard_built(&self, task_id: &str, done: usize, shards: usize) {
         self.say(&format!("building {task_id}: {done} of {shards} shards"));
     }
 
-    fn built(&self, report: &TaskReport) {
+    fn on_task_built(&self, report: &TaskReport) {
         if matches!(report.outcome, "built" | "resumed" | "blocked" | "missing") {
             self.line(&format!(
                 "{} {} in {} ms",

@@ -72,7 +72,7 @@ pub(super) struct VerifyReceiptArgs {
 }
 
 /// Largest file with a key.
-const MOST_KEY_BYTES: u64 = 64 << 10;
+const MAX_KEY_BYTES: u64 = 64 << 10;
 
 /// A sealed release: `pubdata seal`.
 #[derive(Serialize, JsonSchema)]
@@ -115,7 +115,7 @@ async fn seal_channel(
     made: &Roots,
 ) -> Result<SealReport> {
     let releases = &settings.releases;
-    let log = Log::of(releases, &settings.channel);
+    let log = Log::new(releases, &settings.channel);
     let signer = Signer {
         key,
         continues,
@@ -231,7 +231,7 @@ pub(super) async fn receipt(global: &Global, arguments: &ReceiptArgs) -> Result<
     let part = part_with(&settings, &manifest, &record_id).await?;
     let receipt = issue(
         &settings.releases,
-        &Log::of(&settings.releases, &settings.channel),
+        &Log::new(&settings.releases, &settings.channel),
         &manifest,
         &record_id,
         part,
@@ -294,7 +294,7 @@ fn beginning(path: &Path) -> Result<Vec<u8>> {
 /// Reads the file of a key.
 fn key_text(path: &Path) -> Result<String> {
     let bytes = File::open(path)
-        .and_then(|file| read_at_most(file, MOST_KEY_BYTES))
+        .and_then(|file| read_at_most(file, MAX_KEY_BYTES))
         .at("read", path)?;
     String::from_utf8(bytes)
         .map_err(|_| Error::config(format!("{} is no key: it is no text", path.display())))

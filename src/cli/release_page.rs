@@ -92,7 +92,7 @@ fn declarations(manifest: &Manifest) -> String {
     let of = manifest
         .tasks
         .values()
-        .filter(|task| manifest.carries_declarations_of(task))
+        .filter(|task| manifest.has_declarations_of(task))
         .count();
     match of {
         0 => "no declarations: it is of an earlier version, which kept none".to_owned(),

@@ -16,7 +16,7 @@ use pubdata_core::error::{IoExt, Result};
 use pubdata_core::ids::{Digest, ReleaseId};
 use pubdata_run::{self as run, RunSettings};
 use pubdata_store::{
-    self as store, Cause, Causes, ChannelEntry, Manifest, NotRenewed, RecordWhy, ReleaseDiff,
+    self as store, Cause, Causes, ChannelEntry, Manifest, RecordWhy, ReleaseDiff, StaleTask,
 };
 
 #[derive(Args)]
@@ -119,7 +119,8 @@ pub(super) struct ReleaseReport<'a> {
     channels: &'a [String],
     /// Tasks that have become stale since, by task id; empty if none have, and if a release was
     /// named.
-    unrenewed: BTreeMap<String, NotRenewed>,
+    #[serde(rename = "unrenewed")]
+    stale_tasks: BTreeMap<String, StaleTask>,
     /// Its `manifest.json`, as it is on disk.
     manifest: &'a Manifest,
 }
@@ -154,7 +155,8 @@ pub(super) struct PruneReport<'a> {
     /// True with `--dry-run`: nothing was deleted.
     is_dry_run: bool,
     /// Plans, and staged work of plans, that were not modified for a day.
-    placed: &'a [String],
+    #[serde(rename = "placed")]
+    plans: &'a [String],
     /// Releases.
     releases: &'a [ReleaseId],
     /// Paths of snapshots of the home, and addresses of copies in a separate store; empty without
@@ -168,28 +170,28 @@ pub(super) async fn releases(global: &Global, arguments: &ReleasesArgs) -> Resul
         ReleasesCommand::List => list(global, &global.reading("nightly")?).await?,
         ReleasesCommand::Show { release, channel } => {
             let settings = global.reading(channel)?;
-            let (mut manifest, unrenewed) = match release {
+            let (mut manifest, stale_tasks) = match release {
                 Some(release) => (
                     settings.releases.manifest(&release_id(release)?).await?,
                     None,
                 ),
                 None => (
                     run::current_manifest(&settings).await?,
-                    settings.releases.unrenewed_if_readable(channel).await,
+                    settings.releases.stale_tasks_if_readable(channel).await,
                 ),
             };
             let channels = pointing_at(&settings, &manifest.release_id).await?;
             if global.json {
-                let unrenewed = unrenewed
-                    .map(|unrenewed| unrenewed.tasks)
+                let stale_tasks = stale_tasks
+                    .map(|stale_tasks| stale_tasks.tasks)
                     .unwrap_or_default();
                 output::sorted_document(&ReleaseReport {
                     channels: &channels,
-                    unrenewed,
+                    stale_tasks,
                     manifest: &manifest,
                 });
             } else {
-                manifest.mark(unrenewed.as_ref());
+                manifest.mark(stale_tasks.as_ref());
                 release_page::print(&manifest, &channels);
             }
         }
@@ -252,7 +254,7 @@ pub(super) async fn releases(global: &Global, arguments: &ReleasesArgs) -> Resul
                 true => Move::planned(publish::planned_promotion(&releases, from, to).await?),
                 false => Move::made(publish::promote(&releases, from, to, &now.to_string()).await?),
             };
-            tell_move(global, to, before.as_ref(), &outcome);
+            print_move(global, to, before.as_ref(), &outcome);
         }
         ReleasesCommand::Rollback {
             channel,
@@ -268,7 +270,7 @@ pub(super) async fn releases(global: &Global, arguments: &ReleasesArgs) -> Resul
                     Move::made(publish::rollback(&releases, channel, to, &now.to_string()).await?)
                 }
             };
-            tell_move(global, channel, before.as_ref(), &outcome);
+            print_move(global, channel, before.as_ref(), &outcome);
         }
         ReleasesCommand::Prune {
             keep,
@@ -277,8 +279,7 @@ pub(super) async fn releases(global: &Global, arguments: &ReleasesArgs) -> Resul
         } => {
             let settings = global.reading("nightly")?;
             if *snapshots {
-                UnneededSnapshots::refuse_without_releases(&settings.home, &settings.releases)
-                    .await?;
+                UnneededSnapshots::require_releases(&settings.home, &settings.releases).await?;
             }
             let _lock = if *dry_run {
                 None
@@ -290,14 +291,14 @@ pub(super) async fn releases(global: &Global, arguments: &ReleasesArgs) -> Resul
                 false => publish::prune(&settings.releases, *keep, now).await?,
             };
             let unneeded = if *snapshots {
-                UnneededSnapshots::of(&settings.home, &settings.releases, &pruned, now).await?
+                UnneededSnapshots::find(&settings.home, &settings.releases, &pruned, now).await?
             } else {
                 UnneededSnapshots::default()
             };
             if !dry_run {
                 unneeded.remove(&settings.home, &settings.releases).await?;
             }
-            tell_prune(
+            print_pruned(
                 global,
                 *dry_run,
                 &pruned,
@@ -329,7 +330,7 @@ impl Move {
 /// Last line of the output with `--dry-run`.
 const NOTHING_CHANGED: &str = "nothing was changed: without --dry-run it is done";
 
-fn tell_move(global: &Global, channel: &str, before: Option<&ChannelEntry>, outcome: &Move) {
+fn print_move(global: &Global, channel: &str, before: Option<&ChannelEntry>, outcome: &Move) {
     let from = before.map(|before| &before.release_id);
     if global.json {
         let (word, release_id, made) = match outcome {
@@ -374,33 +375,33 @@ fn tell_move(global: &Global, channel: &str, before: Option<&ChannelEntry>, outc
 }
 
 /// Prints what was deleted, or would be.
-fn tell_prune(global: &Global, is_dry_run: bool, pruned: &Pruned, snapshots: &[(String, u64)]) {
+fn print_pruned(global: &Global, is_dry_run: bool, pruned: &Pruned, snapshots: &[(String, u64)]) {
     let paths: Vec<&String> = snapshots.iter().map(|(path, _)| path).collect();
     let Pruned {
         releases,
         incomplete,
-        placed,
+        plans,
     } = pruned;
     if global.json {
         return output::document(&PruneReport {
             incomplete,
             is_dry_run,
-            placed,
+            plans,
             releases,
             snapshots: paths,
         });
     }
     let bytes = snapshots.iter().map(|(_, bytes)| bytes).sum();
-    let placed_work = if placed.is_empty() {
+    let removed_plans = if plans.is_empty() {
         String::new()
     } else {
         format!(
             "{} and staged work of plans, ",
-            output::counted(placed.len(), "plan")
+            output::counted(plans.len(), "plan")
         )
     };
     let counts = format!(
-        "{}, {} unfinished, {placed_work}{} ({})",
+        "{}, {} unfinished, {removed_plans}{} ({})",
         output::counted(releases.len(), "release"),
         incomplete.len(),
         output::counted(paths.len(), "snapshot"),
@@ -415,7 +416,7 @@ fn tell_prune(global: &Global, is_dry_run: bool, pruned: &Pruned, snapshots: &[(
     incomplete.iter().for_each(|release_id| {
         output::print_line!("would delete {release_id}, which was never finished")
     });
-    placed
+    plans
         .iter()
         .for_each(|name| output::print_line!("would delete {name}"));
     paths
@@ -526,7 +527,7 @@ fn print_why(diff: &ReleaseDiff) {
         output::print_line!();
         output::table(&rows);
     }
-    diff.not_told_apart
+    diff.not_distinguished
         .iter()
         .flatten()
         .for_each(|(task_id, reason)| {
@@ -543,7 +544,7 @@ fn words_of_causes(causes: &Causes) -> String {
         .copied()
         .map(run::words_of_cause)
         .collect();
-    match (words.is_empty(), causes.is_told_apart) {
+    match (words.is_empty(), causes.is_distinguished) {
         (true, _) => "not known".to_owned(),
         (_, true) => words.join(" and "),
         (_, false) => words.join(" or "),

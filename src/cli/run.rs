@@ -21,7 +21,7 @@ use pubdata_run::{
     self as run, FetchedSource, Plan, PlannedTask, RunReport, RunSettings, SharedObserver,
     TaskReport, TaskState, WorkOfTask, WrittenPlan,
 };
-use pubdata_store::receipts::RootsOfRows;
+use pubdata_store::receipts::BackgroundRoots;
 use pubdata_store::{self as store, LedgerEntry};
 
 /// Sources of the files and selection of the work.
@@ -106,7 +106,7 @@ fn settings(global: &Global, source: &SourceArgs) -> Result<RunSettings> {
     let pipeline_deadline = Duration::from_secs(u64::from(source.fetch_minutes) * 60);
     let fetch = FetchSettings {
         pipeline_deadline,
-        asks_all: source.ask_all,
+        ignores_stated_changes: source.ask_all,
         ..source.publishers.fetch_settings()
     };
     let declarations = global.declarations()?;
@@ -256,7 +256,7 @@ pub(super) async fn run(global: &Global, arguments: &RunArgs) -> Result<ExitCode
     let sealing = arguments
         .signing
         .read()?
-        .map(|key| (key, Arc::new(RootsOfRows::start())));
+        .map(|key| (key, Arc::new(BackgroundRoots::start())));
     if let Some((_, roots)) = &sealing {
         let roots = Arc::clone(roots);
         settings.part_observer = Some(Arc::new(move |part, rows| roots.add(part, rows)));
@@ -270,7 +270,7 @@ pub(super) async fn run(global: &Global, arguments: &RunArgs) -> Result<ExitCode
     if let (Some((key, roots)), Ok(_)) = (&sealing, &report) {
         receipts::seal_after_run(&settings, key, &roots.finish()).await;
     }
-    after_run::tell_lineage(&emitter, &report).await;
+    after_run::report_lineage(&emitter, &report).await;
     after_run::tell(
         &settings,
         &arguments.after,
@@ -278,11 +278,11 @@ pub(super) async fn run(global: &Global, arguments: &RunArgs) -> Result<ExitCode
         report.as_ref().err(),
     )
     .await;
-    Ok(told(global, &report?, &arguments.extent))
+    Ok(report_outcome(global, &report?, &arguments.extent))
 }
 
 /// Prints the report of a run and returns its exit code.
-pub(super) fn told(global: &Global, report: &RunReport, extent: &ExtentArgs) -> ExitCode {
+pub(super) fn report_outcome(global: &Global, report: &RunReport, extent: &ExtentArgs) -> ExitCode {
     if global.json {
         output::document(report);
     } else {
@@ -338,7 +338,7 @@ fn foreseen(
         report.next_step.clone_from(&before.next_step);
     }
     if matches!(report.outcome, "blocked" | "missing") {
-        report.since = run::not_renewed_since(settings, &task.task_id, runs);
+        report.since = run::stale_since(settings, &task.task_id, runs);
     }
     report
 }
@@ -423,12 +423,12 @@ fn print_report(global: &Global, report: &RunReport, arguments: &ExtentArgs) {
         }
         return;
     }
-    let is_told = |task: &&TaskReport| {
+    let is_shown = |task: &&TaskReport| {
         task.outcome != "not_published" || task.late_since.is_some() || !task.reasons.is_empty()
     };
-    let told: Vec<&TaskReport> = report.tasks.iter().filter(is_told).collect();
-    if arguments.verbose || told.len() <= TASKS_SHOWN {
-        print_tasks(&told);
+    let shown: Vec<&TaskReport> = report.tasks.iter().filter(is_shown).collect();
+    if arguments.verbose || shown.len() <= TASKS_SHOWN {
+        print_tasks(&shown);
         report.tasks.iter().for_each(print_details);
     }
     output::print_line!();
@@ -447,12 +447,12 @@ fn print_report(global: &Global, report: &RunReport, arguments: &ExtentArgs) {
         .iter()
         .flat_map(|task| task.rows.values())
         .sum();
-    let set_aside: u64 = report.tasks.iter().map(TaskReport::quarantined_total).sum();
+    let quarantined: u64 = report.tasks.iter().map(TaskReport::quarantined_total).sum();
     output::print_line!(
         "{}: {counts}; {} built, {} quarantined",
         output::counted(report.tasks.len(), "task"),
         output::counted(rows, "row"),
-        output::grouped(set_aside)
+        output::grouped(quarantined)
     );
     let count = |outcome: &str| {
         report
@@ -523,21 +523,21 @@ fn print_tasks(tasks: &[&TaskReport]) {
 
 /// Prints further details of a task below its name.
 fn print_details(task: &TaskReport) {
-    let is_not_renewed = matches!(task.outcome, "blocked" | "missing");
+    let is_stale_outcome = matches!(task.outcome, "blocked" | "missing");
     let has_counts = task
         .source_rows
         .values()
         .any(|rows| rows.records < rows.read)
         || !task.quarantined.is_empty()
         || !task.warnings.is_empty();
-    if !is_not_renewed && (has_counts || task.subjects.is_some() || !task.notes.is_empty()) {
+    if !is_stale_outcome && (has_counts || task.subjects.is_some() || !task.notes.is_empty()) {
         output::print_paragraph!("{} {}", output::coloured(task.outcome), task.task_id);
     }
     if let Some(subjects) = task.subjects {
         output::print_line!(
             "  {} built, {} reused",
             output::grouped(subjects.built as u64),
-            output::grouped(subjects.carried as u64)
+            output::grouped(subjects.reused as u64)
         );
     }
     for (source_id, rows) in task

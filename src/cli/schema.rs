@@ -13,13 +13,13 @@ use serde_json::{Value, json};
 
 use super::output::{self, DOCUMENT_VERSION, Document};
 use super::{
-    Global, accept, after_run, check, import, keys, placed, receipts, releases, run, settings,
+    Global, accept, after_run, check, distributed, import, keys, receipts, releases, run, settings,
     status, verify,
 };
 use pubdata_core::contract::{Contract, Contracts, data_dictionary};
 use pubdata_core::error::{Error, Result};
 use pubdata_core::pipeline::nearest;
-use pubdata_fetch::witness::WitnessReport;
+use pubdata_fetch::log_auditor::AuditReport;
 use pubdata_run::follow::FollowReport;
 use pubdata_run::{AccessionReport, NewReport, ProbeReport, RunReport, TraceReport, UpgradeReport};
 use pubdata_store::ReleaseDiff;
@@ -144,11 +144,11 @@ documents! {
     "pubdata.test_message": after_run::TestMessageReport<'_>,
     "pubdata.trace": TraceReport,
     "pubdata.trace_filing": AccessionReport,
-    "pubdata.units": placed::UnitsReport<'_>,
+    "pubdata.units": distributed::UnitsReport<'_>,
     "pubdata.upgrade": UpgradeReport,
     "pubdata.verify": verify::VerificationReport<'_>,
     "pubdata.verify_receipt": receipts::ReceiptReport<'_>,
-    "pubdata.verify_url": WitnessReport,
+    "pubdata.verify_url": AuditReport,
     "pubdata.withdrawal": import::WithdrawalReport<'_>,
 }
 

@@ -13,7 +13,8 @@ use super::Global;
 use pubdata_core::error::{Error, Result};
 use pubdata_core::pipeline::Declarations;
 use pubdata_serve::{
-    self as serve, HandedOut, Limits, LimitsServer, Pages, ServeSettings, TlsFiles, WhenAway,
+    self as serve, Limits, Pages, ServeSettings, SharedLimitsSettings, SnapshotAccess, TlsFiles,
+    WhenUnavailable,
 };
 use pubdata_store::Plans;
 
@@ -157,11 +158,11 @@ impl ServeArgs {
         let bytes_in_flight = (self.max_in_flight_mb as usize) << 20;
         Limits {
             connections: self.max_connections as usize,
-            connections_of_address: self.max_connections_per_address as usize,
+            connections_per_address: self.max_connections_per_address as usize,
             head_time: Duration::from_secs(u64::from(self.head_seconds)),
             write_time: Duration::from_secs(u64::from(self.write_seconds)),
             bytes_in_flight,
-            bytes_in_flight_of_client: bytes_in_flight / 4,
+            bytes_in_flight_per_client: bytes_in_flight / 4,
             disk_cache_bytes: u64::from(self.disk_cache_gb) << 30,
             ..Limits::default()
         }
@@ -178,17 +179,17 @@ pub(super) async fn serve(global: &Global, arguments: &ServeArgs) -> Result<Exit
     let settings = ServeSettings {
         tracer: Some(Arc::new(tracer)),
         snapshots: if arguments.snapshots == "public" {
-            HandedOut::Public
+            SnapshotAccess::Public
         } else {
-            HandedOut::Off
+            SnapshotAccess::Off
         },
         store_url: global.store.clone(),
-        shared_limits: arguments.limits.clone().map(|url| LimitsServer {
+        shared_limits: arguments.limits.clone().map(|url| SharedLimitsSettings {
             url,
-            when_away: if arguments.limits_when_away == "open" {
-                WhenAway::Open
+            when_unavailable: if arguments.limits_when_away == "open" {
+                WhenUnavailable::Open
             } else {
-                WhenAway::Closed
+                WhenUnavailable::Closed
             },
         }),
         channel: arguments.channel.clone(),

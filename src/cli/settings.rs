@@ -18,7 +18,7 @@ use pubdata_run::{self as run, Chosen};
 use pubdata_store::{SETTINGS_FILE, open_file};
 
 /// Flags that apply to a single command and cannot be set in the file.
-const SAID_ONCE: [&str; 17] = [
+const PER_COMMAND_FLAGS: [&str; 17] = [
     "test-message",
     "home",
     "help",
@@ -212,7 +212,7 @@ fn check_table(command: &Command, table: &Table, place: &str) -> std::result::Re
 
 fn key_of(arg: &Arg) -> Option<String> {
     arg.get_long()
-        .filter(|long| !SAID_ONCE.contains(long))
+        .filter(|long| !PER_COMMAND_FLAGS.contains(long))
         .map(|long| long.replace('-', "_"))
 }
 

@@ -17,7 +17,7 @@ use pubdata_core::error::Result;
 use pubdata_core::ids::ReleaseId;
 use pubdata_core::pipeline::{Evidence, EvidenceKind, LayoutEvidence};
 use pubdata_core::provenance::Snapshot;
-use pubdata_run::{self as run, Attention, FileByHand, TaskReport};
+use pubdata_run::{self as run, Attention, ManualImport, TaskReport};
 use pubdata_serve::{DatasetState, Freshness, freshness_of, freshness_of_task, summary_of_states};
 use pubdata_store::{self as store, LedgerEntry, Manifest, TaskEntry};
 
@@ -51,7 +51,8 @@ pub(super) struct StatusReport<'a> {
     /// Tasks of the release that no run rebuilds.
     not_chosen: &'a [String],
     /// Files that are or were imported manually.
-    by_hand: &'a [FileByHand],
+    #[serde(rename = "by_hand")]
+    manual_imports: &'a [ManualImport],
     /// The last runs, newest first (`--runs`), including imports of files.
     runs: Vec<StatusRun<'a>>,
 }
@@ -119,16 +120,16 @@ pub(super) async fn status(global: &Global, arguments: &StatusArgs) -> Result<Ex
     let manifest = settings.releases.present(&arguments.channel).await?;
     let mut runs = store::read_ledger(&settings.home)?;
     runs.reverse();
-    let tasks = run::standing(&settings, manifest.as_ref(), &runs)?;
+    let tasks = run::task_statuses(&settings, manifest.as_ref(), &runs)?;
     let last_run = runs.iter().find(|run| is_run(run));
     let mut attention: Vec<Attention> = last_run
         .and_then(run::of_failed_run)
         .into_iter()
         .chain(run::attention(&tasks))
         .collect();
-    let by_hand = run::files_by_hand(&settings, manifest.as_ref())?;
-    attention.extend(run::of_files_by_hand(&by_hand, today(), &attention));
-    let by_hand = by_hand.files;
+    let manual_imports = run::manual_imports(&settings, manifest.as_ref())?;
+    attention.extend(run::of_manual_imports(&manual_imports, today(), &attention));
+    let manual_imports = manual_imports.files;
     let is_running = settings.home.is_running()?;
     let others = not_chosen(&settings, manifest.as_ref(), &tasks);
     let shown_runs = &runs[..runs.len().min(arguments.runs)];
@@ -140,7 +141,7 @@ pub(super) async fn status(global: &Global, arguments: &StatusArgs) -> Result<Ex
             release: manifest.as_ref().map(release),
             tasks: &tasks,
             not_chosen: &others,
-            by_hand: &by_hand,
+            manual_imports: &manual_imports,
             runs: shown_runs.iter().map(run_line).collect(),
         });
         return Ok(ExitCode::SUCCESS);
@@ -201,13 +202,13 @@ pub(super) async fn status(global: &Global, arguments: &StatusArgs) -> Result<Ex
     if let Some(manifest) = manifest.as_ref().filter(|_| arguments.verbose) {
         print_release(manifest);
     }
-    let is_shown = |file: &&FileByHand| {
+    let is_shown = |file: &&ManualImport| {
         arguments.verbose
             || file.imported_on.is_some()
             || file.source_date.is_none()
             || file.is_due(today())
     };
-    print_by_hand(by_hand.iter().filter(is_shown));
+    print_manual_imports(manual_imports.iter().filter(is_shown));
     if is_running {
         output::print_paragraph!("a run is under way");
     }
@@ -269,7 +270,7 @@ fn release(manifest: &Manifest) -> StatusRelease<'_> {
             quarantined: manifest.quarantined(dataset_id),
             size_bytes: dataset.parts.iter().map(|part| part.size_bytes).sum(),
             freshness: freshness_of(manifest, dataset, today()),
-            state: DatasetState::of(manifest, dataset, today()),
+            state: DatasetState::new(manifest, dataset, today()),
         });
     StatusRelease {
         release_id: &manifest.release_id,
@@ -319,7 +320,7 @@ fn print_summary(manifest: &Manifest, channel: &str) {
     let states = manifest
         .datasets
         .values()
-        .map(|dataset| DatasetState::of(manifest, dataset, today()).name());
+        .map(|dataset| DatasetState::new(manifest, dataset, today()).name());
     output::print_line!("{}", summary_of_states(states));
     if manifest.is_sample {
         output::print_line!("built from samples: row floors do not apply");
@@ -410,19 +411,19 @@ fn print_release(manifest: &Manifest) {
         .filter(is_excerpt)
         .collect();
     if !excerpts.is_empty() {
-        let told: Vec<String> = excerpts
+        let messages: Vec<String> = excerpts
             .iter()
             .map(|(source_id, evidence)| format!("{source_id} ({})", evidence.seen))
             .collect();
         output::print_paragraph!(
             "layout known from some records or an older copy: {}",
-            told.join(", ")
+            messages.join(", ")
         );
     }
 }
 
 /// Prints the sources whose files are or were imported manually, and when a newer file is due.
-fn print_by_hand<'f>(files: impl Iterator<Item = &'f FileByHand>) {
+fn print_manual_imports<'f>(files: impl Iterator<Item = &'f ManualImport>) {
     let mut rows = vec![vec![
         "MANUAL IMPORT".into(),
         "NEWEST".into(),
@@ -443,7 +444,7 @@ fn print_by_hand<'f>(files: impl Iterator<Item = &'f FileByHand>) {
             file.imported_on.clone(),
             file.imported_by.as_ref().map(|by| format!("by {by}")),
         ];
-        let how = match file.is_by_hand {
+        let how = match file.is_manual {
             true => format!(
                 "download {}, then `pubdata import {} FILE`",
                 file.url, file.source_id

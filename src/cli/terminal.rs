@@ -40,7 +40,7 @@ impl Look {
     ];
 
     /// Returns the text, marked to be printed in this style.
-    pub(super) fn of(self, text: &str) -> String {
+    pub(super) fn apply(self, text: &str) -> String {
         let (mark, (letter, _)) = (MARK.as_str(), Self::ALL[self as usize]);
         format!("{mark}{letter}{text}{mark}-")
     }
@@ -274,7 +274,7 @@ mod tests {
     fn only_styles_of_ours_reach_a_terminal() {
         let line = format!(
             "{} \u{1b}[32mof others\u{1b}[0m \u{1}0000000000000000g\u{9b}2J",
-            Look::Green.of("of ours, \u{1b}[31mnearly")
+            Look::Green.apply("of ours, \u{1b}[31mnearly")
         );
         let expected = "\u{1b}[32mof ours, \\u{1b}[31mnearly\u{1b}[0m \\u{1b}[32mof others\\u{1b}[0m \\u{1}0000000000000000g\\u{9b}2J";
         assert_eq!(rendered(&line), expected);
@@ -283,7 +283,7 @@ mod tests {
     }
 
     #[test]
-    fn a_text_is_broken_between_words_and_loses_none() {
+    fn text_is_wrapped_between_words_without_loss() {
         let text = "look at `pubdata probe permit.sf --write declarations` first";
         assert_eq!(
             broken(text, 24),
@@ -298,8 +298,8 @@ mod tests {
     }
 
     #[test]
-    fn a_styled_text_that_is_cut_hides_nothing() {
-        let whole = Look::Bold.of("\u{1b}[2J");
+    fn truncated_styled_text_has_its_control_characters_escaped() {
+        let whole = Look::Bold.apply("\u{1b}[2J");
         for end in 0..=whole.len() {
             let cut = rendered(&whole[..end])
                 .replace("\u{1b}[1m", "")

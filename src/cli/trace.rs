@@ -54,10 +54,10 @@ pub(super) async fn trace(global: &Global, arguments: &TraceArgs) -> Result<Exit
                 .and_then(|_| Err(Error::config(format!("{error}, nor an accession number"))));
         }
     };
-    let wanted = record_id.clone();
+    let target = record_id.clone();
     let (settings, located) = global
         .reading_beside(&arguments.channel, |releases| {
-            run::locate(releases, channel, release, wanted)
+            run::locate(releases, channel, release, target)
         })
         .await?;
     let report = run::trace_located(&settings, located, &record_id).await?;
@@ -132,7 +132,7 @@ fn print(report: &TraceReport) {
             _ if source.url.starts_with("bundled:") => {
                 " (compiled by pubdata from the cited sources, part of the program)"
             }
-            Obtained::ByHand => " (downloaded manually)",
+            Obtained::Manual => " (downloaded manually)",
             Obtained::ByProgram => "",
         };
         output::print_line!("  url       {}{origin}", source.url);

@@ -10,7 +10,7 @@ use pubdata_core::error::Result;
 use pubdata_run::{self as run, RunSettings};
 use pubdata_serve::Tracer;
 use pubdata_store::FoundRecord;
-use pubdata_store::evidence::{ShownBytes, ToldReplay};
+use pubdata_store::evidence::{ReplayView, ShownBytes};
 
 /// Replays records from the snapshots of a home.
 pub struct HomeTracer(pub RunSettings);
@@ -33,7 +33,7 @@ impl Tracer for HomeTracer {
         run::is_open(&self.0, source_id)
     }
 
-    fn replay<'a>(&'a self, found: FoundRecord<'a>) -> BoxFuture<'a, Result<ToldReplay>> {
-        async move { run::told_replay(&self.0, &found).await }.boxed()
+    fn replay<'a>(&'a self, found: FoundRecord<'a>) -> BoxFuture<'a, Result<ReplayView>> {
+        async move { run::public_replay(&self.0, &found).await }.boxed()
     }
 }

@@ -38,7 +38,7 @@ mod tests {
     use super::name_of;
 
     #[test]
-    fn a_user_is_found_by_number() {
+    fn user_name_is_found_by_uid() {
         let users = "root:x:0:0:root:/root:/bin/sh\n# a comment\nada:x:1000:100::/home/ada:/bin/sh\n:x:1001::\n";
         assert_eq!(
             [0, 1000, 100, 1001].map(|uid| name_of(users, uid)),

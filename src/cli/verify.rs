@@ -1,6 +1,6 @@
 //! `pubdata verify`: rehashes a release's parts, snapshots and declarations, and checks its seal
 //! and the log. On request, rebuilds the release and compares the ids. With `--url`, audits another
-//! operator's server (`witness.rs`).
+//! operator's server (`audit.rs`).
 
 use std::process::ExitCode;
 
@@ -8,13 +8,13 @@ use clap::Args;
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use super::log_auditor::{AuditArgs, audit};
 use super::trace::{exit_code, release_id, verdict};
-use super::witness::{WitnessArgs, witness};
 use super::{Global, output};
 use pubdata_core::error::Result;
 use pubdata_run::{self as run, RebuildReport, VerifyReport};
 use pubdata_store::evidence::Replay;
-use pubdata_store::receipts::{LogEntry, SealFindings, examine_seal};
+use pubdata_store::receipts::{LogEntry, SealCheck, examine_seal};
 
 #[derive(Args)]
 pub(super) struct VerifyArgs {
@@ -27,7 +27,7 @@ pub(super) struct VerifyArgs {
     #[arg(long, default_value = "nightly")]
     channel: String,
     #[command(flatten)]
-    pub(super) witness: WitnessArgs,
+    pub(super) audit: AuditArgs,
 }
 
 /// Integrity of a release: `pubdata verify`.
@@ -43,8 +43,8 @@ pub(super) struct VerificationReport<'a> {
 }
 
 pub(super) async fn verify(global: &Global, arguments: &VerifyArgs) -> Result<ExitCode> {
-    if arguments.witness.is_meant()? {
-        return witness(global, &arguments.witness).await;
+    if arguments.audit.is_meant()? {
+        return audit(global, &arguments.audit).await;
     }
     let release = arguments.release.as_deref().map(release_id).transpose()?;
     let settings = global.reading(&arguments.channel)?;
@@ -131,7 +131,7 @@ pub(super) async fn verify(global: &Global, arguments: &VerifyArgs) -> Result<Ex
     Ok(ExitCode::from(exit_code(worst.unwrap_or(Replay::Match))))
 }
 
-fn seal_text(seal: &SealFindings, are_parts_whole: bool) -> String {
+fn seal_text(seal: &SealCheck, are_parts_whole: bool) -> String {
     match &seal.entry {
         _ if !are_parts_whole && seal.problems.is_empty() => "its seal was not checked".to_owned(),
         Some(LogEntry { log, log_index, .. }) => {

@@ -99,9 +99,9 @@ impl DeclarationFiles {
     pub fn digest(&self) -> Digest {
         let mut lines = String::new();
         for (path, bytes) in &*self.0 {
-            lines.push_str(&format!("{} {path}\n", Digest::of(bytes)));
+            lines.push_str(&format!("{} {path}\n", Digest::sha256(bytes)));
         }
-        Digest::of(lines.as_bytes())
+        Digest::sha256(lines.as_bytes())
     }
 
     /// Returns the bytes of one file.

@@ -102,7 +102,7 @@ impl Error {
     }
 
     /// Returns the hint, if the error has one.
-    pub fn way_out(&self) -> Option<&str> {
+    pub fn hint_text(&self) -> Option<&str> {
         self.hint.as_deref()
     }
 }
@@ -167,7 +167,7 @@ impl<T> IoExt<T> for std::io::Result<T> {
 const NO_FILES_LEFT: [i32; 2] = [24, 23];
 
 /// Returns an error if a foreign error is caused by the limit of open files and connections.
-pub fn want_of_files(error: &(dyn std::error::Error + 'static)) -> Option<Error> {
+pub fn file_limit_error(error: &(dyn std::error::Error + 'static)) -> Option<Error> {
     let causes = std::iter::successors(Some(error), |error| error.source());
     let refused = |cause: &&std::io::Error| {
         cause

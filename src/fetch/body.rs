@@ -65,7 +65,7 @@ pub(super) async fn take(
     partial: &mut Partial,
     progress: &dyn FetchProgress,
 ) -> Result<(), Failure> {
-    let total_bytes = partial.of().and_then(|of| of.total_bytes);
+    let total_bytes = partial.origin().and_then(|of| of.total_bytes);
     let of_total = total_bytes.map_or_else(String::new, |total_bytes| format!(" of {total_bytes}"));
     loop {
         let chunk = response.chunk().await;

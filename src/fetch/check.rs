@@ -20,7 +20,7 @@ const TAIL_BYTES: u64 = 65_535 + 22;
 pub(super) const NOT_THE_FILE_HINT: &str = "open the URL in a browser: the publisher may have moved the file or be down; the last good snapshot stays in use";
 
 /// Hint for a manual import that is not the publisher's file.
-const BY_HAND_HINT: &str = "nothing was imported: open the file in an editor; if it is not the right one, download it again and save the file itself, not the page that links to it";
+const MANUAL_IMPORT_HINT: &str = "nothing was imported: open the file in an editor; if it is not the right one, download it again and save the file itself, not the page that links to it";
 
 /// Rejects a content type that no bulk file has. Servers label files carelessly, so only types that
 /// cannot be right are rejected.
@@ -94,11 +94,11 @@ pub(super) fn proves_its_end(path: &Path, request: &Request) -> Result<bool> {
 ///
 /// # Errors
 /// As for [`file`], with a hint for the operator.
-pub(super) fn file_by_hand(path: &Path, request: &Request, url: &str) -> Result<()> {
-    kind(path, request).map_err(|error| error.hint(BY_HAND_HINT))?;
+pub(super) fn manual_import(path: &Path, request: &Request, url: &str) -> Result<()> {
+    kind(path, request).map_err(|error| error.hint(MANUAL_IMPORT_HINT))?;
     match std::fs::metadata(path).at("read", path)?.len() {
         size_bytes if size_bytes < request.min_bytes => {
-            Err(too_small_by_hand(size_bytes, request, url))
+            Err(import_too_small(size_bytes, request, url))
         }
         _ => Ok(()),
     }
@@ -235,7 +235,7 @@ pub(super) fn too_large(size_bytes: u64, max_bytes: u64) -> Error {
 }
 
 /// Builds the error for a manual import below the source's minimum size.
-fn too_small_by_hand(size_bytes: u64, request: &Request, url: &str) -> Error {
+fn import_too_small(size_bytes: u64, request: &Request, url: &str) -> Error {
     let floor = request.min_bytes;
     let place =
         super::mirror_path(url).map_or_else(|_| String::new(), |path| format!(" as DIR/{path}"));
@@ -375,7 +375,7 @@ mod tests {
     }
 
     #[test]
-    fn an_end_record_must_follow_its_directory() {
+    fn end_record_before_the_end_of_its_directory_is_rejected() {
         let record = |directory_bytes: u32, directory_at: u32| {
             let mut bytes = b"PK\x05\x06\0\0\0\0\x01\0\x01\0".to_vec();
             bytes.extend(directory_bytes.to_le_bytes());

@@ -258,7 +258,7 @@ mod tests {
 
     /// The first case is a name in a publisher's domain that leads to this machine.
     #[tokio::test]
-    async fn a_name_that_a_server_gives_must_be_of_a_public_address() {
+    async fn name_given_by_a_server_must_resolve_to_a_public_address() {
         let find = |named_by, proxy_host: Option<&str>| {
             let names = Names {
                 known: BTreeMap::new(),
@@ -292,7 +292,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_private_name_is_known_by_the_failure_of_the_request() {
+    async fn request_error_identifies_a_private_name_given_by_a_server() {
         let clients = Clients::new(FetchSettings {
             proxy: ProxySettings::default(),
             ..FetchSettings::default()

@@ -24,7 +24,8 @@ use pubdata_core::error::{Error, Result, ResultExt};
 use pubdata_core::ids::Digest;
 use pubdata_core::provenance::{Obtained, Snapshot, is_future_date};
 use pubdata_store::{
-    FileStamp, KnownChange, KnownUrl, MOST_HEADER_BYTES, Partial, PartialOf, Snapshots, open_file,
+    FileStamp, KnownChange, KnownUrl, MAX_HEADER_BYTES, Partial, PartialOrigin, Snapshots,
+    open_file,
 };
 
 /// A file younger than this may change again without a change of its date.
@@ -103,7 +104,7 @@ impl Fetcher {
                 continue;
             };
             mirror
-                .described
+                .metadata
                 .get_or_try_init(|| self.ask_for_description(base))
                 .await
                 .context(|| format!("mirror {base}"))?;
@@ -281,15 +282,15 @@ impl Fetcher {
             Ok(Answer::Whole) => {
                 let is_sftp = target.address.url.scheme() == "sftp";
                 let stamp = partial
-                    .of()
+                    .origin()
                     .filter(|_| is_sftp)
                     .and_then(|of| sftp::stamp(of, self.settings.clock.now()));
-                let PartialOf {
+                let PartialOrigin {
                     etag,
                     last_modified,
                     redirected_through,
                     ..
-                } = partial.of().cloned().unwrap_or_default();
+                } = partial.origin().cloned().unwrap_or_default();
                 let mirror = mirror.map(Mirror::name);
                 self.finish(
                     request,
@@ -388,18 +389,18 @@ impl Fetcher {
         });
         let mut partial = self.partial(request, url).await?;
         let total_bytes = Some(before.len());
-        partial.begin(PartialOf {
+        partial.begin(PartialOrigin {
             origin: origin.clone(),
             last_modified: last_modified.clone(),
             total_bytes,
-            ..PartialOf::default()
+            ..PartialOrigin::default()
         })?;
         let mut file = open_file(&path).map_err(unreadable)?;
         loop {
             let total = before.len();
             // Off the runtime's thread, so that files are copied and hashed in parallel.
             let copied;
-            (copied, file, partial) = unblocked(move || copy_piece(file, partial, total))
+            (copied, file, partial) = run_blocking(move || copy_piece(file, partial, total))
                 .await
                 .context(|| origin.clone())?;
             if copied == 0 {
@@ -438,16 +439,16 @@ impl Fetcher {
         })?;
         if let Some(known) = self
             .known(request, url)
-            .filter(|known| known.snapshot.sha256 == Digest::of(bytes))
+            .filter(|known| known.snapshot.sha256 == Digest::sha256(bytes))
         {
             return self.unchanged(request, &known);
         }
         let mut partial = self.partial(request, url).await?;
         let origin = url.recorded.clone();
-        partial.begin(PartialOf {
+        partial.begin(PartialOrigin {
             origin: origin.clone(),
             total_bytes: Some(bytes.len() as u64),
-            ..PartialOf::default()
+            ..PartialOrigin::default()
         })?;
         partial.write(bytes)?;
         self.finish(
@@ -489,14 +490,14 @@ impl Fetcher {
         }
         let url = SecretUrl::parse(&request.url)?;
         let mut partial = self.partial(request, &url).await?;
-        partial.begin(PartialOf {
+        partial.begin(PartialOrigin {
             origin: BY_HAND.to_owned(),
             total_bytes: Some(size_bytes),
-            ..PartialOf::default()
+            ..PartialOrigin::default()
         })?;
         loop {
             let copied;
-            (copied, file, partial) = unblocked(move || copy_piece(file, partial, size_bytes))
+            (copied, file, partial) = run_blocking(move || copy_piece(file, partial, size_bytes))
                 .await
                 .context(|| path.display().to_string())?;
             if copied == 0 {
@@ -516,7 +517,7 @@ impl Fetcher {
                 known.snapshot.source_date.clone_from(date);
                 // An operator who gives a different date than the publisher's server is responsible
                 // for it.
-                known.snapshot.obtained = Obtained::ByHand;
+                known.snapshot.obtained = Obtained::Manual;
                 known.snapshot.mirror = None;
                 known = KnownUrl {
                     origin: BY_HAND.to_owned(),
@@ -582,16 +583,16 @@ impl Fetcher {
                 .source_date
                 .clone()
                 .unwrap_or_else(|| utc_date(published.unwrap_or(now))),
-            etag: arrival.etag.filter(|etag| etag.len() <= MOST_HEADER_BYTES),
+            etag: arrival.etag.filter(|etag| etag.len() <= MAX_HEADER_BYTES),
             // A future date is no condition either: a server that compares dates would report every
             // later file as unchanged.
             last_modified: arrival
                 .last_modified
-                .filter(|date| in_the_future.is_none() && date.len() <= MOST_HEADER_BYTES),
+                .filter(|date| in_the_future.is_none() && date.len() <= MAX_HEADER_BYTES),
             fetched_at: now.to_string(),
             redirected_through: arrival.redirected_through,
             obtained: if arrival.origin == BY_HAND {
-                Obtained::ByHand
+                Obtained::Manual
             } else {
                 Obtained::ByProgram
             },
@@ -618,7 +619,7 @@ impl Fetcher {
                 .source_date
                 .clone_from(&previous.snapshot.source_date);
         }
-        let has_no_length = partial.of().is_some_and(|of| of.is_length_unknown);
+        let has_no_length = partial.origin().is_some_and(|of| of.is_length_unknown);
         let future_date = in_the_future.map(utc_date);
         let mut known = KnownUrl {
             snapshot,
@@ -632,8 +633,8 @@ impl Fetcher {
             (self.snapshots.clone(), request.clone(), self.is_sample());
         let accept = move || {
             let checked = match known.snapshot.obtained {
-                Obtained::ByHand => {
-                    check::file_by_hand(partial.path(), &request, &known.snapshot.url)
+                Obtained::Manual => {
+                    check::manual_import(partial.path(), &request, &known.snapshot.url)
                 }
                 Obtained::ByProgram => check::file(partial.path(), &request, is_sample)
                     .map_err(|error| error.context(known.origin.clone())),
@@ -648,7 +649,7 @@ impl Fetcher {
             tracing::info!(source.id = %request.source_id, url = %known.snapshot.url, bytes = known.snapshot.size_bytes, sha256 = %known.snapshot.sha256, "snapshot");
             Ok(known.snapshot)
         };
-        let snapshot = unblocked(accept).await?;
+        let snapshot = run_blocking(accept).await?;
         Ok(if previous.is_some() {
             Outcome::Unchanged(snapshot)
         } else {
@@ -683,11 +684,11 @@ impl Fetcher {
         let (Some(stated), Some(before)) = (request.stated, known.stated) else {
             return false;
         };
-        let is_believed =
-            has_its_change(before) && !before.is_contradicted && !known.is_length_unknown;
-        !self.settings.asks_all
+        let is_accepted =
+            includes_stated_change(before) && !before.is_contradicted && !known.is_length_unknown;
+        !self.settings.ignores_stated_changes
             && is_as_stated(request, known)
-            && is_believed
+            && is_accepted
             && before.reused_runs + 1 < stated.whole_every
     }
 
@@ -740,7 +741,7 @@ impl Fetcher {
             request.source_id.clone(),
             url.recorded.clone(),
         );
-        unblocked(move || snapshots.partial(&source_id, &url)).await
+        run_blocking(move || snapshots.partial(&source_id, &url)).await
     }
 
     async fn ask_for_description(&self, base: &Url) -> Result<MirrorFile> {
@@ -774,7 +775,7 @@ fn is_as_stated(request: &Request, known: &KnownUrl) -> bool {
 
 /// Returns whether the file was fetched long enough after the stated change to include it. A portal
 /// may serve an older export for some hours.
-fn has_its_change(known: KnownChange) -> bool {
+fn includes_stated_change(known: KnownChange) -> bool {
     known.fetched_seconds.saturating_sub(known.seconds) >= SETTLED_SECONDS
 }
 
@@ -797,7 +798,8 @@ fn known_change(
     let before = previous.filter(|previous| is_as_stated(request, previous));
     let is_contradicted = before.is_some_and(|before| {
         before.stated.is_some_and(|stated| {
-            stated.is_contradicted || has_its_change(stated) && before.snapshot.sha256 != *sha256
+            stated.is_contradicted
+                || includes_stated_change(stated) && before.snapshot.sha256 != *sha256
         })
     });
     Some(fetched(KnownChange {
@@ -863,7 +865,7 @@ fn is_settled(stamp: FileStamp, now: Timestamp) -> bool {
 }
 
 /// Runs long file work off the network threads, with the caller's log subscriber.
-async fn unblocked<T: Send + 'static>(
+async fn run_blocking<T: Send + 'static>(
     work: impl FnOnce() -> Result<T> + Send + 'static,
 ) -> Result<T> {
     let hears = tracing::dispatcher::get_default(Clone::clone);

@@ -130,7 +130,7 @@ impl Fetcher {
             // The only hint for a transient failure is to try again.
             let is_lasting = matches!(failure.1, Failure::Final(_));
             if let Err(error) = retries.after(failure.1, &url.recorded).await {
-                let hint = error.way_out().filter(|_| is_lasting).map(str::to_owned);
+                let hint = error.hint_text().filter(|_| is_lasting).map(str::to_owned);
                 return Head::Unreachable {
                     status: failure.0,
                     message: error.to_string(),
@@ -156,7 +156,7 @@ impl Fetcher {
             let failure = match self.sftp.piece(&request.source_id, &target, piece).await {
                 Ok(head) => return head,
                 Err(Failure::Final(error)) => {
-                    let (message, hint) = (error.to_string(), error.way_out().map(str::to_owned));
+                    let (message, hint) = (error.to_string(), error.hint_text().map(str::to_owned));
                     let is_ours = error.kind() == ErrorKind::Config;
                     return if is_ours {
                         Head::Unusable { message, hint }
@@ -204,7 +204,7 @@ impl super::http::Http {
             return Ok(Head::Refused {
                 status: Some(code),
                 message: refused.to_string(),
-                hint: refused.way_out().map(str::to_owned),
+                hint: refused.hint_text().map(str::to_owned),
             });
         }
         match status {
@@ -265,10 +265,10 @@ impl super::http::Http {
             .map(utc_date);
         // A server that sends the whole file is read no further than the first bytes, which cannot
         // contain a part that begins elsewhere.
-        let wanted = usize::try_from(piece.length()).unwrap_or(usize::MAX);
+        let requested = usize::try_from(piece.length()).unwrap_or(usize::MAX);
         let mut bytes = Vec::new();
         let mut is_ended = false;
-        while bytes.len() < wanted {
+        while bytes.len() < requested {
             match response.chunk().await {
                 Ok(Some(chunk)) => bytes.extend_from_slice(&chunk),
                 Ok(None) => {
@@ -286,7 +286,7 @@ impl super::http::Http {
                 }
             }
         }
-        bytes.truncate(wanted);
+        bytes.truncate(requested);
         let total_bytes =
             total_bytes.or_else(|| (is_ended && start == 0).then_some(bytes.len() as u64));
         Ok(Head::Found {
@@ -352,7 +352,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_piece_is_asked_for_by_its_place() {
+    fn piece_is_requested_by_its_byte_range() {
         assert_eq!(Piece::Start(10).range(), "bytes=0-9");
         assert_eq!(Piece::End(10).range(), "bytes=-10");
         assert_eq!(Piece::At(5, 10).range(), "bytes=5-14");
@@ -362,7 +362,7 @@ mod tests {
     }
 
     #[test]
-    fn a_piece_of_a_file_on_this_machine_is_read_from_its_place() {
+    fn piece_of_a_local_file_is_read_at_its_position() {
         let file = tempfile::NamedTempFile::new().unwrap();
         std::fs::write(file.path(), "0123456789").unwrap();
         let read = |piece| match read_piece(file.path(), piece).unwrap() {

@@ -102,7 +102,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_transfer_waits_until_another_of_the_same_host_ends() {
+    fn transfer_waits_for_a_free_slot_of_its_host() {
         let limiter = HostLimiter::new(&FetchSettings {
             transfers_per_host: 2,
             ..FetchSettings::default()

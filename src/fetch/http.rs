@@ -13,13 +13,13 @@ use reqwest::{Response, StatusCode, Version};
 use super::body::{self, Coding, restarted};
 use super::check;
 use super::client::causes;
-use super::mirror::MOST_MIRROR_FILE_BYTES;
+use super::mirror::MAX_MIRROR_FILE_BYTES;
 use super::retry::{Failure, retry_after};
 use super::secret::SecretUrl;
-use super::way::{Address, HttpClient, KEY_ERROR, Reached, at_end_of_way, text_of};
+use super::way::{Address, HttpClient, KEY_ERROR, Reached, text_of, with_redirect_target};
 use super::{FetchProgress, FetchSettings};
 use pubdata_core::error::Error;
-use pubdata_store::{KnownUrl, Partial, PartialOf};
+use pubdata_store::{KnownUrl, Partial, PartialOrigin};
 
 /// HTTP downloads, one attempt at a time.
 pub(super) struct Http {
@@ -64,7 +64,7 @@ impl Http {
         partial: &mut Partial,
         progress: &dyn FetchProgress,
     ) -> Result<Answer<'a>, Failure> {
-        if partial.of().is_some_and(|of| {
+        if partial.origin().is_some_and(|of| {
             of.origin == target.origin
                 && of.total_bytes == Some(partial.len())
                 && !partial.is_empty()
@@ -72,7 +72,7 @@ impl Http {
             return Ok(Answer::Whole);
         }
         let resumed = partial
-            .of()
+            .origin()
             .filter(|of| of.origin == target.origin && !partial.is_empty() && !of.is_decoded);
         let resumed = resumed.and_then(|of| Some((of.clone(), strong_validator(of)?)));
         let begins_at = partial.len();
@@ -121,7 +121,7 @@ impl Http {
         let answer = self
             .take(response, way, target, resumed.as_ref(), partial, progress)
             .await;
-        answer.map_err(|failure| at_end_of_way(failure, end.as_deref()))
+        answer.map_err(|failure| with_redirect_target(failure, end.as_deref()))
     }
 
     async fn take<'a>(
@@ -129,7 +129,7 @@ impl Http {
         response: Response,
         way: Vec<String>,
         target: &Target<'a>,
-        resumed: Option<&PartialOf>,
+        resumed: Option<&PartialOrigin>,
         partial: &mut Partial,
         progress: &dyn FetchProgress,
     ) -> Result<Answer<'a>, Failure> {
@@ -139,7 +139,7 @@ impl Http {
             Judgement::Rest => None,
             Judgement::Beginning(coding) => {
                 let header = |name| text_of(response.headers(), name);
-                partial.begin(PartialOf {
+                partial.begin(PartialOrigin {
                     origin: target.origin.clone(),
                     etag: header(ETAG),
                     last_modified: header(LAST_MODIFIED),
@@ -151,7 +151,10 @@ impl Http {
                 coding
             }
         };
-        progress.started(&target.origin, partial.of().and_then(|of| of.total_bytes));
+        progress.started(
+            &target.origin,
+            partial.origin().and_then(|of| of.total_bytes),
+        );
         progress.advanced(partial.len());
         match coding {
             None => body::take(response, target.max_bytes, partial, progress).await?,
@@ -184,8 +187,8 @@ impl Http {
             .map_err(|error| Failure::again(Error::fetch(causes(error))))?
         {
             bytes.extend_from_slice(&chunk);
-            if bytes.len() as u64 > MOST_MIRROR_FILE_BYTES {
-                return Err(check::too_large(bytes.len() as u64, MOST_MIRROR_FILE_BYTES).into());
+            if bytes.len() as u64 > MAX_MIRROR_FILE_BYTES {
+                return Err(check::too_large(bytes.len() as u64, MAX_MIRROR_FILE_BYTES).into());
             }
         }
         Ok(Some(String::from_utf8_lossy(&bytes).into_owned()))
@@ -195,7 +198,7 @@ impl Http {
         &self,
         response: &Response,
         target: &Target<'a>,
-        resumed: Option<&PartialOf>,
+        resumed: Option<&PartialOrigin>,
         partial: &mut Partial,
     ) -> Result<Judgement<'a>, Failure> {
         let (status, headers) = (response.status(), response.headers());
@@ -339,7 +342,7 @@ pub(super) fn key_error(secrets: &SecretUrl) -> Error {
 }
 
 /// Returns the validator for `If-Range`, which must not be a weak ETag.
-fn strong_validator(of: &PartialOf) -> Option<String> {
+fn strong_validator(of: &PartialOrigin) -> Option<String> {
     of.etag
         .clone()
         .filter(|etag| !etag.starts_with("W/"))
@@ -353,14 +356,14 @@ fn total_if_range_fits(range: &str, start: u64, known: Option<u64>) -> Option<Op
     let (bounds, total) = range.strip_prefix("bytes ")?.split_once('/')?;
     let (first, last) = bounds.split_once('-')?;
     let (first, last) = (first.parse::<u64>().ok()?, last.parse::<u64>().ok()?);
-    let told = if total == "*" {
+    let reported_total = if total == "*" {
         known
     } else {
         Some(total.parse().ok()?)
     };
     let is_of_file =
-        told.is_none_or(|total| last < total && known.is_none_or(|known| known == total));
-    (first == start && last >= first && is_of_file).then_some(told)
+        reported_total.is_none_or(|total| last < total && known.is_none_or(|known| known == total));
+    (first == start && last >= first && is_of_file).then_some(reported_total)
 }
 
 fn header(text: &str) -> Option<HeaderValue> {
@@ -376,7 +379,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_range_fits_when_it_starts_where_asked_in_the_same_file() {
+    fn range_is_accepted_if_its_start_and_total_match() {
         for (range, known) in [
             ("bytes 5-9/10", Some(10)),
             ("bytes 5-9/10", None),

@@ -11,6 +11,7 @@ mod head;
 mod host_limiter;
 mod http;
 mod links;
+pub mod log_auditor;
 mod message;
 mod mirror;
 mod piece;
@@ -25,9 +26,8 @@ mod sftp;
 mod sftp;
 #[cfg(feature = "sftp")]
 mod ssh;
-mod stranger;
+mod untrusted_client;
 mod way;
-pub mod witness;
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -47,7 +47,7 @@ pub use piece::{Head, Piece};
 pub use progress::{FetchProgress, NoProgress};
 pub use redirect::is_within_reach;
 pub use retry::http_date;
-pub use stranger::{Extent, Said, Stranger};
+pub use untrusted_client::{Extent, UntrustedClient, UntrustedResponse};
 
 use pubdata_core::pipeline::{AppToken, SftpLogin};
 use pubdata_core::provenance::Snapshot;
@@ -159,7 +159,7 @@ pub struct FetchSettings {
     pub resolve: BTreeMap<String, SocketAddr>,
     pub clock: Arc<dyn Clock>,
     /// True if files are requested regardless of publishers' documents.
-    pub asks_all: bool,
+    pub ignores_stated_changes: bool,
     /// Logins of the sources whose URLs are `sftp://`, by source.
     pub sftp: BTreeMap<String, SftpLogin>,
 }
@@ -209,7 +209,7 @@ impl Default for FetchSettings {
             ca_file: None,
             resolve: BTreeMap::new(),
             clock: Arc::new(SystemClock),
-            asks_all: false,
+            ignores_stated_changes: false,
             sftp: BTreeMap::new(),
         }
     }
@@ -217,7 +217,7 @@ impl Default for FetchSettings {
 
 impl FetchSettings {
     /// Returns whether at least one mirror is set and all are folders of this machine.
-    pub fn asks_folders_only(&self) -> bool {
+    pub fn has_only_local_mirrors(&self) -> bool {
         !self.mirrors.is_empty() && !self.mirrors.iter().any(|mirror| is_url(mirror))
     }
 

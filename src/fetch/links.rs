@@ -4,7 +4,7 @@ use reqwest::Url;
 use serde_json::Value;
 
 /// Maximum length of a link, because snapshots record the links of files.
-const MOST_LINK_BYTES: usize = 8 << 10;
+const MAX_LINK_BYTES: usize = 8 << 10;
 
 /// Returns the addresses on a web page's own host that it links to, in page order without
 /// duplicates. The links of a JSON document, whatever its content type, are its texts that are
@@ -17,7 +17,7 @@ pub fn links(page_url: &str, page: &str) -> Vec<String> {
     let mut add = |target: &str| {
         if let Ok(mut url) = base.join(target) {
             url.set_fragment(None);
-            let is_address = url.as_str().len() <= MOST_LINK_BYTES;
+            let is_address = url.as_str().len() <= MAX_LINK_BYTES;
             if is_address
                 && url.scheme() == base.scheme()
                 && url.host() == base.host()
@@ -88,7 +88,7 @@ mod tests {
     }
 
     #[test]
-    fn a_json_document_links_to_the_addresses_in_its_texts() {
+    fn json_document_links_are_its_addresses_on_the_same_host() {
         let page = r#"[{"title": "a/b", "files": [{"fileURL": "https:\/\/example.org\/zip\/a.zip"}, {"fileURL": "https://elsewhere.example/b.zip"}]}, "https://example.org/zip/a.zip", 7]"#;
         assert_eq!(
             links("https://example.org/api/list", page),

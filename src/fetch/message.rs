@@ -18,7 +18,7 @@ const TIMEOUT: Duration = Duration::from_secs(10);
 const TRIES: u32 = 3;
 
 /// Maximum size of a message.
-const MOST_BYTES: usize = 1 << 20;
+const MAX_BYTES: usize = 1 << 20;
 
 /// An address of the operator's own choice, used over one connection. It may contain a secret, so
 /// failures name only its host.
@@ -66,9 +66,9 @@ impl Address {
     /// 2xx.
     pub async fn send(&self, json: Option<&[u8]>) -> Result<()> {
         let Self { url, host, .. } = self;
-        if json.is_some_and(|json| json.len() > MOST_BYTES) {
+        if json.is_some_and(|json| json.len() > MAX_BYTES) {
             return Err(Error::config(format!(
-                "the message for {host} is longer than {MOST_BYTES} bytes"
+                "the message for {host} is longer than {MAX_BYTES} bytes"
             )));
         }
         let client = self.clients.get(url, NamedBy::Person)?;

@@ -15,16 +15,16 @@ use pubdata_store::{open_file, read_at_most};
 pub(super) const MIRROR_FILE: &str = ".pubdata-mirror";
 
 /// Maximum number of characters of a mirror's name.
-const MOST_NAME_CHARACTERS: usize = 200;
+const MAX_NAME_CHARACTERS: usize = 200;
 
 /// Maximum size of a mirror's description.
-pub(super) const MOST_MIRROR_FILE_BYTES: u64 = 1 << 16;
+pub(super) const MAX_MIRROR_FILE_BYTES: u64 = 1 << 16;
 
 /// A folder, or the URL of one, that holds publishers' files under names derived from their URLs.
 pub(super) struct Mirror {
     pub(super) location: MirrorLocation,
     /// Its description of itself; for a URL, set by the first request.
-    pub(super) described: OnceCell<MirrorFile>,
+    pub(super) metadata: OnceCell<MirrorFile>,
 }
 
 pub(super) enum MirrorLocation {
@@ -60,7 +60,7 @@ impl Mirror {
             })?;
             return Ok(Self {
                 location: MirrorLocation::Url(url),
-                described: OnceCell::new(),
+                metadata: OnceCell::new(),
             });
         }
         let folder = if text.starts_with("file://") {
@@ -81,9 +81,9 @@ impl Mirror {
                     .hint("give a folder, or a URL that begins with https:// or http://"),
             );
         }
-        let described = open_file(&folder.join(MIRROR_FILE))
-            .and_then(|file| read_at_most(file, MOST_MIRROR_FILE_BYTES));
-        let described = match described {
+        let metadata = open_file(&folder.join(MIRROR_FILE))
+            .and_then(|file| read_at_most(file, MAX_MIRROR_FILE_BYTES));
+        let metadata = match metadata {
             Ok(content) => MirrorFile::parse(&String::from_utf8_lossy(&content), text)?,
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => MirrorFile::default(),
             Err(error) => {
@@ -94,23 +94,21 @@ impl Mirror {
         };
         Ok(Self {
             location: MirrorLocation::Folder(folder),
-            described: OnceCell::new_with(Some(described)),
+            metadata: OnceCell::new_with(Some(metadata)),
         })
     }
 
     pub(super) fn is_sample(&self) -> bool {
-        self.described
-            .get()
-            .is_some_and(|described| described.sample)
+        self.metadata.get().is_some_and(|metadata| metadata.sample)
     }
 
     /// Returns the mirror's name in provenance: the name it gives itself, or the last segment of
     /// its location. The whole location is private to this machine.
     pub(super) fn name(&self) -> String {
         let own = self
-            .described
+            .metadata
             .get()
-            .and_then(|described| described.name.as_deref())
+            .and_then(|metadata| metadata.name.as_deref())
             .map(str::trim)
             .filter(|name| !name.is_empty());
         let of_place = || match &self.location {
@@ -125,7 +123,7 @@ impl Mirror {
             .map(str::to_owned)
             .or_else(of_place)
             .unwrap_or_else(|| "a mirror".to_owned());
-        name.chars().take(MOST_NAME_CHARACTERS).collect()
+        name.chars().take(MAX_NAME_CHARACTERS).collect()
     }
 }
 

@@ -6,7 +6,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use reqwest::Url;
 
 /// Redirects followed for one file.
-pub(super) const MOST_REDIRECTS: usize = 5;
+pub(super) const MAX_REDIRECTS: usize = 5;
 
 /// Permitted redirect targets of a server.
 #[derive(Debug, Clone, Copy)]
@@ -23,7 +23,7 @@ pub(super) type Refusal = (&'static str, &'static str);
 const MOVED: &str =
     "open the URL in a browser, and if the file has moved, change its URL in the declaration";
 const ELSEWHERE: &str = "open the URL in a browser; if the publisher keeps the file there, name the host in the source's `redirects`, else change its URL";
-pub(super) const MISUSED: &str = "no publisher keeps a file there: the server, or a system between it and this machine, may be compromised";
+pub(super) const COMPROMISED_HINT: &str = "no publisher keeps a file there: the server, or a system between it and this machine, may be compromised";
 
 /// Returns the target of a redirect, if it may be followed. `first` is the address in the
 /// declaration or on the command line.
@@ -38,7 +38,7 @@ pub(super) fn follow(
         .map_err(|_| ("which is no address", MOVED))?;
     next.set_fragment(None);
     if !next.username().is_empty() || next.password().is_some() {
-        return Err(("which has a user's name in it", MISUSED));
+        return Err(("which has a user's name in it", COMPROMISED_HINT));
     }
     if next.origin() == first.origin() {
         return Ok(next);
@@ -50,7 +50,10 @@ pub(super) fn follow(
     }
     let host = next.host_str().unwrap_or_default();
     if is_private_host(host) {
-        return Err(("which is this machine or in a private network", MISUSED));
+        return Err((
+            "which is this machine or in a private network",
+            COMPROMISED_HINT,
+        ));
     }
     let is_allowed = match reach {
         Reach::Mirror => first.host_str() == Some(host),
@@ -261,7 +264,7 @@ mod tests {
     }
 
     #[test]
-    fn a_publishers_file_is_in_its_domain_or_on_a_host_that_the_source_names() {
+    fn publisher_file_must_be_in_its_domain_or_on_a_declared_host() {
         let named = ["*.s3.amazonaws.com".to_owned()];
         let check = |url: &str| is_within_reach("https://roc.az.gov/posting-list", &named, url);
         for url in [
@@ -297,7 +300,7 @@ mod tests {
     }
 
     #[test]
-    fn a_mirror_sends_on_within_itself_only() {
+    fn redirect_of_a_mirror_must_stay_on_the_mirror() {
         let plain = url("http://mirror.example.lan:8000/files/");
         let check = |location: &str| {
             follow(&plain, Reach::Mirror, &plain, location)

@@ -45,7 +45,7 @@ pub(super) struct RetryPolicy<'a> {
     settings: &'a FetchSettings,
     failures: u32,
     /// Number of responses that the file is being generated, and the time waited for it.
-    while_made: (u32, Duration),
+    wait_while_generating: (u32, Duration),
 }
 
 impl<'a> RetryPolicy<'a> {
@@ -53,7 +53,7 @@ impl<'a> RetryPolicy<'a> {
         Self {
             settings,
             failures: 0,
-            while_made: (0, Duration::ZERO),
+            wait_while_generating: (0, Duration::ZERO),
         }
     }
 
@@ -65,7 +65,7 @@ impl<'a> RetryPolicy<'a> {
         let (error, after) = match failure {
             Failure::Final(error) => return Err(error),
             Failure::Again { error, after } => (error, after),
-            Failure::Making { after } => return self.while_made(after, origin).await,
+            Failure::Making { after } => return self.wait_while_generating(after, origin).await,
         };
         self.failures += 1;
         let longest = self.settings.longest_retry_after;
@@ -81,7 +81,7 @@ impl<'a> RetryPolicy<'a> {
         }
         if self.failures >= self.settings.tries {
             let hint = error
-                .way_out()
+                .hint_text()
                 .unwrap_or("check the network and run again; the last good snapshot stays in use")
                 .to_owned();
             let tries = if self.failures == 1 { "try" } else { "tries" };
@@ -105,9 +105,12 @@ impl<'a> RetryPolicy<'a> {
 
 impl RetryPolicy<'_> {
     /// Waits before requesting a file again that is being generated.
-    async fn while_made(&mut self, after: Option<Duration>, origin: &str) -> Result<()> {
+    async fn wait_while_generating(&mut self, after: Option<Duration>, origin: &str) -> Result<()> {
         let patience = self.settings.patience;
-        let (requests, waited) = (self.while_made.0 + 1, self.while_made.1);
+        let (requests, waited) = (
+            self.wait_while_generating.0 + 1,
+            self.wait_while_generating.1,
+        );
         let growing = patience
             .first_wait
             .saturating_mul(1_u32.checked_shl(requests - 1).unwrap_or(u32::MAX))
@@ -124,7 +127,7 @@ impl RetryPolicy<'_> {
                 Error::fetch(message).hint("run again later; the last good snapshot stays in use")
             );
         }
-        self.while_made = (requests, waited + wait);
+        self.wait_while_generating = (requests, waited + wait);
         tracing::info!(
             url = origin,
             requests,

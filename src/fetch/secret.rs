@@ -121,7 +121,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_secret_is_sent_but_never_recorded() {
+    fn secret_is_sent_but_never_recorded() {
         let url = SecretUrl::parse("https://api.example/data?get=NAME&for=county:*&key={env:KEY}")
             .unwrap();
         assert_eq!(

@@ -24,7 +24,7 @@ use super::ssh::{self, Connection, Server};
 use super::{FetchProgress, FetchSettings};
 use pubdata_core::error::Error;
 use pubdata_core::pipeline::SftpLogin;
-use pubdata_store::{FileStamp, Partial, PartialOf};
+use pubdata_store::{FileStamp, Partial, PartialOrigin};
 
 /// The largest piece that every server sends at once (draft-ietf-secsh-filexfer-02, 6.4).
 const PIECE: u64 = 32 << 10;
@@ -170,7 +170,7 @@ fn took_too_long(limit: Duration) -> Failure {
 }
 
 /// Returns the file's stamp if it is old enough that its next change will change the stamp.
-pub(super) fn stamp(of: &PartialOf, now: Timestamp) -> Option<FileStamp> {
+pub(super) fn stamp(of: &PartialOrigin, now: Timestamp) -> Option<FileStamp> {
     let modified = of.last_modified.as_deref().and_then(http_date)?;
     let stamp = FileStamp {
         size_bytes: of.total_bytes?,
@@ -202,7 +202,7 @@ async fn read_file<'a>(
     {
         return Ok(Answer::NotModified(known));
     }
-    if partial.of() != Some(&of) || of.last_modified.is_none() || partial.len() > size_bytes {
+    if partial.origin() != Some(&of) || of.last_modified.is_none() || partial.len() > size_bytes {
         partial.begin(of.clone())?;
     }
     tracing::debug!(url = %target.origin, bytes = size_bytes, resumed_at = partial.len(), "answer");
@@ -287,7 +287,7 @@ async fn look(
     session: &RawSftpSession,
     path: &str,
     target: &Target<'_>,
-) -> Result<Option<PartialOf>, Failure> {
+) -> Result<Option<PartialOrigin>, Failure> {
     let attributes = match session.stat(path).await {
         Ok(answer) => answer.attrs,
         Err(SftpError::Status(status)) if status.status_code == StatusCode::NoSuchFile => {
@@ -316,11 +316,11 @@ async fn look(
         .and_then(|seconds| Timestamp::from_second(i64::from(seconds)).ok());
     let last_modified =
         modified.and_then(|at| DateTimePrinter::new().timestamp_to_rfc9110_string(&at).ok());
-    Ok(Some(PartialOf {
+    Ok(Some(PartialOrigin {
         origin: target.origin.clone(),
         last_modified,
         total_bytes: attributes.size,
-        ..PartialOf::default()
+        ..PartialOrigin::default()
     }))
 }
 
@@ -415,7 +415,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_path_is_below_the_login_s_folder_or_below_the_root() {
+    fn path_is_relative_to_the_login_folder_or_absolute() {
         let path = |url: &str| path_of(&Url::parse(url).unwrap()).unwrap();
         assert_eq!(
             path("sftp://data.example/doc/cor/20230929c.txt"),
@@ -436,11 +436,11 @@ mod tests {
     }
 
     #[test]
-    fn a_file_has_a_stamp_once_it_is_older_than_a_change_that_does_not_show() {
-        let of = |last_modified: Option<&str>| PartialOf {
+    fn file_has_a_stamp_only_if_not_recently_modified() {
+        let of = |last_modified: Option<&str>| PartialOrigin {
             last_modified: last_modified.map(str::to_owned),
             total_bytes: Some(5),
-            ..PartialOf::default()
+            ..PartialOrigin::default()
         };
         let modified = of(Some("Fri, 29 Sep 2023 12:00:00 GMT"));
         let at = |text: &str| text.parse::<Timestamp>().unwrap();

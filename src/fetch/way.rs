@@ -8,19 +8,19 @@ use super::FetchSettings;
 use super::check;
 use super::client::{Clients, NamedBy, causes, is_private_name};
 use super::host_limiter::HostLimiter;
-use super::redirect::{self, MOST_REDIRECTS, Reach};
+use super::redirect::{self, MAX_REDIRECTS, Reach};
 use super::retry::Failure;
 use super::secret::SecretUrl;
-use pubdata_core::error::{Error, want_of_files};
+use pubdata_core::error::{Error, file_limit_error};
 
 /// Header of a missing or wrong API key; the Census Data API sends it with a redirect to a page.
 pub(super) const KEY_ERROR: HeaderName = HeaderName::from_static("x-datawebapi-keyerror");
 
 /// Maximum length of a header that is read as text: signed addresses have some thousand bytes.
-const MOST_TEXT_BYTES: usize = 8 << 10;
+const MAX_TEXT_BYTES: usize = 8 << 10;
 
 /// Maximum length of a redirect's target without its query.
-const MOST_PLACE_BYTES: usize = 2 << 10;
+const MAX_REDIRECT_URL_BYTES: usize = 2 << 10;
 
 /// HTTP client that keeps to the rate limit of each host.
 pub(super) struct HttpClient {
@@ -80,7 +80,7 @@ impl HttpClient {
         headers: &(dyn Fn(&[String]) -> HeaderMap + Sync),
     ) -> Result<(Reached, Option<Failure>), Failure> {
         let (mut url, mut way) = (address.url.clone(), Vec::new());
-        let mut asked = vec![url.clone()];
+        let mut visited = vec![url.clone()];
         loop {
             let host = url.host_str().unwrap_or_default();
             let transfer = self.limiter.transfer(host).await;
@@ -105,7 +105,7 @@ impl HttpClient {
                 request = request.header(name, value);
             }
             let sent = request.send().await.map_err(|error| {
-                at_end_of_way(not_answered(error), way.last().map(String::as_str))
+                with_redirect_target(not_answered(error), way.last().map(String::as_str))
             });
             let response = sent?;
             if !is_redirect(&response) {
@@ -118,10 +118,10 @@ impl HttpClient {
                     None,
                 ));
             }
-            url = match self.next(address, &url, &response, &asked) {
+            url = match self.next(address, &url, &response, &visited) {
                 Ok(next) => next,
                 Err(refusal) => {
-                    let refusal = at_end_of_way(refusal, way.last().map(String::as_str));
+                    let refusal = with_redirect_target(refusal, way.last().map(String::as_str));
                     return Ok((
                         Reached {
                             response,
@@ -137,7 +137,7 @@ impl HttpClient {
                     .secrets
                     .redacted(&redirect::without_query(&url), self.settings.secret),
             );
-            asked.push(url.clone());
+            visited.push(url.clone());
         }
     }
 
@@ -162,7 +162,7 @@ impl HttpClient {
         address: &Address<'_>,
         url: &Url,
         response: &Response,
-        asked: &[Url],
+        visited: &[Url],
     ) -> Result<Url, Failure> {
         let location = text_of(response.headers(), LOCATION);
         let is_too_long = location.is_none() && response.headers().contains_key(LOCATION);
@@ -191,24 +191,24 @@ impl HttpClient {
                 "the secret is for the publisher's own server; ask the publisher",
             ));
         }
-        if asked.contains(&next) {
+        if visited.contains(&next) {
             return Err(refuse(
                 "which was requested already: the redirects form a loop",
                 check::NOT_THE_FILE_HINT,
             ));
         }
         // The snapshot records it.
-        if redirect::without_query(&next).len() > MOST_PLACE_BYTES {
+        if redirect::without_query(&next).len() > MAX_REDIRECT_URL_BYTES {
             return Err(refuse(
                 "an address that is too long",
                 check::NOT_THE_FILE_HINT,
             ));
         }
-        if asked.len() > MOST_REDIRECTS {
+        if visited.len() > MAX_REDIRECTS {
             return Err(refuse(
                 &format!(
-                    "the {}th redirect; no more than {MOST_REDIRECTS} are followed",
-                    asked.len()
+                    "the {}th redirect; no more than {MAX_REDIRECTS} are followed",
+                    visited.len()
                 ),
                 check::NOT_THE_FILE_HINT,
             ));
@@ -224,12 +224,12 @@ fn is_redirect(response: &Response) -> bool {
 }
 
 fn not_answered(error: reqwest::Error) -> Failure {
-    if let Some(error) = want_of_files(&error) {
+    if let Some(error) = file_limit_error(&error) {
         return error.into();
     }
     if is_private_name(&error) {
         return Error::fetch("the server redirected to this machine or a private network")
-            .hint(redirect::MISUSED)
+            .hint(redirect::COMPROMISED_HINT)
             .into();
     }
     let causes = causes(error);
@@ -243,7 +243,7 @@ fn not_answered(error: reqwest::Error) -> Failure {
 }
 
 /// Adds the server to a failure if it is not the one that was requested first.
-pub(super) fn at_end_of_way(failure: Failure, end: Option<&str>) -> Failure {
+pub(super) fn with_redirect_target(failure: Failure, end: Option<&str>) -> Failure {
     match (end, failure) {
         (Some(end), Failure::Final(error)) => {
             Failure::Final(error.context(format!("redirected to {end}")))
@@ -260,7 +260,7 @@ pub(super) fn at_end_of_way(failure: Failure, end: Option<&str>) -> Failure {
 pub(super) fn text_of(headers: &HeaderMap, name: HeaderName) -> Option<String> {
     headers
         .get(name)
-        .filter(|value| value.len() <= MOST_TEXT_BYTES)
+        .filter(|value| value.len() <= MAX_TEXT_BYTES)
         .and_then(|value| value.to_str().ok())
         .map(str::to_owned)
 }

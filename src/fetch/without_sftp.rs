@@ -7,7 +7,7 @@ use super::piece::{Head, Piece};
 use super::retry::Failure;
 use super::{FetchProgress, FetchSettings};
 use pubdata_core::error::Error;
-use pubdata_store::{FileStamp, Partial, PartialOf};
+use pubdata_store::{FileStamp, Partial, PartialOrigin};
 
 pub(super) struct Sftp;
 
@@ -51,6 +51,6 @@ fn refusal(target: &Target<'_>) -> Error {
     .hint("build it with the feature `sftp`, or give the file to it with `pubdata import`")
 }
 
-pub(super) fn stamp(_of: &PartialOf, _now: Timestamp) -> Option<FileStamp> {
+pub(super) fn stamp(_of: &PartialOrigin, _now: Timestamp) -> Option<FileStamp> {
     None
 }

@@ -4,11 +4,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Instant;
 
-use crate::building::build::{caught, judged_against};
+use crate::building::build::{caught, checked_against};
 use crate::building::stage::build_and_stage;
 use crate::building::units::BuiltTask;
 use crate::building::words;
-use crate::fetching::by_hand::{withdrawn_in, word_on};
+use crate::fetching::manual_import::{import_note, withdrawn_in};
 use crate::observer::SharedObserver;
 use crate::planning::made_with::declared_texts;
 use crate::planning::plan::plan;
@@ -17,8 +17,8 @@ use crate::reporting::findings;
 use crate::reporting::plan::{Plan, PlannedTask, TaskState};
 use crate::reporting::report::{ExitCode, RunReport, TaskReport, new_run_id};
 use crate::settings::{QUARANTINE, RunSettings};
-use crate::standing::tasks::{is_not_renewed, not_renewed_since, unrenewed_by};
-use pubdata_build::publish::{self, Contribution, Outcome, StagedBuild, Told};
+use crate::task_status::tasks::{is_stale_outcome, stale_marks, stale_since};
+use pubdata_build::publish::{self, Contribution, Outcome, StagedBuild, TaskMetadata};
 use pubdata_build::validate::is_above_warning_level;
 use pubdata_core::error::{Error, ErrorKind, Result};
 use pubdata_core::ids::ReleaseId;
@@ -26,8 +26,8 @@ use pubdata_core::issue::SourceFinding;
 use pubdata_core::pipeline::Declaration;
 use pubdata_core::provenance::{Obtained, Snapshot};
 use pubdata_store::{
-    self as store, DiskUse, LEDGER_FORMAT_VERSION, LedgerEntry, NotRenewed, Snapshots, TaskEntry,
-    Unrenewed, without_folders,
+    self as store, DiskUse, LEDGER_FORMAT_VERSION, LedgerEntry, Snapshots, StaleTask, StaleTasks,
+    TaskEntry, redact_folders,
 };
 
 /// Runs the plan: fetches, builds what is stale, publishes one release, and writes the ledger.
@@ -40,7 +40,7 @@ pub async fn run(settings: &RunSettings, observer: &SharedObserver) -> Result<Ru
     let _lock = settings.home.lock()?;
     let started_at = jiff::Timestamp::now();
     let run_id = new_run_id(started_at)?;
-    observer.begun(&run_id, started_at);
+    observer.on_run_started(&run_id, started_at);
     let attempt = async {
         let plan = plan(settings, observer).await?;
         let build = |task: &PlannedTask, entry: &TaskEntry| {
@@ -49,18 +49,18 @@ pub async fn run(settings: &RunSettings, observer: &SharedObserver) -> Result<Ru
         carry_out(settings, &plan, &build, &run_id, started_at, observer).await
     };
     let result = attempt.await;
-    written_down(settings, &run_id, started_at, result).await
+    record_run(settings, &run_id, started_at, result).await
 }
 
 /// Records the result of a run in the ledger.
-pub(crate) async fn written_down(
+pub(crate) async fn record_run(
     settings: &RunSettings,
     run_id: &str,
     started_at: jiff::Timestamp,
     mut result: Result<RunReport>,
 ) -> Result<RunReport> {
     if let Ok(report) = &mut result
-        && let Err(error) = note_unrenewed(settings, report).await
+        && let Err(error) = record_stale_tasks(settings, report).await
     {
         result = Err(error);
     }
@@ -99,34 +99,34 @@ pub async fn unwritten_run(settings: &RunSettings, error: &Error) -> Result<Ledg
 }
 
 /// Determines since when tasks are stale, and records it beside the releases for servers.
-async fn note_unrenewed(settings: &RunSettings, report: &mut RunReport) -> Result<()> {
+async fn record_stale_tasks(settings: &RunSettings, report: &mut RunReport) -> Result<()> {
     let mut runs = store::read_ledger(&settings.home)?;
     runs.reverse();
     for task in report
         .tasks
         .iter_mut()
-        .filter(|task| is_not_renewed(task.outcome))
+        .filter(|task| is_stale_outcome(task.outcome))
     {
-        task.since = not_renewed_since(settings, &task.task_id, &runs)
-            .or_else(|| Some(report.ended_at.clone()));
+        task.since =
+            stale_since(settings, &task.task_id, &runs).or_else(|| Some(report.ended_at.clone()));
     }
-    let before = settings.releases.unrenewed(&settings.channel).await;
+    let before = settings.releases.stale_tasks(&settings.channel).await;
     let before = before
         .inspect_err(|error| tracing::warn!(%error, "the earlier list of stale tasks is discarded"))
         .ok()
         .flatten();
     let mut tasks = before.map(|before| before.tasks).unwrap_or_default();
-    for (task_id, word) in unrenewed_by(settings, &runs) {
+    for (task_id, word) in stale_marks(settings, &runs) {
         tasks.remove(&task_id);
         tasks.extend(word.map(|word| (task_id, word)));
     }
     for task in &report.tasks {
         tasks.remove(&task.task_id);
-        if is_not_renewed(task.outcome) {
-            let reason = without_folders(&task.reasons.join("; "), &[settings.home.root()]);
+        if is_stale_outcome(task.outcome) {
+            let reason = redact_folders(&task.reasons.join("; "), &[settings.home.root()]);
             tasks.insert(
                 task.task_id.clone(),
-                NotRenewed {
+                StaleTask {
                     reason,
                     since: task.since.clone(),
                 },
@@ -135,14 +135,15 @@ async fn note_unrenewed(settings: &RunSettings, report: &mut RunReport) -> Resul
     }
     settings
         .releases
-        .put_unrenewed(&settings.channel, &Unrenewed::new(tasks))
+        .put_stale_tasks(&settings.channel, &StaleTasks::new(tasks))
         .await
 }
 
 /// Returns the current disk use of the home. A failure to measure it does not stop the run.
 fn disk_use(settings: &RunSettings) -> Option<DiskUse> {
-    let told = store::disk_use(&settings.home);
-    told.inspect_err(|error| tracing::warn!(%error, "the size of the home is not known"))
+    let usage = store::disk_use(&settings.home);
+    usage
+        .inspect_err(|error| tracing::warn!(%error, "the size of the home is not known"))
         .ok()
 }
 
@@ -190,13 +191,13 @@ pub(crate) async fn carry_out(
     started_at: jiff::Timestamp,
     observer: &SharedObserver,
 ) -> Result<RunReport> {
-    observer.planned(plan);
+    observer.on_planned(plan);
     let mut contributions: Vec<Contribution> = plan
         .untouched
         .iter()
-        .map(|task_id| Contribution::Carried {
+        .map(|task_id| Contribution::Reused {
             task_id: task_id.clone(),
-            told: None,
+            metadata: None,
         })
         .collect();
     let mut reports = perform_all(settings, plan, build, observer, &mut contributions)?;
@@ -230,12 +231,12 @@ pub(crate) async fn carry_out(
         let outcome = match committed.outcome {
             Outcome::Published => "published",
             Outcome::Unchanged => "unchanged",
-            Outcome::Mended => "mended",
+            Outcome::Repaired => "mended",
         };
         (Some(committed.release_id), outcome, committed.is_sample)
     };
     if let Some(release_id) = &release_id {
-        tell_what_is_late(settings, release_id, plan, &mut reports).await?;
+        add_late_dates(settings, release_id, plan, &mut reports).await?;
     }
     Ok(RunReport {
         run_id: run_id.to_owned(),
@@ -253,7 +254,7 @@ pub(crate) async fn carry_out(
 }
 
 /// Adds to each report since when the task's data in the release is late.
-async fn tell_what_is_late(
+async fn add_late_dates(
     settings: &RunSettings,
     release_id: &ReleaseId,
     plan: &Plan,
@@ -292,7 +293,7 @@ pub(crate) fn exit_code(reports: &[TaskReport]) -> ExitCode {
                 ExitCode::Ok
             };
             let counts = |finding: &&SourceFinding| {
-                !(report.is_optional && findings::is_of_arrivals(finding))
+                !(report.is_optional && findings::is_about_fetch(finding))
             };
             report
                 .findings
@@ -340,7 +341,7 @@ fn perform_all(
         };
         let task = others.settled(&plan.tasks[index])?;
         let (report, contribution) = perform(settings, plan, &task, build, observer)?;
-        observer.built(&report);
+        observer.on_task_built(&report);
         contributions.extend(contribution);
         if report.outcome == "blocked" {
             refused.insert(report.task_id.clone());
@@ -358,14 +359,14 @@ fn perform(
     build: BuildTask<'_>,
     observer: &SharedObserver,
 ) -> Result<(TaskReport, Option<Contribution>)> {
-    let told = task
+    let metadata = task
         .entry
         .as_ref()
         .filter(|_| task.state == TaskState::Fresh)
-        .map(Told::of);
-    let carried = Contribution::Carried {
+        .map(TaskMetadata::from_entry);
+    let reused = Contribution::Reused {
         task_id: task.task_id.clone(),
-        told,
+        metadata,
     };
     let mut report = TaskReport {
         is_optional: task.is_optional,
@@ -390,13 +391,13 @@ fn perform(
                 .cloned()
                 .collect();
             report.is_in_release = true;
-            return Ok((report, Some(carried)));
+            return Ok((report, Some(reused)));
         }
         (TaskState::NotPublished(_), _) => return Ok((report, None)),
         (TaskState::Stale(_), Some(entry)) => {
-            observer.building(&task.task_id);
-            let begun = Instant::now();
-            let against = judged_against(settings, plan.current.as_ref(), &task.task_id);
+            observer.on_task_started(&task.task_id);
+            let started = Instant::now();
+            let against = checked_against(settings, plan.current.as_ref(), &task.task_id);
             let left = publish::staged(
                 &settings.home,
                 &task.task_id,
@@ -406,7 +407,7 @@ fn perform(
             let built = match left.filter(|_| !settings.is_forced) {
                 Some(mut staged) => {
                     report.outcome = "resumed";
-                    Told::of(entry).tell(&mut staged.entry);
+                    TaskMetadata::from_entry(entry).apply_to(&mut staged.entry);
                     Ok(staged)
                 }
                 None => {
@@ -418,7 +419,7 @@ fn perform(
                     })
                 }
             };
-            report.duration_ms = u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX);
+            report.duration_ms = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
             match built {
                 Ok(mut staged) => {
                     staged
@@ -461,9 +462,9 @@ fn perform(
                         .strip_prefix(&format!("{}: ", task.pipeline_id))
                         .unwrap_or(&text);
                     report.reasons = vec![text.to_owned()];
-                    report.next_step = error.way_out().map(str::to_owned);
+                    report.next_step = error.hint_text().map(str::to_owned);
                     for input in &entry.inputs {
-                        report.reasons.extend(word_on(settings, input)?);
+                        report.reasons.extend(import_note(settings, input)?);
                     }
                 }
             }
@@ -478,14 +479,14 @@ fn perform(
     )?);
     let reason = report.reasons.join("; ");
     tracing::error!(target: "pubdata::told", reason, task.id = %task.task_id, "task not rebuilt");
-    match publish::refusal_to_carry(
+    match publish::reason_not_reusable(
         plan.current.as_ref(),
         &settings.declarations.contracts,
         &task.task_id,
     ) {
         None => {
             report.is_in_release = true;
-            Ok((report, Some(carried)))
+            Ok((report, Some(reused)))
         }
         Some(_) => Ok((report, None)),
     }

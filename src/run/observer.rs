@@ -11,31 +11,31 @@ use pubdata_fetch::FetchProgress;
 /// Receives the events of a run.
 pub trait Observer: FetchProgress {
     /// Called when a run starts, with its id.
-    fn begun(&self, run_id: &str, at: Timestamp) {
+    fn on_run_started(&self, run_id: &str, at: Timestamp) {
         let _ = (run_id, at);
     }
 
     /// Called when the plan is known.
-    fn planned(&self, plan: &Plan) {
+    fn on_planned(&self, plan: &Plan) {
         let _ = plan;
     }
 
     /// Called with the number of files before they are fetched.
-    fn fetching(&self, files: usize);
+    fn on_fetch_started(&self, files: usize);
 
     /// Called when a file is done, with its outcome.
-    fn fetched(&self, url: &str, outcome: &str);
+    fn on_fetched(&self, url: &str, outcome: &str);
 
     /// Called when the build of a task starts.
-    fn building(&self, task_id: &str);
+    fn on_task_started(&self, task_id: &str);
 
     /// Called with the number of shards or buckets of a task built so far.
-    fn shard_built(&self, task_id: &str, done: usize, shards: usize) {
+    fn on_shard_built(&self, task_id: &str, done: usize, shards: usize) {
         let _ = (task_id, done, shards);
     }
 
     /// Called when a task is built or has failed.
-    fn built(&self, report: &TaskReport);
+    fn on_task_built(&self, report: &TaskReport);
 }
 
 /// An observer shared by all tasks.

@@ -48,7 +48,7 @@ impl RunSettings {
     /// Returns the settings for rebuilding something published with its own declarations. Accepts
     /// everything: the data passed its rules or was accepted then. Takes the declarations by value,
     /// because copying them is expensive.
-    pub(crate) fn making_again(&self, declarations: Declarations) -> Self {
+    pub(crate) fn for_rebuild(&self, declarations: Declarations) -> Self {
         Self {
             home: self.home.clone(),
             releases: self.releases.clone(),
@@ -73,17 +73,17 @@ impl RunSettings {
     /// Returns true if an operator has overridden a rule for one of the names: a task, its
     /// pipeline, a source or a dataset. A name without a rule belongs to a source or dataset, the
     /// last of the names. It covers that name's losses and unreadable members.
-    pub(crate) fn waives(&self, names: &[&str], rule: &str) -> bool {
+    pub(crate) fn has_override(&self, names: &[&str], rule: &str) -> bool {
         let is_of_totals = [DRIFT, FLOOR, MEANING, QUARANTINED, WARNED].contains(&rule);
         self.accepted.iter().any(|accepted| {
             if accepted == EVERYTHING {
                 return true;
             }
-            let (id, of_rule) = accepted
+            let (id, from_posix_rule) = accepted
                 .split_once(':')
                 .map_or((accepted.as_str(), None), |(id, rule)| (id, Some(rule)));
-            match of_rule {
-                Some(of_rule) => of_rule == rule && names.contains(&id),
+            match from_posix_rule {
+                Some(from_posix_rule) => from_posix_rule == rule && names.contains(&id),
                 None => !is_of_totals && names.last() == Some(&id),
             }
         })

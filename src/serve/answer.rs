@@ -158,7 +158,7 @@ impl<T> Text<'_, T> {
 }
 
 impl<T: Serialize> Text<'_, T> {
-    pub fn of(value: &T) -> Self {
+    pub fn new(value: &T) -> Self {
         Self::written(|json| json.value(value))
     }
 }
@@ -241,7 +241,7 @@ mod tests {
     fn days_agree_with_a_calendar() {
         let mut date = jiff::civil::date(1890, 1, 1);
         for days in -29_219..60_000 {
-            assert_eq!(Text::of(&Date(days)).as_str(), format!("\"{date}\""));
+            assert_eq!(Text::new(&Date(days)).as_str(), format!("\"{date}\""));
             date = date.tomorrow().unwrap();
         }
     }
@@ -263,7 +263,7 @@ mod tests {
             let mut expected = Json::default();
             expected.decimal(units, scale, Trim::Keep);
             assert_eq!(
-                Text::of(&Fixed { units, scale }).as_str().as_bytes(),
+                Text::new(&Fixed { units, scale }).as_str().as_bytes(),
                 expected.into_bytes()
             );
         }
@@ -272,7 +272,7 @@ mod tests {
     #[test]
     fn text_is_written_as_it_is() {
         assert_eq!(
-            Text::of(&[Text::<()>::made("{\"a\": 1.50}"), Text::made("null")]).as_str(),
+            Text::new(&[Text::<()>::made("{\"a\": 1.50}"), Text::made("null")]).as_str(),
             "[{\"a\": 1.50},null]"
         );
     }

@@ -12,7 +12,7 @@ pub struct Contact<'a> {
 
 impl<'a> Contact<'a> {
     /// Parses `Data desk <desk@example.org>`, or the address alone.
-    pub fn of(text: &'a str) -> Option<Self> {
+    pub fn parse(text: &'a str) -> Option<Self> {
         // The class lists the characters that DCAT-US allows. Any other character in front of the
         // match makes the whole text invalid: the rest of it must not count as a shorter address.
         static ADDRESS: LazyLock<Regex> = LazyLock::new(|| {
@@ -39,9 +39,10 @@ mod tests {
     use super::Contact;
 
     #[test]
-    fn a_contact_is_an_address_after_a_name_or_alone() {
+    fn contact_is_an_address_with_or_without_a_name() {
         let read = |text| {
-            Contact::of(text).map(|contact| (contact.name.to_owned(), contact.address.to_owned()))
+            Contact::parse(text)
+                .map(|contact| (contact.name.to_owned(), contact.address.to_owned()))
         };
         let pair = |name: &str, address: &str| Some((name.to_owned(), address.to_owned()));
         assert_eq!(

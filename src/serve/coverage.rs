@@ -9,14 +9,14 @@ use serde::Serialize;
 use crate::answer::Instant;
 use crate::business::datasets::Entity;
 use crate::business::table::Businesses;
-use crate::described::{
+use crate::dataset_summary::{
     Counts, Origin, Partition, SourceFinding, described_partitions, findings, newest_date,
     tasks_of, verdict,
 };
 use crate::geo::figures::Vintage;
 use crate::geo::tables::Geo;
 use crate::http::components::Data;
-use crate::http::endpoint::{Access, Call, Endpoint, Handler, Validity};
+use crate::http::endpoint::{Access, CachePolicy, Call, Endpoint, Handler};
 use crate::http::meta::Meta;
 use crate::http::parameters::{AS_OF, Parameter, RELEASE, format};
 use crate::http::problem::Result;
@@ -48,8 +48,8 @@ pub const GEOGRAPHIC: Endpoint = Endpoint {
     access: Access::Everyone,
     parameters: PARAMETERS,
     body: None,
-    data: Data::of::<CoverageReport<'static>>(),
-    validity: Validity::Release,
+    data: Data::for_type::<CoverageReport<'static>>(),
+    cache_policy: CachePolicy::PerRelease,
     handler: Handler::Memory(geographic),
 };
 
@@ -61,8 +61,8 @@ pub const ALL: Endpoint = Endpoint {
     access: Access::Everyone,
     parameters: PARAMETERS,
     body: None,
-    data: Data::of::<CoverageReport<'static>>(),
-    validity: Validity::Release,
+    data: Data::for_type::<CoverageReport<'static>>(),
+    cache_policy: CachePolicy::PerRelease,
     handler: Handler::Memory(all),
 };
 
@@ -202,17 +202,18 @@ pub fn geographic(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
     Ok(meta)
 }
 
-fn covered<'a>(call: &'a Call<'_>, is_wanted: impl Fn(&str) -> bool) -> CoverageReport<'a> {
+fn covered<'a>(call: &'a Call<'_>, is_selected: impl Fn(&str) -> bool) -> CoverageReport<'a> {
     let datasets = call
         .release
         .manifest
         .datasets
         .iter()
-        .filter(|(id, _)| is_wanted(id));
-    let without_records = without_records(call).filter(|contract| is_wanted(&contract.dataset_id));
+        .filter(|(id, _)| is_selected(id));
+    let without_records =
+        without_records(call).filter(|contract| is_selected(&contract.dataset_id));
     CoverageReport {
         datasets: datasets
-            .map(|(dataset_id, dataset)| DatasetCoverage::of(call, dataset_id, dataset))
+            .map(|(dataset_id, dataset)| DatasetCoverage::new(call, dataset_id, dataset))
             .collect(),
         without_records: without_records
             .map(|contract| WithoutRecords {
@@ -238,7 +239,7 @@ fn without_records<'a>(call: &Call<'a>) -> impl Iterator<Item = &'a Contract> {
 }
 
 impl<'a> DatasetCoverage<'a> {
-    fn of(call: &'a Call<'_>, dataset_id: &'a str, dataset: &'a DatasetEntry) -> Self {
+    fn new(call: &'a Call<'_>, dataset_id: &'a str, dataset: &'a DatasetEntry) -> Self {
         let (release, manifest) = (call.release, &call.release.manifest);
         let contract = call.contracts().get(dataset_id);
         let tasks = tasks_of(manifest, dataset);
@@ -253,15 +254,15 @@ impl<'a> DatasetCoverage<'a> {
             dataset_id,
             title: contract.map(|contract| contract.title.as_str()),
             grain: contract.map(|contract| contract.grain.as_str()),
-            origin: Origin::of(&tasks),
+            origin: Origin::from_tasks(&tasks),
             schema_version: &dataset.schema_version,
             is_sample: manifest.is_sample,
-            vintages: years.into_iter().map(Vintage::of).collect(),
-            geography_types: area_counts(&Geo::of(release), dataset_id),
-            counts: Counts::of(manifest, dataset_id),
+            vintages: years.into_iter().map(Vintage::from_year).collect(),
+            geography_types: area_counts(&Geo::from_release(release), dataset_id),
+            counts: Counts::for_dataset(manifest, dataset_id),
             lists: covered_lists(call, dataset_id, dataset),
-            reach: Population::of(release).reach(&areas),
-            reach_by_layout: Population::of(release).reach_by_layout(&tasks),
+            reach: Population::from_release(release).reach(&areas),
+            reach_by_layout: Population::from_release(release).reach_by_layout(&tasks),
             source_versions: source_versions(&tasks),
             source_rows: source_rows(&tasks),
             words: known_words(manifest, dataset_id, dataset),
@@ -275,9 +276,9 @@ impl<'a> DatasetCoverage<'a> {
                 .unwrap_or_default(),
             partitions: described_partitions(call, dataset),
             outcomes: (dataset_id == Members::DATASET_ID)
-                .then(|| SecTables::of(release).members.outcomes()),
-            freshness: release.freshness(call.today()).of(dataset_id),
-            state: DatasetState::of(manifest, dataset, call.today()),
+                .then(|| SecTables::from_release(release).members.outcomes()),
+            freshness: release.freshness(call.today()).get(dataset_id),
+            state: DatasetState::new(manifest, dataset, call.today()),
         }
     }
 }
@@ -325,7 +326,9 @@ fn covered_lists<'a>(
         LICENSES => release
             .table::<Licenses>()
             .map(|licenses| licenses.covered_lists(&reaches)),
-        STATES => Some(TaxTables::of(release).covered_lists(Population::of(release))),
+        STATES => {
+            Some(TaxTables::from_release(release).covered_lists(Population::from_release(release)))
+        }
         _ => None,
     }
     .unwrap_or_default()
@@ -333,7 +336,7 @@ fn covered_lists<'a>(
 
 /// Returns the states with complete rates. Only the dataset of states has such a set.
 fn whole_states<'a>(release: &'a Release, dataset_id: &str) -> Option<BTreeSet<&'a str>> {
-    (dataset_id == STATES).then(|| TaxTables::of(release).whole_states().collect())
+    (dataset_id == STATES).then(|| TaxTables::from_release(release).whole_states().collect())
 }
 
 fn source_versions<'a>(tasks: &[&'a TaskEntry]) -> Vec<SourceVersion<'a>> {

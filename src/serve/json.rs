@@ -144,7 +144,8 @@ impl Json {
     /// Writes a value with serde. Bytes are written as text that already is JSON.
     pub fn value(&mut self, value: &impl serde::Serialize) {
         self.separate();
-        let mut serializer = serde_json::Serializer::with_formatter(&mut self.buffer, AsWritten);
+        let mut serializer =
+            serde_json::Serializer::with_formatter(&mut self.buffer, JsonFormatter);
         value
             .serialize(&mut serializer)
             .expect("plain data has a JSON form");
@@ -177,9 +178,9 @@ impl Json {
 }
 
 /// Formats what serde serializes like the other methods of [`Json`].
-struct AsWritten;
+struct JsonFormatter;
 
-impl Formatter for AsWritten {
+impl Formatter for JsonFormatter {
     fn write_byte_array<W: Write + ?Sized>(
         &mut self,
         writer: &mut W,
@@ -306,7 +307,7 @@ mod tests {
     }
 
     #[test]
-    fn every_byte_that_needs_an_escape_is_found_wherever_it_stands() {
+    fn bytes_that_need_escaping_are_found_at_any_position() {
         for length in [1, 7, 8, 9, 16, 24, 33] {
             for (at, byte) in (0..length).flat_map(|at| (0..=u8::MAX).map(move |byte| (at, byte))) {
                 for others in [b' ', b'z', 0x7f, 0xff] {

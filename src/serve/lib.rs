@@ -8,10 +8,10 @@ mod bulk;
 mod business;
 mod contact;
 mod coverage;
+mod dataset_summary;
 mod days;
-mod described;
-mod finder;
 mod geo;
+mod global_search;
 mod http;
 mod index;
 mod json;
@@ -44,7 +44,9 @@ pub use router::Api;
 pub use routes::{DEFAULT_URL, asyncapi_document, openapi_document};
 pub use run::serve;
 pub use server::Server;
-pub use settings::{HandedOut, Limits, LimitsServer, Pages, ServeSettings, TlsFiles, WhenAway};
+pub use settings::{
+    Limits, Pages, ServeSettings, SharedLimitsSettings, SnapshotAccess, TlsFiles, WhenUnavailable,
+};
 pub use tracer::Tracer;
 
 /// Entry points for `fuzz/` that are not part of the public API.
@@ -53,7 +55,7 @@ pub use tracer::Tracer;
 pub mod fuzzing {
     use super::http::cursor;
     use super::http::problem::{Code, Problem};
-    use super::stream::frames::{self, ClientFrame, Misread};
+    use super::stream::frames::{self, ClientFrame, RejectedMessage};
     use pubdata_core::ids::ReleaseId;
 
     const CONNECTION: &str = "c0";
@@ -66,36 +68,36 @@ pub mod fuzzing {
                 CONNECTION,
                 None,
             )],
-            Ok(ClientFrame::Unsubscribe(asked)) => {
-                vec![frames::ServerFrame::Unsubscribed { id: &asked.id }.text()]
+            Ok(ClientFrame::Unsubscribe(request)) => {
+                vec![frames::ServerFrame::Unsubscribed { id: &request.id }.text()]
             }
             Ok(ClientFrame::Ping(ping)) => vec![frames::pong(&ping.t.unwrap_or_default())],
-            Ok(ClientFrame::Subscribe(asked)) => {
-                match super::stream::filter::Filter::read(asked.filters) {
+            Ok(ClientFrame::Subscribe(request)) => {
+                match super::stream::filter::Filter::read(request.filters) {
                     Ok(mut filter) => vec![frames::subscribed(
-                        &asked.id,
-                        asked.since_seq.unwrap_or_default(),
+                        &request.id,
+                        request.since_seq.unwrap_or_default(),
                         &filter.resolve(None),
                     )],
                     Err((field, message)) => vec![frames::error(
                         &Problem::of_field(Code::InvalidParameter, field, message),
                         CONNECTION,
-                        Some(&asked.id),
+                        Some(&request.id),
                     )],
                 }
             }
-            Err(Misread::NoMessage(message)) => vec![frames::fatal_error(
+            Err(RejectedMessage::MalformedMessage(message)) => vec![frames::fatal_error(
                 &Problem::new(Code::InvalidJson, message),
                 CONNECTION,
             )],
-            Err(Misread::WrongMember { problem, id }) => {
+            Err(RejectedMessage::InvalidMember { problem, id }) => {
                 vec![frames::error(&problem, CONNECTION, id.as_deref())]
             }
         }
     }
 
     /// Returns the client address in lines of `X-Forwarded-For` behind `trusted_hops` proxies.
-    pub fn address_behind(lines: &[&[u8]], trusted_hops: usize) -> Option<String> {
+    pub fn client_address(lines: &[&[u8]], trusted_hops: usize) -> Option<String> {
         let mut headers = axum::http::HeaderMap::new();
         for value in lines
             .iter()
@@ -107,7 +109,7 @@ pub mod fuzzing {
     }
 
     /// Writes a cursor, and reads its sort key back.
-    pub fn cursor_and_back(
+    pub fn cursor_round_trip(
         release: &ReleaseId,
         filters: &str,
         sort_key: &str,

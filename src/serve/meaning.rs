@@ -11,10 +11,10 @@ use crate::answer::Float;
 use pubdata_store::{DatasetEntry, Manifest, WordCounts};
 
 /// Maximum number of unknown texts reported per column.
-const MOST_WORDS: usize = 10;
+const MAX_WORDS: usize = 10;
 
 /// Maximum number of lists named by a notice.
-const MOST_LISTS: usize = 5;
+const MAX_LISTS: usize = 5;
 
 /// Shares are cut off after four decimals.
 const SHARE_STEPS: f64 = 10_000.0;
@@ -68,7 +68,7 @@ pub fn known_words<'a>(
                 .get(task_id)
                 .is_some_and(|task| task.has_lost_meaning(dataset_id, column)),
             commonest_unknown: counts
-                .most(MOST_WORDS)
+                .most(MAX_WORDS)
                 .into_iter()
                 .map(|(word, rows)| UnknownWord {
                     word: word.to_owned(),
@@ -98,7 +98,7 @@ pub fn lost(searched: &Searched<'_>, manifest: &Manifest) -> Option<String> {
         .tasks
         .iter()
         .filter(|(_, task)| !task.meaning_lost.is_empty());
-    let mut told = Vec::new();
+    let mut descriptions = Vec::new();
     for (task_id, task) in lost {
         for (dataset_id, columns) in task
             .meaning_lost
@@ -120,22 +120,22 @@ pub fn lost(searched: &Searched<'_>, manifest: &Manifest) -> Option<String> {
                     .unwrap_or_default();
                 format!("`{column}` ({percent:.1} % of the records)")
             };
-            told.push(format!(
+            descriptions.push(format!(
                 "{} of {task_id}",
                 columns.iter().map(share).collect::<Vec<_>>().join(", ")
             ));
         }
     }
-    (!told.is_empty()).then(|| {
-        let others = told.len().saturating_sub(MOST_LISTS);
-        told.truncate(MOST_LISTS);
+    (!descriptions.is_empty()).then(|| {
+        let others = descriptions.len().saturating_sub(MAX_LISTS);
+        descriptions.truncate(MAX_LISTS);
         if others > 0 {
-            told.push(format!("and {others} more lists, which `/v1/coverage` names"));
+            descriptions.push(format!("and {others} more lists, which `/v1/coverage` names"));
         }
         format!(
             "Many records have a publisher's word without a known meaning in these columns: {}. In these records the column is `unknown` or null, and a search by \
              the column does not find them; the field with the publisher's own text has it.",
-            told.join("; ")
+            descriptions.join("; ")
         )
     })
 }

@@ -13,7 +13,7 @@ use serde_json::{Map, Value};
 
 use crate::answer::{ColumnValue, Instant, Members, Sha256};
 use crate::http::components::Data;
-use crate::http::endpoint::{Access, Call, Endpoint, Handler, Validity, query};
+use crate::http::endpoint::{Access, CachePolicy, Call, Endpoint, Handler, query};
 use crate::http::meta::Meta;
 use crate::http::parameters::{AS_OF, Kind, RELEASE};
 use crate::http::problem::{Code, Problem, Result};
@@ -23,7 +23,7 @@ use crate::json::Json;
 use crate::tracer::Tracer;
 use pubdata_core::ids::{Digest, RecordId};
 use pubdata_core::provenance::{Obtained, Snapshot, SourcePointer};
-use pubdata_store::evidence::{Replay, Shown, ShownBytes, ToldReplay};
+use pubdata_store::evidence::{Replay, ReplayView, Shown, ShownBytes};
 use pubdata_store::{FoundRecord, Part, Record};
 
 pub const ENDPOINT: Endpoint = Endpoint {
@@ -34,8 +34,8 @@ pub const ENDPOINT: Endpoint = Endpoint {
     access: Access::Key,
     parameters: Parameters::DECLARED,
     body: None,
-    data: Data::of::<Chain<'static>>(),
-    validity: Validity::Release,
+    data: Data::for_type::<Chain<'static>>(),
+    cache_policy: CachePolicy::PerRelease,
     handler: Handler::Files(|call, json| trace(call, json).boxed()),
 };
 
@@ -68,8 +68,8 @@ struct Chain<'a> {
     sources: Vec<Source<'a>>,
     /// Result of rebuilding the record from its source bytes; only with `include=replay`.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "ToldReplay")]
-    replay: Option<&'a ToldReplay>,
+    #[schemars(with = "ReplayView")]
+    replay: Option<&'a ReplayView>,
 }
 
 #[derive(Serialize, JsonSchema)]
@@ -201,10 +201,10 @@ struct File<'a> {
 
 /// Requested views of the publishers' files.
 #[derive(Default)]
-struct Told {
+struct ChainExtras {
     /// One entry for each pointer.
     bytes: Option<Arc<Vec<ShownBytes>>>,
-    replay: Option<Arc<ToldReplay>>,
+    replay: Option<Arc<ReplayView>>,
 }
 
 async fn trace(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
@@ -225,11 +225,11 @@ async fn trace(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
             format!("the release has no record `{id}`"),
         ));
     };
-    let Parameters { include: asked } = Parameters::of(call)?;
+    let Parameters { include: included } = Parameters::read(call)?;
     let record = Arc::new(record);
     let service = call.service;
     let bytes = async {
-        if !asked.contains(&"bytes") {
+        if !included.contains(&"bytes") {
             return Ok(None);
         }
         let nothing = record
@@ -250,10 +250,10 @@ async fn trace(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
         .map(Some)
     };
     let replay = async {
-        if !asked.contains(&"replay") {
+        if !included.contains(&"replay") {
             return Ok(None);
         }
-        let nothing = ToldReplay::untried(NO_TRACER);
+        let nothing = ReplayView::untried(NO_TRACER);
         look(
             call,
             &service.replays,
@@ -265,15 +265,18 @@ async fn trace(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
         .map(Some)
     };
     let (bytes, replay) = tokio::try_join!(bytes, replay)?;
-    let told = Told { bytes, replay };
+    let extras = ChainExtras { bytes, replay };
     let mut meta = Meta {
         datasets: vec![dataset_id.to_owned().into()],
         ..Meta::default()
     };
     // Another server of the same store may have the files, and this server may get them later.
-    meta.is_momentary = told.replay.as_ref().is_some_and(|replay| !is_final(replay))
-        || told.bytes.as_ref().is_some_and(|bytes| !is_seen(bytes));
-    json.value(&chain(call, &id, part, &record, &told));
+    meta.is_uncacheable = extras
+        .replay
+        .as_ref()
+        .is_some_and(|replay| !is_final(replay))
+        || extras.bytes.as_ref().is_some_and(|bytes| !is_seen(bytes));
+    json.value(&chain(call, &id, part, &record, &extras));
     Ok(meta)
 }
 
@@ -312,7 +315,7 @@ async fn look<T: Send + Sync + 'static>(
 
 /// Reports whether the result of a replay is final. A mismatch may come from a damaged file, which
 /// can be repaired.
-fn is_final(replay: &ToldReplay) -> bool {
+fn is_final(replay: &ReplayView) -> bool {
     matches!(replay.verdict, Some(Replay::Match | Replay::NotPossible))
 }
 
@@ -326,7 +329,7 @@ fn chain<'a>(
     id: &'a RecordId,
     part: &'a Part,
     (columns, pointers): &'a Record,
-    told: &'a Told,
+    extras: &'a ChainExtras,
 ) -> Chain<'a> {
     let manifest = &call.release.manifest;
     let task = manifest.tasks.get(&part.task_id);
@@ -336,7 +339,7 @@ fn chain<'a>(
         .into_iter()
         .flat_map(|contract| contract.derivations(columns))
         .map(|(column, rule)| Derivation { column, rule });
-    let bytes = |number: usize| told.bytes.as_ref().and_then(|bytes| bytes.get(number));
+    let bytes = |number: usize| extras.bytes.as_ref().and_then(|bytes| bytes.get(number));
     Chain {
         record: ChainRecord {
             record_id: id.as_str(),
@@ -374,9 +377,9 @@ fn chain<'a>(
         sources: pointers
             .iter()
             .enumerate()
-            .map(|(number, pointer)| Source::of(pointer, inputs, bytes(number)))
+            .map(|(number, pointer)| Source::new(pointer, inputs, bytes(number)))
             .collect(),
-        replay: told.replay.as_deref(),
+        replay: extras.replay.as_deref(),
     }
 }
 
@@ -406,7 +409,7 @@ fn formula(call: &Call<'_>, id: &RecordId, columns: &Map<String, Value>) -> Opti
 }
 
 impl<'a> Source<'a> {
-    fn of(
+    fn new(
         pointer: &'a SourcePointer,
         inputs: &'a [Snapshot],
         bytes: Option<&'a ShownBytes>,
@@ -514,7 +517,7 @@ mod tests {
             source_id: "test.table".to_owned(),
             keys: BTreeMap::new(),
             url: "https://publisher.example/o'clock.csv".to_owned(),
-            sha256: Digest::of(b"table"),
+            sha256: Digest::sha256(b"table"),
             size_bytes: 100,
             source_version: "current".to_owned(),
             source_date: "2026-11-28".to_owned(),
@@ -527,7 +530,7 @@ mod tests {
         };
         let pointer = |member: Option<&str>| SourcePointer {
             source_id: "test.table".to_owned(),
-            snapshot: Digest::of(b"table"),
+            snapshot: Digest::sha256(b"table"),
             member: member.map(str::to_owned),
             offset: 10,
             length: 5,

@@ -22,14 +22,14 @@ use super::http::dispatch::dispatch;
 use super::http::format::is_html_preferred;
 use super::http::host;
 use super::http::metrics::{CONTENT_TYPE, TransportNumbers};
-use super::http::middleware::{WhoPays, guard, guard_page, is_bodiless};
+use super::http::middleware::{PayerOf, guard, guard_page, is_bodiless};
 use super::http::paths::Paths;
 use super::http::peer;
 use super::http::pieces::Counted;
 use super::http::problem::{CODES, Code, Problem};
 use super::http::request_id::{RequestId, shown};
 use super::http::response::problem_response;
-use super::http::service::{self, Metered, Pays};
+use super::http::service::{self, Metered, Payer};
 use super::pages::{Pages, pays, pays_for_api};
 use super::receipts;
 use super::server::Server;
@@ -164,7 +164,7 @@ fn pages(server: &Arc<Server>) -> Router {
     let settings = &server.service.settings;
     let admitted = || from_fn_with_state(server.service.clone(), admitted);
     let own_host = || from_fn_with_state(server.service.clone(), own_host);
-    let guarded = |pays: WhoPays| from_fn_with_state((server.service.clone(), pays), guard_page);
+    let guarded = |pays: PayerOf| from_fn_with_state((server.service.clone(), pays), guard_page);
     let documents = Router::new()
         .route(
             "/v1/openapi.json",
@@ -193,7 +193,7 @@ fn pages(server: &Arc<Server>) -> Router {
         numbers = numbers.route("/metrics", get(metrics_on_main).fallback(no_route));
     }
     let mut pages = server.pages.router();
-    if settings.is_reached_by_browsers_of_this_machine() {
+    if settings.is_reachable_by_local_browsers() {
         (numbers, pages) = (numbers.layer(own_host()), pages.layer(own_host()));
     }
     let free = free
@@ -203,9 +203,9 @@ fn pages(server: &Arc<Server>) -> Router {
     let documents = documents
         .with_state(server.clone())
         .layer(admitted())
-        .layer(guarded(|_| Pays::Caller));
+        .layer(guarded(|_| Payer::Caller));
     documents
-        .merge(free.layer(admitted()).layer(guarded(|_| Pays::Nobody)))
+        .merge(free.layer(admitted()).layer(guarded(|_| Payer::Nobody)))
         .merge(pages.layer(guarded(pays)))
 }
 

@@ -10,8 +10,8 @@ use super::release::loaded::Load;
 use super::settings::Limits;
 use super::stream::asyncapi;
 use super::{
-    admin, bulk, business, coverage, finder, geo, license, permit, place, provenance, receipts,
-    sec, snapshot, tax, zip_code,
+    admin, bulk, business, coverage, geo, global_search, license, permit, place, provenance,
+    receipts, sec, snapshot, tax, zip_code,
 };
 use pubdata_core::contract::Contracts;
 
@@ -23,7 +23,7 @@ static OF_ALL: Family = Family {
     },
     load: place::LOAD,
     endpoints: &[
-        finder::ENDPOINT,
+        global_search::ENDPOINT,
         coverage::GEOGRAPHIC,
         coverage::ALL,
         provenance::ENDPOINT,
@@ -58,7 +58,7 @@ pub static FAMILIES: [&Family; 11] = [
     &permit::FAMILY,
     &zip_code::FAMILY,
     &tax::FAMILY,
-    &admin::OF_HOLDERS,
+    &admin::HOLDER_FAMILY,
     &admin::FAMILY,
 ];
 

@@ -26,8 +26,8 @@ const METRICS_CONNECTIONS: usize = 64;
 /// `/metrics`, and connections about to close.
 const OTHER_DESCRIPTORS: usize = 256;
 /// Minimum number of other descriptors; with fewer the server cannot answer.
-const LEAST_OTHER_DESCRIPTORS: usize = 32;
-const LEAST_CONNECTIONS: usize = 8;
+const MIN_OTHER_DESCRIPTORS: usize = 32;
+const MIN_CONNECTIONS: usize = 8;
 
 /// Serves until the process receives SIGTERM or ctrl-c, then lets requests in progress finish.
 ///
@@ -41,7 +41,7 @@ pub async fn serve(mut settings: ServeSettings, contracts: Contracts) -> Result<
     if let Some(contact) = settings
         .contact
         .as_deref()
-        .filter(|contact| Contact::of(contact).is_none())
+        .filter(|contact| Contact::parse(contact).is_none())
     {
         tracing::warn!(
             "the catalog has no contact: `{contact}` (--contact or PUBDATA_CONTACT) does not end with an e-mail address that DCAT-US allows"
@@ -73,14 +73,14 @@ pub async fn serve(mut settings: ServeSettings, contracts: Contracts) -> Result<
             public_url,
         }
     };
-    let replica = Replica::of(
+    let replica = Replica::for_store(
         &server.service.home,
         server.service.catalog.releases().store(),
     )?;
     // Runs before the first request, because this server's keys come from the store.
     let replica = match replica {
         Some(mut replica) => {
-            tell_of_replica(&mut String::new(), replica.refresh(Timestamp::now()).await);
+            log_replica_failure(&mut String::new(), replica.refresh(Timestamp::now()).await);
             Some(tokio::spawn(follow_store(replica)))
         }
         None => None,
@@ -128,15 +128,15 @@ pub async fn serve(mut settings: ServeSettings, contracts: Contracts) -> Result<
     outcome
 }
 
-/// Raises this process's limit of open files to `wanted`, or as far as the system allows. Returns
+/// Raises this process's limit of open files to `needed`, or as far as the system allows. Returns
 /// the limit in effect.
-fn raise_open_files_limit(wanted: u64) -> u64 {
+fn raise_open_files_limit(needed: u64) -> u64 {
     let before = getrlimit(Resource::Nofile);
     let current = before.current.unwrap_or(u64::MAX);
-    if current >= wanted {
+    if current >= needed {
         return current;
     }
-    let raised = wanted.min(before.maximum.unwrap_or(u64::MAX));
+    let raised = needed.min(before.maximum.unwrap_or(u64::MAX));
     setrlimit(
         Resource::Nofile,
         Rlimit {
@@ -150,22 +150,22 @@ fn raise_open_files_limit(wanted: u64) -> u64 {
 /// Raises the limit of file descriptors, and reduces the number of connections to what the limit
 /// allows.
 fn fit_connections(limits: &mut Limits) -> Result<()> {
-    let wanted = limits.connections + OTHER_DESCRIPTORS;
-    let given = usize::try_from(raise_open_files_limit(wanted as u64)).unwrap_or(usize::MAX);
-    if given >= wanted {
+    let needed = limits.connections + OTHER_DESCRIPTORS;
+    let given = usize::try_from(raise_open_files_limit(needed as u64)).unwrap_or(usize::MAX);
+    if given >= needed {
         share_out(limits);
         return Ok(());
     }
     let fitting = given
         - (given / 4)
-            .clamp(LEAST_OTHER_DESCRIPTORS, OTHER_DESCRIPTORS)
+            .clamp(MIN_OTHER_DESCRIPTORS, OTHER_DESCRIPTORS)
             .min(given);
-    if fitting < LEAST_CONNECTIONS {
+    if fitting < MIN_CONNECTIONS {
         return Err(Error::config(format!("the system limits this process to {given} open files and connections, which is not enough to serve"))
             .hint("raise the limit: `ulimit -n 8192`, or `LimitNOFILE=8192` in the service's unit"));
     }
     tracing::warn!(
-        "the system limits this process to {given} open files and connections: {fitting} connections instead of {}; `LimitNOFILE={wanted}` is enough for all",
+        "the system limits this process to {given} open files and connections: {fitting} connections instead of {}; `LimitNOFILE={needed}` is enough for all",
         limits.connections
     );
     limits.connections = fitting;
@@ -181,8 +181,8 @@ fn share_out(limits: &mut Limits) {
     limits.simultaneous_requests = limits
         .simultaneous_requests
         .min((limits.connections / 4).max(1));
-    limits.requests_of_client = limits
-        .requests_of_client
+    limits.requests_per_client = limits
+        .requests_per_client
         .min((limits.connections / 8).max(1));
 }
 
@@ -215,10 +215,10 @@ async fn follow_channel(service: Arc<Service>) {
             }
             Ok(None) => {}
             Err(error) => {
-                let way_out = error.way_out().unwrap_or(
+                let hint = error.hint_text().unwrap_or(
                     "`pubdata verify` lists what is damaged, `pubdata run --force` builds it again",
                 );
-                let text = format!("{error}; {way_out}");
+                let text = format!("{error}; {hint}");
                 if text != last_failure {
                     let what_stays = if service.catalog.current().is_some() {
                         "the current release stays in use"
@@ -236,21 +236,21 @@ async fn follow_channel(service: Arc<Service>) {
 }
 
 /// Interval at which keys and event log of a store are polled.
-const LOOK_AT_STORE: Duration = Duration::from_secs(1);
+const STORE_POLL_INTERVAL: Duration = Duration::from_secs(1);
 
 /// Copies shared keys and events from the store for as long as the server runs.
 async fn follow_store(mut replica: Replica) {
-    let mut interval = tokio::time::interval(LOOK_AT_STORE);
+    let mut interval = tokio::time::interval(STORE_POLL_INTERVAL);
     interval.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
     let mut last_failure = String::new();
     loop {
         interval.tick().await;
-        tell_of_replica(&mut last_failure, replica.refresh(Timestamp::now()).await);
+        log_replica_failure(&mut last_failure, replica.refresh(Timestamp::now()).await);
     }
 }
 
 /// Logs a failure to follow the store, once per distinct failure.
-fn tell_of_replica(last_failure: &mut String, outcome: Result<()>) {
+fn log_replica_failure(last_failure: &mut String, outcome: Result<()>) {
     let failure = outcome
         .err()
         .map(|error| error.to_string())

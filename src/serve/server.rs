@@ -4,7 +4,7 @@ use std::sync::{Arc, OnceLock};
 
 use serde_json::Value;
 
-use super::http::documents::{Document, Later};
+use super::http::documents::{BoxedLazy, Document};
 use super::http::openapi;
 use super::http::paths::Paths;
 use super::http::service::{Clock, Service};
@@ -16,14 +16,14 @@ use super::stream::{Stream, asyncapi};
 use pubdata_core::contract::Contracts;
 use pubdata_core::error::Result;
 use pubdata_core::ids::ReleaseId;
-use pubdata_store::monitor::{OfRelease, Readings, Watch};
+use pubdata_store::monitor::{Readings, ReleaseFreshness, Watch};
 use pubdata_store::{Home, Manifest};
 
 /// State that all routes share.
 pub struct Server {
     pub(super) service: Arc<Service>,
     pub(super) stream: Arc<Stream>,
-    described: Arc<Later<Value>>,
+    openapi_value: Arc<BoxedLazy<Value>>,
     openapi: OnceLock<Arc<Document>>,
     pub(super) asyncapi: Arc<Document>,
     pub(super) paths: Arc<Paths>,
@@ -39,7 +39,7 @@ impl Server {
         let service = Arc::new(Service::new(settings, contracts, clock, routes::loads())?);
         let paths = Arc::new(Paths::new(routes::endpoints()));
         let of = service.clone();
-        let described: Arc<Later<Value>> = Arc::new(Later::new(Box::new(move || {
+        let openapi_value: Arc<BoxedLazy<Value>> = Arc::new(BoxedLazy::new(Box::new(move || {
             let settings = &of.settings;
             openapi::document(
                 &routes::FAMILIES,
@@ -51,12 +51,12 @@ impl Server {
         let pages = Arc::new(Pages::new(
             service.clone(),
             paths.clone(),
-            described.clone(),
+            openapi_value.clone(),
         )?);
         let watch = Watch::new(Home::open(&service.settings.home)?);
         Ok(Arc::new(Self {
             stream: Arc::new(Stream::new(service.clone())?),
-            described,
+            openapi_value,
             openapi: OnceLock::new(),
             asyncapi: Arc::new(json_document(&asyncapi)),
             service,
@@ -70,7 +70,7 @@ impl Server {
     /// waits for it.
     pub(super) fn openapi(&self) -> &Arc<Document> {
         self.openapi
-            .get_or_init(|| Arc::new(json_document(&self.described)))
+            .get_or_init(|| Arc::new(json_document(&self.openapi_value)))
     }
 
     /// Follows the channel: loads its release and swaps it in if the channel has moved.
@@ -95,7 +95,7 @@ impl Server {
                 .datasets
                 .iter()
                 .map(|(id, dataset)| (id.clone(), freshness_of(manifest, dataset, today).name()));
-            OfRelease {
+            ReleaseFreshness {
                 channel: &self.service.settings.channel,
                 manifest,
                 freshness: freshness.collect(),

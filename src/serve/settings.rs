@@ -17,13 +17,13 @@ pub struct ServeSettings {
     /// URL of releases that are not in the home: `s3://bucket/prefix`.
     pub store_url: Option<String>,
     /// Shared rate limits of several servers; without them each server counts separately.
-    pub shared_limits: Option<LimitsServer>,
+    pub shared_limits: Option<SharedLimitsSettings>,
     pub plans: Plans,
     /// Reader of the publishers' files; without it, answers that need the files say that it is
     /// missing.
     pub tracer: Option<Arc<dyn Tracer>>,
     /// Access to the publishers' files.
-    pub snapshots: HandedOut,
+    pub snapshots: SnapshotAccess,
     pub channel: String,
     pub bind: SocketAddr,
     pub tls: Option<TlsFiles>,
@@ -65,7 +65,7 @@ pub enum Pages {
 
 /// Access to the publishers' files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum HandedOut {
+pub enum SnapshotAccess {
     /// No file is served.
     Off,
     /// Open files are served to keys, other files to administrators.
@@ -89,21 +89,21 @@ pub struct Limits {
     pub request_time: Duration,
     pub simultaneous_requests: usize,
     /// Requests of one key, or of one address without a key; part of `simultaneous_requests`.
-    pub requests_of_client: usize,
+    pub requests_per_client: usize,
     /// Maximum number of rows in a whole list.
-    pub rows_of_list: usize,
+    pub max_list_rows: usize,
     /// Open connections; fewer if the system provides fewer descriptors.
     pub connections: usize,
     /// Connections from one address. Does not apply to this machine, or behind a proxy, which has
     /// one address for all clients.
-    pub connections_of_address: usize,
+    pub connections_per_address: usize,
     /// Time that a client may take for the TLS handshake, and for the head of a request.
     pub head_time: Duration,
     /// Time for which a client may accept no bytes of the response.
     pub write_time: Duration,
     /// Bytes of responses that clients have not accepted yet: of all clients, and of one.
     pub bytes_in_flight: usize,
-    pub bytes_in_flight_of_client: usize,
+    pub bytes_in_flight_per_client: usize,
     /// Smaller responses are not counted in these bytes: the limit on connections bounds them.
     pub least_counted_bytes: usize,
     /// Limit on the earlier releases kept in memory for `release` and `as_of`, all together. The
@@ -137,24 +137,24 @@ pub struct Limits {
 
 /// Server of the rate limits that several servers share.
 #[derive(Clone)]
-pub struct LimitsServer {
+pub struct SharedLimitsSettings {
     /// May contain a password.
     pub url: String,
-    pub when_away: WhenAway,
+    pub when_unavailable: WhenUnavailable,
 }
 
-impl std::fmt::Debug for LimitsServer {
+impl std::fmt::Debug for SharedLimitsSettings {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         formatter
             .debug_struct("LimitsServer")
-            .field("when_away", &self.when_away)
+            .field("when_away", &self.when_unavailable)
             .finish_non_exhaustive()
     }
 }
 
 /// Behaviour while the shared rate limits are unavailable.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum WhenAway {
+pub enum WhenUnavailable {
     /// Each server counts separately.
     Open,
     /// Requests are rejected.
@@ -170,14 +170,14 @@ impl Default for Limits {
             body_bytes: 64 * 1024,
             request_time: Duration::from_secs(30),
             simultaneous_requests: 1_024,
-            requests_of_client: 256,
-            rows_of_list: 1_000_000,
+            requests_per_client: 256,
+            max_list_rows: 1_000_000,
             connections: 4_096,
-            connections_of_address: 256,
+            connections_per_address: 256,
             head_time: Duration::from_secs(10),
             write_time: Duration::from_secs(30),
             bytes_in_flight: 256 << 20,
-            bytes_in_flight_of_client: 64 << 20,
+            bytes_in_flight_per_client: 64 << 20,
             least_counted_bytes: 16 << 10,
             retained_bytes: 512 << 20,
             part_cache_bytes: 512 << 20,
@@ -204,7 +204,7 @@ impl ServeSettings {
             shared_limits: None,
             plans,
             tracer: None,
-            snapshots: HandedOut::Off,
+            snapshots: SnapshotAccess::Off,
             channel: "nightly".to_owned(),
             bind: SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 8080),
             tls: None,
@@ -272,12 +272,12 @@ impl ServeSettings {
 
     /// Reports whether web pages in browsers of this machine can reach this server under a host
     /// name of their own. TLS and proxies already check the host name of a request.
-    pub fn is_reached_by_browsers_of_this_machine(&self) -> bool {
+    pub fn is_reachable_by_local_browsers(&self) -> bool {
         self.bind.ip().is_loopback() && self.tls.is_none() && !self.is_behind_proxy
     }
 
     /// Returns the number of connections allowed for one address, or `None` behind a proxy.
-    pub fn connections_of_address(&self) -> Option<usize> {
-        (!self.is_behind_proxy).then_some(self.limits.connections_of_address)
+    pub fn connections_per_address(&self) -> Option<usize> {
+        (!self.is_behind_proxy).then_some(self.limits.connections_per_address)
     }
 }

@@ -18,7 +18,7 @@ use tokio::io::{AsyncReadExt, AsyncSeekExt};
 
 use crate::answer::{Instant, Sha256};
 use crate::http::components::Data;
-use crate::http::endpoint::{Access, Call, Endpoint, Handler, Validity};
+use crate::http::endpoint::{Access, CachePolicy, Call, Endpoint, Handler};
 use crate::http::meta::Meta;
 use crate::http::parameters::{Kind, RELEASE_ID};
 use crate::http::pieces::{self, PIECE_BYTES};
@@ -27,7 +27,7 @@ use crate::http::response::{as_file, insert, not_modified};
 use crate::http::scope::scope_of;
 use crate::http::{etag, range};
 use crate::json::Json;
-use crate::settings::HandedOut;
+use crate::settings::SnapshotAccess;
 use pubdata_core::error::{self, IoExt};
 use pubdata_core::ids::Digest;
 use pubdata_core::provenance::Snapshot;
@@ -43,9 +43,9 @@ pub const ENDPOINT: Endpoint = Endpoint {
         .described("`bytes`: the file itself, or with `Range` a part of it. Needs a key, and a server that serves publishers' files.")
         .named("format")],
     body: None,
-    data: Data::of::<SnapshotReport<'static>>(),
+    data: Data::for_type::<SnapshotReport<'static>>(),
     // The answer must not mention a release after its deletion.
-    validity: Validity::Moment,
+    cache_policy: CachePolicy::NoStore,
     handler: Handler::Download { list: |call, json| report(call, json).boxed(), file: |call, head| file(call, head).boxed() },
 };
 
@@ -111,7 +111,7 @@ struct Availability {
 }
 
 /// Number of releases that are searched, the newest that are kept.
-const MOST_RELEASES: usize = 30;
+const MAX_RELEASES: usize = 30;
 
 /// A snapshot, and the releases that used it.
 struct Used {
@@ -160,7 +160,7 @@ async fn find(call: &Call<'_>) -> Result<Used> {
         if seen.contains(&&entry.release_id) {
             continue;
         }
-        if seen.len() == MOST_RELEASES {
+        if seen.len() == MAX_RELEASES {
             break;
         }
         seen.push(&entry.release_id);
@@ -191,7 +191,7 @@ async fn find(call: &Call<'_>) -> Result<Used> {
         }
     }
     found.ok_or_else(|| {
-        let message = format!("none of the newest {MOST_RELEASES} releases that are kept was made from a file with the digest {digest}");
+        let message = format!("none of the newest {MAX_RELEASES} releases that are kept was made from a file with the digest {digest}");
         Problem::of_field(Code::NotFound, "sha256", message)
     })
 }
@@ -240,9 +240,9 @@ fn for_whom(call: &Call<'_>, snapshot: &Snapshot) -> &'static str {
         .as_ref()
         .is_some_and(|tracer| tracer.is_open(&snapshot.source_id));
     match (call.service.settings.snapshots, is_open) {
-        (HandedOut::Off, _) => "nobody",
-        (HandedOut::Public, true) => "keys",
-        (HandedOut::Public, false) => "administrators",
+        (SnapshotAccess::Off, _) => "nobody",
+        (SnapshotAccess::Public, true) => "keys",
+        (SnapshotAccess::Public, false) => "administrators",
     }
 }
 
@@ -302,9 +302,9 @@ async fn file(call: &Call<'_>, head: &Parts) -> Result<Response> {
     if let Some(known) = etag::matching(&head.headers, &tag) {
         return Ok(not_modified(&known, service.now()));
     }
-    let asked = range::asked(&head.headers, &tag, snapshot.size_bytes)?;
-    let wanted = asked.clone().unwrap_or(0..snapshot.size_bytes);
-    let length = wanted.end - wanted.start;
+    let requested = range::requested(&head.headers, &tag, snapshot.size_bytes)?;
+    let served_range = requested.clone().unwrap_or(0..snapshot.size_bytes);
+    let length = served_range.end - served_range.start;
     let response = if head.method == Method::HEAD {
         Response::new(Body::empty())
     } else {
@@ -313,7 +313,7 @@ async fn file(call: &Call<'_>, head: &Parts) -> Result<Response> {
             service,
             call.client,
             share,
-            read(&path, wanted.clone()).await?,
+            read(&path, served_range.clone()).await?,
         )
     };
     let name = path.file_name().unwrap_or_default().to_string_lossy();
@@ -328,14 +328,14 @@ async fn file(call: &Call<'_>, head: &Parts) -> Result<Response> {
     let headers = response.headers_mut();
     headers.insert(header::ACCEPT_RANGES, HeaderValue::from_static("bytes"));
     headers.insert(header::CONTENT_LENGTH, HeaderValue::from(length));
-    if asked.is_some() {
+    if requested.is_some() {
         insert(
             headers,
             header::CONTENT_RANGE,
             &format!(
                 "bytes {}-{}/{}",
-                wanted.start,
-                wanted.end - 1,
+                served_range.start,
+                served_range.end - 1,
                 snapshot.size_bytes
             ),
         );

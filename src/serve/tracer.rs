@@ -7,7 +7,7 @@ use futures_util::future::BoxFuture;
 
 use pubdata_core::error::Result;
 use pubdata_store::FoundRecord;
-use pubdata_store::evidence::{ShownBytes, ToldReplay};
+use pubdata_store::evidence::{ReplayView, ShownBytes};
 
 /// Reader of the files that records were made from. Its results may be shown to every client with
 /// access to the record.
@@ -20,5 +20,5 @@ pub trait Tracer: Debug + Send + Sync {
     fn is_open(&self, source_id: &str) -> bool;
 
     /// Returns the result of building a record again from its bytes. May block.
-    fn replay<'a>(&'a self, found: FoundRecord<'a>) -> BoxFuture<'a, Result<ToldReplay>>;
+    fn replay<'a>(&'a self, found: FoundRecord<'a>) -> BoxFuture<'a, Result<ReplayView>>;
 }

@@ -112,7 +112,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_last_word_on_a_thing_counts_through_its_last_day() {
+    fn latest_acceptance_counts_through_its_last_day() {
         let folder = tempfile::tempdir().unwrap();
         let home = Home::open(folder.path()).unwrap();
         let say = |id: &str, what: Accepted, until: Option<&str>, is_withdrawn: bool| {

@@ -228,7 +228,7 @@ pub(super) fn new_secret(prefix: &str) -> Result<(String, Digest)> {
         "{prefix}{}",
         base64::engine::general_purpose::URL_SAFE_NO_PAD.encode(secret)
     );
-    let sha256 = Digest::of(secret.as_bytes());
+    let sha256 = Digest::sha256(secret.as_bytes());
     Ok((secret, sha256))
 }
 

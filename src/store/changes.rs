@@ -143,7 +143,7 @@ fn causes_between(before: &TaskEntry, after: &TaskEntry) -> Vec<Cause> {
     let corrected = dated.filter(|(from, to)| {
         to.sha256 == from.sha256
             && to.source_date != from.source_date
-            && to.obtained == Obtained::ByHand
+            && to.obtained == Obtained::Manual
     });
     causes.extend(corrected.map(|(from, to)| Cause::DateChanged {
         url: to.url.clone(),

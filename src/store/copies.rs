@@ -71,7 +71,7 @@ pub struct MappedFile {
 }
 
 impl MappedFile {
-    fn of(file: File) -> io::Result<Self> {
+    fn new(file: File) -> io::Result<Self> {
         let metadata = file.metadata()?;
         Ok(Self {
             length: metadata.len(),
@@ -94,33 +94,33 @@ impl MappedFile {
 pub struct Copies {
     folder: PathBuf,
     /// Tables smaller than this are kept in memory.
-    least_bytes: usize,
+    min_file_bytes: usize,
     written: Arc<AtomicU64>,
 }
 
 impl Copies {
-    pub fn new(folder: PathBuf, least_bytes: usize) -> Self {
+    pub fn new(folder: PathBuf, min_file_bytes: usize) -> Self {
         Self {
             folder,
-            least_bytes,
+            min_file_bytes,
             written: Arc::default(),
         }
     }
 
     /// Returns whether a table is large enough to be read from a copy.
     pub fn is_large(&self, size_bytes: usize) -> bool {
-        size_bytes >= self.least_bytes
+        size_bytes >= self.min_file_bytes
     }
 
     /// Returns whether the rows of compressed parts are so large that structures derived from them
     /// are kept in a file.
-    pub fn are_large(&self, part_bytes: u64) -> bool {
+    pub fn exceed_memory_limit(&self, part_bytes: u64) -> bool {
         usize::try_from(part_bytes)
             .is_ok_and(|bytes| self.is_large(bytes.saturating_mul(ROW_BYTES_OF_PARQUET)))
     }
 
     fn path(&self, of: &Digest, form: &str) -> PathBuf {
-        let form = Digest::of(form.as_bytes());
+        let form = Digest::sha256(form.as_bytes());
         self.folder
             .join(format!("{of}-{}{}", form.short(16), ending()))
     }
@@ -138,7 +138,7 @@ impl Copies {
             return Ok(None);
         };
         if !is_whole(&file).at("read", &path)? {
-            tell_damaged(&path);
+            warn_damaged(&path);
             return Ok(None);
         }
         map(file).context(|| path.display().to_string()).map(Some)
@@ -152,7 +152,7 @@ impl Copies {
             return Ok(None);
         };
         let Some(content) = content_of(&file).at("read", &path)? else {
-            tell_damaged(&path);
+            warn_damaged(&path);
             return Ok(None);
         };
         batches_of(content)
@@ -202,7 +202,7 @@ impl Copies {
         let of_parts = datasets()
             .flat_map(|dataset| &dataset.parts)
             .map(|part| part.sha256);
-        let wanted: BTreeSet<String> = of_parts
+        let needed: BTreeSet<String> = of_parts
             .chain(datasets().map(|dataset| of_all(&dataset.parts)))
             .map(|digest| digest.to_string())
             .collect();
@@ -221,11 +221,11 @@ impl Copies {
                 true => name.ends_with(&ending()),
                 false => age(&path).is_none_or(|age| age <= LONGEST_WRITING),
             };
-            let is_wanted = is_of_now
+            let is_selected = is_of_now
                 && name
                     .split_once('-')
-                    .is_some_and(|(part, _)| wanted.contains(part));
-            if !is_wanted && let Err(error) = fs::remove_file(&path) {
+                    .is_some_and(|(part, _)| needed.contains(part));
+            if !is_selected && let Err(error) = fs::remove_file(&path) {
                 tracing::warn!(path = %path.display(), "cannot remove an unneeded copy: {error}");
             }
         }
@@ -238,7 +238,7 @@ pub fn of_all(parts: &[Part]) -> Digest {
         .iter()
         .map(|part| format!("{} {}\n", part.path, part.sha256))
         .collect();
-    Digest::of(lines.as_bytes())
+    Digest::sha256(lines.as_bytes())
 }
 
 /// A writer that hashes the content.
@@ -305,7 +305,7 @@ fn opened(path: &Path) -> Result<Option<File>> {
     }
 }
 
-fn tell_damaged(path: &Path) {
+fn warn_damaged(path: &Path) {
     tracing::warn!(path = %path.display(), "a copy of a part is damaged; rebuilding it");
 }
 
@@ -352,7 +352,7 @@ fn is_whole(mut file: &File) -> io::Result<bool> {
 /// Maps a file that [`Copies::write`] made or that [`is_whole`] has verified.
 #[expect(unsafe_code, reason = "a file can be mapped in no other way")]
 fn map(file: File) -> Result<Copy> {
-    let file = MappedFile::of(file).map_err(|error| Error::store(error.to_string()))?;
+    let file = MappedFile::new(file).map_err(|error| Error::store(error.to_string()))?;
     // SAFETY: behaviour is undefined if the file changes while it is mapped. Copies are read-only
     // and get their name when they are complete. They are replaced or removed as a whole, which
     // leaves the mapped file unchanged. A change by another program is detected before the next

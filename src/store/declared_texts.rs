@@ -20,7 +20,7 @@ impl Releases {
             .read(&part_key(id, &declared_path(digest))?)
             .await?;
         Ok(bytes
-            .filter(|bytes| Digest::of(bytes) == *digest)
+            .filter(|bytes| Digest::sha256(bytes) == *digest)
             .and_then(|bytes| String::from_utf8(bytes.to_vec()).ok()))
     }
 

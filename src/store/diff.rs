@@ -34,7 +34,8 @@ pub struct ReleaseDiff {
     /// By task, why the causes cannot be assigned to single records (`--why`; absent without).
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "BTreeMap<String, String>")]
-    pub not_told_apart: Option<BTreeMap<String, String>>,
+    #[serde(rename = "not_told_apart")]
+    pub not_distinguished: Option<BTreeMap<String, String>>,
 }
 
 /// How the records of a dataset changed.
@@ -86,7 +87,8 @@ pub struct Causes {
     /// The causes of the change.
     pub causes: Vec<RecordCause>,
     /// False if at least one of the causes changed the record, but not which.
-    pub is_told_apart: bool,
+    #[serde(rename = "is_told_apart")]
+    pub is_distinguished: bool,
 }
 
 /// Records that changed for the same causes.
@@ -185,7 +187,7 @@ pub async fn diff(
         to,
         causes: causes(old, new),
         datasets,
-        not_told_apart: None,
+        not_distinguished: None,
     })
 }
 
@@ -319,11 +321,11 @@ pub fn changes_of_records(
     };
     walk(&before.0, &after.0, columns, |id, became| {
         let change = match became {
-            Became::Added(_) => Some(RecordChange::Added),
-            Became::Removed(_) => Some(RecordChange::Removed),
-            Became::Changed(..) => Some(RecordChange::Changed),
-            Became::ProvenanceOnly => None,
-            Became::Unchanged => return Ok(()),
+            RowChange::Added(_) => Some(RecordChange::Added),
+            RowChange::Removed(_) => Some(RecordChange::Removed),
+            RowChange::Changed(..) => Some(RecordChange::Changed),
+            RowChange::ProvenanceOnly => None,
+            RowChange::Unchanged => return Ok(()),
         };
         changes.insert(id.to_owned(), change);
         Ok(())
@@ -332,7 +334,7 @@ pub fn changes_of_records(
 }
 
 /// Kind of change of a record, with its row numbers before and after.
-enum Became {
+enum RowChange {
     Added(usize),
     Removed(usize),
     Changed(usize, usize),
@@ -346,7 +348,7 @@ fn walk(
     before: &RecordBatch,
     after: &RecordBatch,
     columns: &[String],
-    mut visit: impl FnMut(&str, Became) -> Result<()>,
+    mut visit: impl FnMut(&str, RowChange) -> Result<()>,
 ) -> Result<()> {
     let (old_ids, new_ids) = (record_ids(before)?, record_ids(after)?);
     let (old_values, new_values) = rows_of(before, after, columns)?;
@@ -359,14 +361,14 @@ fn walk(
         .collect();
     for (row, id) in new_ids.iter().flatten().enumerate() {
         let became = match old_rows.remove(id) {
-            None => Became::Added(row),
+            None => RowChange::Added(row),
             Some(old_row) if old_values.row(old_row) != new_values.row(row) => {
-                Became::Changed(old_row, row)
+                RowChange::Changed(old_row, row)
             }
             Some(old_row) if old_pointers.row(old_row) != new_pointers.row(row) => {
-                Became::ProvenanceOnly
+                RowChange::ProvenanceOnly
             }
-            Some(_) => Became::Unchanged,
+            Some(_) => RowChange::Unchanged,
         };
         visit(id, became)?;
     }
@@ -374,7 +376,7 @@ fn walk(
     removed.sort_unstable();
     removed
         .into_iter()
-        .try_for_each(|row| visit(old_ids.value(row), Became::Removed(row)))
+        .try_for_each(|row| visit(old_ids.value(row), RowChange::Removed(row)))
 }
 
 #[derive(Default)]
@@ -395,12 +397,12 @@ impl Comparison {
     fn compare(&mut self, earlier: &PartRows, later: &PartRows) -> Result<()> {
         let shared = earlier.columns_shared_with(later);
         let (before, after) = (&earlier.0, &later.0);
-        self.note_other_columns(before, after);
+        self.record_schema_changes(before, after);
         walk(before, after, &shared, |id, became| {
             match became {
-                Became::Added(row) => self.count(RecordChange::Added, id, after, row)?,
-                Became::Removed(row) => self.count(RecordChange::Removed, id, before, row)?,
-                Became::Changed(old_row, row) => {
+                RowChange::Added(row) => self.count(RecordChange::Added, id, after, row)?,
+                RowChange::Removed(row) => self.count(RecordChange::Removed, id, before, row)?,
+                RowChange::Changed(old_row, row) => {
                     self.total.changed += 1;
                     if self.wants(RecordChange::Changed) {
                         let mut columns = Vec::new();
@@ -423,8 +425,8 @@ impl Comparison {
                         });
                     }
                 }
-                Became::ProvenanceOnly => self.total.provenance_only += 1,
-                Became::Unchanged => self.total.unchanged += 1,
+                RowChange::ProvenanceOnly => self.total.provenance_only += 1,
+                RowChange::Unchanged => self.total.unchanged += 1,
             }
             Ok(())
         })
@@ -483,7 +485,7 @@ impl Comparison {
     }
 
     /// Records the columns that only one side has, or has with another type.
-    fn note_other_columns(&mut self, before: &RecordBatch, after: &RecordBatch) {
+    fn record_schema_changes(&mut self, before: &RecordBatch, after: &RecordBatch) {
         let (old, new) = (before.schema(), after.schema());
         let only = |of: &Schema, other: &Schema| {
             of.fields()

@@ -11,10 +11,10 @@ use super::Home;
 use pubdata_core::error::{Error, Result};
 
 /// Maximum number of files and folders in one walk. A larger home is reported as partial.
-const MOST_ENTRIES: usize = 2_000_000;
+const MAX_ENTRIES: usize = 2_000_000;
 
 /// Name for the files that are directly in the home, such as the ledger.
-const OWN_FILES: &str = "files";
+const ROOT_FILES: &str = "files";
 
 /// Block size in which the operating system counts, independent of the file system.
 const BLOCK_BYTES: u64 = 512;
@@ -50,10 +50,10 @@ pub fn disk_use(home: &Home) -> Result<DiskUse> {
             .symlink_metadata()
             .is_ok_and(|metadata| metadata.is_dir());
         let bytes = rooms
-            .entry(if is_room { room } else { OWN_FILES.to_owned() })
+            .entry(if is_room { room } else { ROOT_FILES.to_owned() })
             .or_default();
         let mut open = vec![path];
-        while let Some(path) = open.pop().filter(|_| seen < MOST_ENTRIES) {
+        while let Some(path) = open.pop().filter(|_| seen < MAX_ENTRIES) {
             seen += 1;
             let Ok(metadata) = path.symlink_metadata() else {
                 continue;
@@ -67,19 +67,19 @@ pub fn disk_use(home: &Home) -> Result<DiskUse> {
     Ok(DiskUse {
         rooms,
         free_bytes: free_bytes(home)?,
-        is_partial: seen >= MOST_ENTRIES,
+        is_partial: seen >= MAX_ENTRIES,
     })
 }
 
 /// Returns the bytes that can still be written to a home's file system.
 pub fn free_bytes(home: &Home) -> Result<u64> {
-    let told = rustix::fs::statvfs(home.root()).map_err(|error| {
+    let stats = rustix::fs::statvfs(home.root()).map_err(|error| {
         Error::store(format!(
             "cannot query the free space at {}: {error}",
             home.root().display()
         ))
     })?;
-    Ok(told.f_bavail.saturating_mul(told.f_frsize))
+    Ok(stats.f_bavail.saturating_mul(stats.f_frsize))
 }
 
 /// Returns names and paths in a folder, sorted by name.
@@ -114,7 +114,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_file_of_two_names_is_counted_once_and_a_link_is_not_followed() {
+    fn hard_linked_file_counts_once_and_symlink_is_not_followed() {
         let folder = tempfile::tempdir().unwrap();
         let home = Home::open(&folder.path().join("home")).unwrap();
         let put = |path: &str, size: usize| {

@@ -122,7 +122,7 @@ pub enum Replay {
 
 impl Replay {
     /// Combines the comparison with the reason why a replay is not possible.
-    pub fn of(is_equal: bool, not_possible: Option<&String>) -> Self {
+    pub fn new(is_equal: bool, not_possible: Option<&String>) -> Self {
         match (is_equal, not_possible) {
             (true, None) => Self::Match,
             (_, Some(_)) => Self::NotPossible,
@@ -135,9 +135,9 @@ impl Replay {
 /// declarations and contracts of its release.
 #[derive(Debug, Serialize, JsonSchema)]
 #[schemars(rename = "Replay")]
-pub struct ToldReplay {
+pub struct ReplayView {
     /// Differences between the rebuilt record and the published one; empty without any.
-    pub differences: Vec<ToldDifference>,
+    pub differences: Vec<DifferenceView>,
     /// Remarks for the reader, such as a different version of the code.
     pub notes: Vec<String>,
     /// Why the rebuild is not possible or could not be tried; null if it was done.
@@ -151,14 +151,14 @@ pub struct ToldReplay {
 
 #[derive(Debug, Serialize, JsonSchema)]
 #[schemars(inline)]
-pub struct ToldDifference {
+pub struct DifferenceView {
     /// The column that differs; null if the record was not rebuilt, or a file is damaged.
     pub column: Option<String>,
     /// Details; null if they could reveal unpublished values.
     pub detail: Option<String>,
 }
 
-impl ToldReplay {
+impl ReplayView {
     /// Builds an answer for a replay that could not be tried.
     pub fn untried(reason: &str) -> Self {
         Self {

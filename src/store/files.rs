@@ -90,7 +90,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pipe_a_device_and_a_socket_are_no_files_and_hold_up_nobody() {
+    fn pipe_device_and_socket_are_rejected_without_blocking() {
         let folder = tempfile::tempdir().unwrap();
         let (pipe, socket) = (pipe(folder.path()), folder.path().join("socket"));
         let _listening = std::os::unix::net::UnixListener::bind(&socket).unwrap();

@@ -12,7 +12,7 @@ pub fn parquet_error(error: ParquetError) -> Error {
 
 const NO_CREDENTIALS: &str = "no credentials were found, and this machine is not in that cloud: set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, AZURE_STORAGE_ACCOUNT_KEY or GOOGLE_APPLICATION_CREDENTIALS";
 
-const NAME_OF_OTHERS: &str =
+const INVALID_NAME_HINT: &str =
     "the store has a file with an invalid name, for example with a line break: move it away";
 
 /// Converts the error of a store that fails or refuses.
@@ -27,7 +27,7 @@ pub(super) fn object_store_error(error: object_store::Error) -> Error {
         .contains("169.254.169.254")
         .then_some(NO_CREDENTIALS);
     let has_a_name_of_others =
-        matches!(error, object_store::Error::InvalidPath { .. }).then_some(NAME_OF_OTHERS);
+        matches!(error, object_store::Error::InvalidPath { .. }).then_some(INVALID_NAME_HINT);
     let hint = causes
         .filter_map(|cause| cause.downcast_ref::<std::io::Error>())
         .find_map(io_hint);

@@ -12,7 +12,7 @@ use super::home::HOME_FORMAT_VERSION;
 use super::{
     ACCEPTANCE_FORMAT_VERSION, CHANNEL_FORMAT_VERSION, EVENT_FORMAT_VERSION, Home,
     LEDGER_FORMAT_VERSION, MANIFEST_FORMAT_VERSION, Manifest, PART_FORMAT_VERSION, Releases,
-    UNRENEWED_FORMAT_VERSION, copies, events, files, keys, seen_logs, snapshots,
+    STALE_TASKS_FORMAT_VERSION, copies, events, files, keys, seen_logs, snapshots,
 };
 use pubdata_core::error::{IoExt, Result};
 
@@ -105,7 +105,7 @@ pub async fn formats(
                 .for_each(|task| *parts.entry(task.part_format()).or_insert(0) += 1);
         }
     }
-    let (channels, unrenewed) = (
+    let (channels, stale_tasks) = (
         of_folder(releases, "channels").await?,
         of_folder(releases, "unrenewed").await?,
     );
@@ -154,9 +154,9 @@ pub async fn formats(
         report(
             "what was not renewed",
             "unrenewed/",
-            UNRENEWED_FORMAT_VERSION,
+            STALE_TASKS_FORMAT_VERSION,
             Kind::Made,
-            unrenewed,
+            stale_tasks,
         ),
         report(
             "manifests",

@@ -42,7 +42,7 @@ pub struct Home {
 }
 
 /// Names in a home; at least one exists as soon as anything was written into it.
-const OF_A_HOME: [&str; 12] = [
+const HOME_ENTRIES: [&str; 12] = [
     "snapshots",
     "releases",
     "channels",
@@ -77,7 +77,7 @@ impl Home {
 
     /// Returns whether a folder contains anything that this program writes into a home.
     pub fn is_home(root: &Path) -> bool {
-        OF_A_HOME.iter().any(|name| root.join(name).exists())
+        HOME_ENTRIES.iter().any(|name| root.join(name).exists())
     }
 
     /// Returns the folder itself.

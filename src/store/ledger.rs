@@ -117,7 +117,7 @@ pub fn read_ledger(home: &Home) -> Result<Vec<LedgerEntry>> {
 ///
 /// # Errors
 /// As for [`read_ledger`].
-pub fn last_word_on_import(home: &Home, snapshot: &Snapshot) -> Result<Option<LedgerEntry>> {
+pub fn last_import_entry(home: &Home, snapshot: &Snapshot) -> Result<Option<LedgerEntry>> {
     let is_of = |import: &ImportedFile| {
         import.source_id == snapshot.source_id
             && import.url == snapshot.url

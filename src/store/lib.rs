@@ -7,11 +7,11 @@ mod blocks;
 mod changes;
 mod channels;
 mod cloud;
-mod companions;
 mod copies;
 mod declared_texts;
 mod diff;
 mod disk_use;
+mod distributed;
 mod durable;
 mod events;
 pub mod evidence;
@@ -29,8 +29,8 @@ mod manifest;
 pub mod monitor;
 mod part_files;
 mod partial;
-mod placed;
 mod plans;
+mod public_view;
 pub mod receipts;
 mod record;
 mod releases;
@@ -39,11 +39,11 @@ mod scratch;
 mod seen_logs;
 mod shared;
 mod shared_snapshots;
+mod sidecars;
 mod snapshots;
 mod staging;
+mod stale;
 mod temporary;
-mod told;
-mod unrenewed;
 mod word_counts;
 
 pub use acceptances::{
@@ -52,7 +52,6 @@ pub use acceptances::{
 pub use api_key::{ApiKey, CreatedKey, NewKey, PreviousSecret, Scope, expires_after};
 pub use changes::{Cause, InputChange, causes, causes_of_task, changed_inputs, paired_parts};
 pub use channels::{CHANNEL_FORMAT_VERSION, ChannelAction, ChannelEntry, ChannelMove};
-pub use companions::{DATA_PACKAGE, delta_log_path};
 pub use copies::{Copies, Copy, MappedFile, of_all};
 pub use declared_texts::declared_path;
 pub use diff::{
@@ -60,6 +59,7 @@ pub use diff::{
     RecordDiff, RecordWhy, ReleaseDiff, changes_of_records, diff,
 };
 pub use disk_use::{DiskUse, disk_use, free_bytes};
+pub use distributed::{DistributedRunStore, staged_part_key};
 pub use durable::write_file;
 pub use events::{
     EVENT_FORMAT_VERSION, Event, EventKind, EventLog, EventTail, Feed, FeedState, Findings,
@@ -73,17 +73,17 @@ pub use invitations::{CreatedInvitation, Invitation, NewInvitation};
 pub use keys::Keys;
 pub use ledger::{
     IMPORTED, ImportedFile, LEDGER_FORMAT_VERSION, LedgerEntry, LedgerTask, WITHDRAWN,
-    append_ledger, last_word_on_import, read_ledger,
+    append_ledger, last_import_entry, read_ledger,
 };
 pub use log_files::{remember_signed_note, signed_note};
 pub use manifest::{
-    BUCKET, DatasetEntry, MANIFEST_FORMAT_VERSION, Manifest, OF_DATASET, PART_FORMAT_VERSION, Part,
-    PartReport, TaskEntry, part_path,
+    BUCKET, DatasetEntry, MANIFEST_FORMAT_VERSION, Manifest, PART_FORMAT_VERSION, Part, PartReport,
+    QUARANTINE_DATASET_COLUMN, TaskEntry, part_path,
 };
 pub use part_files::PartFiles;
-pub use partial::{Partial, PartialOf};
-pub use placed::{PlacedWork, staged_part_key};
+pub use partial::{Partial, PartialOrigin};
 pub use plans::{ANONYMOUS_PLAN, Plan, Plans};
+pub use public_view::redact_folders;
 pub use record::{
     FoundRecord, Record, find_in_batch, find_record, pointers_at, record_at, record_ids_where,
     row_of_record,
@@ -97,13 +97,13 @@ pub use seen_logs::{
 };
 pub use shared::{SharedFile, SharedStore};
 pub use shared_snapshots::Taken;
+pub use sidecars::{DATA_PACKAGE, delta_log_path};
 pub use snapshots::{
-    FileStamp, KnownChange, KnownUrl, MOST_HEADER_BYTES, Snapshots, StoredSnapshot,
+    FileStamp, KnownChange, KnownUrl, MAX_HEADER_BYTES, Snapshots, StoredSnapshot,
 };
 pub use staging::Staging;
+pub use stale::{STALE_TASKS_FORMAT_VERSION, StaleTask, StaleTasks};
 pub use temporary::TemporaryHome;
-pub use told::without_folders;
-pub use unrenewed::{NotRenewed, UNRENEWED_FORMAT_VERSION, Unrenewed};
 pub use word_counts::{WordCounts, WordTally};
 
 use pubdata_core::error::{IoExt, Result};

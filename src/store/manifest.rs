@@ -8,7 +8,7 @@ use jiff::civil::Date;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Unrenewed, WordCounts};
+use super::{StaleTasks, WordCounts};
 use pubdata_core::error::{Error, Result};
 use pubdata_core::ids::{Digest, Hasher, RecordId, ReleaseId};
 use pubdata_core::issue::SourceFinding;
@@ -57,7 +57,8 @@ pub struct Manifest {
     /// the Data Package. Derived from the rest and not hashed; absent in releases of earlier
     /// versions.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub companions: BTreeMap<String, Digest>,
+    #[serde(rename = "companions")]
+    pub sidecars: BTreeMap<String, Digest>,
     /// When it was published, RFC 3339 UTC; not hashed.
     #[schemars(extend("format" = "date-time"))]
     pub published_at: String,
@@ -227,15 +228,17 @@ pub struct Part {
 impl Part {
     /// Returns the dataset from which the records of this part were quarantined; `None` for other
     /// parts.
-    pub fn set_aside_from(&self) -> Option<&str> {
-        self.partition.get(OF_DATASET).map(String::as_str)
+    pub fn quarantined_from(&self) -> Option<&str> {
+        self.partition
+            .get(QUARANTINE_DATASET_COLUMN)
+            .map(String::as_str)
     }
 
     /// Returns whether the part may hold a record. Parts of shards, which have a fingerprint, hold
     /// the subjects whose keys end with the name of their bucket.
     pub fn may_hold(&self, record_id: &RecordId) -> bool {
         let is_other = |bucket: &String| !record_id.subject().ends_with(bucket.as_str());
-        match self.partition.get(OF_DATASET) {
+        match self.partition.get(QUARANTINE_DATASET_COLUMN) {
             Some(dataset_id) => self.rows > 0 && dataset_id == record_id.subject(),
             None => {
                 self.rows > 0
@@ -260,7 +263,7 @@ impl Part {
 }
 
 /// Partition column of quarantined records: the dataset they were meant for.
-pub const OF_DATASET: &str = "dataset_id";
+pub const QUARANTINE_DATASET_COLUMN: &str = "dataset_id";
 
 /// Partition column of datasets whose parts are built one by one: the last characters of the
 /// subject's key, or the hash of the row's key.
@@ -291,7 +294,7 @@ impl Manifest {
     /// The release id is its beginning.
     pub fn derive_digest(&self) -> Digest {
         let mut text = BufWriter::with_capacity(HASHED_AT_A_TIME, Hasher::default());
-        serde_json::to_writer(&mut text, &HashedManifest::of(self))
+        serde_json::to_writer(&mut text, &HashedManifest::new(self))
             .expect("a manifest is plain data");
         text.into_inner()
             .expect("a hasher takes everything")
@@ -303,19 +306,21 @@ impl Manifest {
         ReleaseId::from_digest(&self.derive_digest())
     }
 
-    /// Marks the stale builds. Without `unrenewed` the marks stay that earlier programs wrote into
+    /// Marks the stale builds. Without `stale_tasks` the marks stay that earlier programs wrote into
     /// the release.
-    pub fn mark(&mut self, unrenewed: Option<&Unrenewed>) {
-        let Some(unrenewed) = unrenewed else { return };
+    pub fn mark(&mut self, stale_tasks: Option<&StaleTasks>) {
+        let Some(stale_tasks) = stale_tasks else {
+            return;
+        };
         for (task_id, task) in &mut self.tasks {
-            let mark = unrenewed.tasks.get(task_id);
+            let mark = stale_tasks.tasks.get(task_id);
             (task.is_stale, task.stale_reason) =
                 (mark.is_some(), mark.map(|mark| mark.reason.clone()));
         }
     }
 
     /// Returns whether the release keeps the declaration and contracts of a build.
-    pub fn carries_declarations_of(&self, task: &TaskEntry) -> bool {
+    pub fn has_declarations_of(&self, task: &TaskEntry) -> bool {
         [task.declaration_hash, task.contracts_hash]
             .iter()
             .all(|hash| self.declarations.contains(hash))
@@ -518,7 +523,7 @@ struct HashedManifest<'a> {
 }
 
 impl<'a> HashedManifest<'a> {
-    fn of(manifest: &'a Manifest) -> Self {
+    fn new(manifest: &'a Manifest) -> Self {
         let Manifest {
             format_version,
             pubdata_version,
@@ -527,7 +532,7 @@ impl<'a> HashedManifest<'a> {
             datasets,
             release_id: _,
             declarations: _,
-            companions: _,
+            sidecars: _,
             published_at: _,
             run_id: _,
         } = manifest;
@@ -555,7 +560,7 @@ impl<'a> HashedManifest<'a> {
         }
         let datasets = datasets
             .iter()
-            .map(|(dataset_id, dataset)| (dataset_id.as_str(), HashedDataset::of(dataset)))
+            .map(|(dataset_id, dataset)| (dataset_id.as_str(), HashedDataset::new(dataset)))
             .collect();
         Self {
             datasets,
@@ -574,13 +579,13 @@ struct HashedDataset<'a> {
 }
 
 impl<'a> HashedDataset<'a> {
-    fn of(dataset: &'a DatasetEntry) -> Self {
+    fn new(dataset: &'a DatasetEntry) -> Self {
         let DatasetEntry {
             schema_version,
             parts,
         } = dataset;
         Self {
-            parts: parts.iter().map(HashedPart::of).collect(),
+            parts: parts.iter().map(HashedPart::new).collect(),
             schema_version,
         }
     }
@@ -601,7 +606,7 @@ struct HashedPart<'a> {
 }
 
 impl<'a> HashedPart<'a> {
-    fn of(part: &'a Part) -> Self {
+    fn new(part: &'a Part) -> Self {
         let Part {
             path,
             task_id,
@@ -665,7 +670,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_manifest_whose_counts_exceed_what_readers_add_up_is_refused() {
+    fn manifest_with_overflowing_counts_is_rejected() {
         let read = |rows: [u64; 2], left_out: u64| {
             let part = |rows: u64, path: &str| {
                 json!({
@@ -708,7 +713,7 @@ mod tests {
 
     #[test]
     fn what_is_hashed_of_a_manifest_is_its_canonical_json() {
-        let digest = |text: &str| Digest::of(text.as_bytes());
+        let digest = |text: &str| Digest::sha256(text.as_bytes());
         let part = |fingerprint: Option<Digest>,
                     empty_columns: Option<Vec<String>>,
                     key_range: Option<(String, String)>| Part {
@@ -753,7 +758,7 @@ mod tests {
                 },
             )]),
             declarations: BTreeSet::from([digest("declaration")]),
-            companions: BTreeMap::from([("datapackage.json".to_owned(), digest("package"))]),
+            sidecars: BTreeMap::from([("datapackage.json".to_owned(), digest("package"))]),
             published_at: "2026-01-02T03:04:05Z".to_owned(),
             run_id: "run".to_owned(),
         };
@@ -769,11 +774,11 @@ mod tests {
                 "run_id",
             ],
         );
-        let hashed = serde_json::to_string(&HashedManifest::of(&manifest)).unwrap();
+        let hashed = serde_json::to_string(&HashedManifest::new(&manifest)).unwrap();
         assert_eq!(hashed, expected.to_string());
         assert_eq!(
             manifest.derive_release_id(),
-            ReleaseId::from_digest(&Digest::of(expected.to_string().as_bytes()))
+            ReleaseId::from_digest(&Digest::sha256(expected.to_string().as_bytes()))
         );
         let id = manifest.derive_release_id();
         manifest
@@ -785,7 +790,7 @@ mod tests {
 
     #[test]
     fn of_builds_what_the_night_decided_is_not_hashed_and_everything_else_is() {
-        let digest = Digest::of(b"input");
+        let digest = Digest::sha256(b"input");
         let with = |task: Value, input: Value| {
             let mut entry = json!({
                 "pipeline_id": "test.places", "partition": {"vintage": "2024"}, "input_hash": digest, "declaration_hash": digest, "contracts_hash": digest,
@@ -842,7 +847,7 @@ mod tests {
         }
         for input in [
             json!({"url": "https://example.org/other.zip"}),
-            json!({"sha256": Digest::of(b"other")}),
+            json!({"sha256": Digest::sha256(b"other")}),
             json!({"source_version": "2025"}),
         ] {
             assert_ne!(with(none(), input.clone()), id, "{input}");
@@ -850,7 +855,7 @@ mod tests {
     }
 
     #[test]
-    fn a_manifest_that_cannot_be_read_says_why() {
+    fn unreadable_manifest_is_rejected_with_the_reason() {
         let read = |manifest: Value| {
             Manifest::from_json(manifest.to_string().as_bytes())
                 .unwrap_err()

@@ -107,7 +107,7 @@ impl PartFiles {
         };
         let bytes = read_file(&self.path(digest))
             .ok()
-            .filter(|bytes| is_checked || Digest::of(bytes) == *digest);
+            .filter(|bytes| is_checked || Digest::sha256(bytes) == *digest);
         let mut kept = self.lock();
         match bytes {
             Some(bytes) => {
@@ -193,11 +193,11 @@ mod tests {
 
     fn part(letter: u8) -> (Digest, Bytes) {
         let bytes = Bytes::from(vec![letter; 100]);
-        (Digest::of(&bytes), bytes)
+        (Digest::sha256(&bytes), bytes)
     }
 
     #[test]
-    fn what_was_not_used_for_longest_goes_first_and_what_is_damaged_is_not_there() {
+    fn least_recently_used_part_is_removed_first_and_damaged_is_absent() {
         let folder = tempfile::tempdir().unwrap();
         let files = PartFiles::open(folder.path().join("parts"), 250).unwrap();
         let parts = [part(b'a'), part(b'b'), part(b'c')];
@@ -211,7 +211,7 @@ mod tests {
             [true, false, true]
         );
         files
-            .write(&Digest::of(b"large"), &Bytes::from(vec![b'x'; 251]))
+            .write(&Digest::sha256(b"large"), &Bytes::from(vec![b'x'; 251]))
             .unwrap();
         assert!(
             files.has(&parts[0].0),

@@ -30,12 +30,12 @@ pub struct Partial {
     sidecar: PathBuf,
     hasher: BlockHasher,
     len: u64,
-    of: Option<PartialOf>,
+    of: Option<PartialOrigin>,
 }
 
 /// The publisher's file to which the bytes of a partial download belong.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct PartialOf {
+pub struct PartialOrigin {
     /// The requested URL, or its address on a mirror.
     pub origin: String,
     pub etag: Option<String>,
@@ -58,7 +58,7 @@ struct Sidecar {
     format_version: u32,
     /// Id of the system's boot: after a power loss the file may have its length without its bytes.
     boot: Option<String>,
-    of: PartialOf,
+    of: PartialOrigin,
 }
 
 impl Partial {
@@ -122,7 +122,7 @@ impl Partial {
     }
 
     /// Returns the file that the bytes belong to, if known.
-    pub fn of(&self) -> Option<&PartialOf> {
+    pub fn origin(&self) -> Option<&PartialOrigin> {
         self.of.as_ref()
     }
 
@@ -159,7 +159,7 @@ impl Partial {
     }
 
     /// Discards all bytes and records the file that the next ones belong to.
-    pub fn begin(&mut self, of: PartialOf) -> Result<()> {
+    pub fn begin(&mut self, of: PartialOrigin) -> Result<()> {
         self.restart()?;
         write_json(
             &self.sidecar,
@@ -287,7 +287,7 @@ impl Partial {
         }
     }
 
-    fn read_sidecar(&self) -> Option<PartialOf> {
+    fn read_sidecar(&self) -> Option<PartialOrigin> {
         let sidecar: Sidecar =
             serde_json::from_slice(&files::read_file(&self.sidecar).ok()?).ok()?;
         (sidecar.format_version == SIDECAR_FORMAT_VERSION && sidecar.boot == boot())
@@ -321,7 +321,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_file_that_is_copied_in_pieces_is_that_file() {
+    fn file_copied_in_pieces_equals_its_source() {
         let folder = tempfile::tempdir().unwrap();
         let content: Vec<u8> = (0..3_000_017_u32)
             .map(|number| ((number * 31) >> 5) as u8)
@@ -332,7 +332,7 @@ mod tests {
             File::open(&path).unwrap(),
             Partial::open(folder.path(), "copy").unwrap(),
         );
-        partial.begin(PartialOf::default()).unwrap();
+        partial.begin(PartialOrigin::default()).unwrap();
         // Pieces with arbitrary ends, and one beyond the end of the file.
         let copied: Vec<u64> = [1, 1_000_000, 262_144, 9_000_000, 5]
             .into_iter()
@@ -341,7 +341,7 @@ mod tests {
         assert_eq!(copied, [1, 1_000_000, 262_144, 1_737_872, 0]);
         assert_eq!(
             (partial.len(), partial.digest()),
-            (3_000_017, Digest::of(&content))
+            (3_000_017, Digest::sha256(&content))
         );
         assert_eq!(fs::read(partial.path()).unwrap(), content);
         // A new instance resumes from the bytes on disk.
@@ -349,7 +349,7 @@ mod tests {
         let again = Partial::open(folder.path(), "copy").unwrap();
         assert_eq!(
             (again.len(), again.digest()),
-            (3_000_017, Digest::of(&content))
+            (3_000_017, Digest::sha256(&content))
         );
     }
 }

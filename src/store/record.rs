@@ -70,17 +70,17 @@ pub fn row_of_record(
     let groups: Vec<usize> = (0..metadata.num_row_groups())
         .filter(|group| may_hold(metadata.row_group(*group), column, record_id))
         .collect();
-    let wanted = record_id.as_str().to_owned();
-    let is_wanted = move |batch: RecordBatch| -> std::result::Result<BooleanArray, ArrowError> {
+    let target = record_id.as_str().to_owned();
+    let is_selected = move |batch: RecordBatch| -> std::result::Result<BooleanArray, ArrowError> {
         let ids = batch.column(0).as_string::<i32>();
         Ok(ids
             .iter()
-            .map(|id| Some(id == Some(wanted.as_str())))
+            .map(|id| Some(id == Some(target.as_str())))
             .collect())
     };
     let filter = RowFilter::new(vec![Box::new(ArrowPredicateFn::new(
         ProjectionMask::leaves(&schema, [column]),
-        is_wanted,
+        is_selected,
     ))]);
     let pages = pages_that_may_hold(&metadata, &groups, column, record_id);
     for batch in builder
@@ -108,20 +108,20 @@ pub fn record_ids_where(part: Bytes, column: &str, value: &str) -> Result<Vec<St
         ParquetRecordBatchReaderBuilder::try_new_with_options(part, ArrowReaderOptions::new())
             .map_err(parquet_error)?;
     let schema = builder.parquet_schema().clone();
-    let wanted = value.to_owned();
-    let is_wanted = move |batch: RecordBatch| -> std::result::Result<BooleanArray, ArrowError> {
+    let target = value.to_owned();
+    let is_selected = move |batch: RecordBatch| -> std::result::Result<BooleanArray, ArrowError> {
         let cells = batch
             .column(0)
             .as_string_opt::<i32>()
             .ok_or_else(|| ArrowError::SchemaError("the column does not hold text".to_owned()))?;
         Ok(cells
             .iter()
-            .map(|cell| Some(cell == Some(wanted.as_str())))
+            .map(|cell| Some(cell == Some(target.as_str())))
             .collect())
     };
     let filter = RowFilter::new(vec![Box::new(ArrowPredicateFn::new(
         ProjectionMask::columns(&schema, [column]),
-        is_wanted,
+        is_selected,
     ))]);
     let mut ids = Vec::new();
     for batch in builder
@@ -148,7 +148,7 @@ fn pages_that_may_hold(
     column: usize,
     record_id: &RecordId,
 ) -> RowSelection {
-    let wanted = record_id.as_str().as_bytes();
+    let target = record_id.as_str().as_bytes();
     let mut selectors = Vec::new();
     for group in groups {
         let rows = usize::try_from(metadata.row_group(*group).num_rows()).unwrap_or_default();
@@ -174,8 +174,8 @@ fn pages_that_may_hold(
                 .copied()
                 .unwrap_or(rows)
                 .saturating_sub(*start);
-            let may_hold = ids.min_value(page).is_none_or(|min| min <= wanted)
-                && ids.max_value(page).is_none_or(|max| wanted <= max);
+            let may_hold = ids.min_value(page).is_none_or(|min| min <= target)
+                && ids.max_value(page).is_none_or(|max| target <= max);
             selectors.push(if may_hold {
                 RowSelector::select(in_page)
             } else {
@@ -190,9 +190,9 @@ fn may_hold(group: &RowGroupMetaData, column: usize, record_id: &RecordId) -> bo
     let Some(statistics) = group.column(column).statistics() else {
         return true;
     };
-    let wanted = record_id.as_str().as_bytes();
-    statistics.min_bytes_opt().is_none_or(|min| min <= wanted)
-        && statistics.max_bytes_opt().is_none_or(|max| wanted <= max)
+    let target = record_id.as_str().as_bytes();
+    statistics.min_bytes_opt().is_none_or(|min| min <= target)
+        && statistics.max_bytes_opt().is_none_or(|max| target <= max)
 }
 
 /// Finds a record in a batch.
@@ -279,7 +279,7 @@ enum Numbers<'a> {
 }
 
 impl<'a> Numbers<'a> {
-    fn of(column: &'a ArrayRef) -> Option<Self> {
+    fn new(column: &'a ArrayRef) -> Option<Self> {
         column
             .as_primitive_opt()
             .map(Self::Signed)
@@ -308,7 +308,7 @@ pub fn pointers_at(column: &ArrayRef, row: usize) -> Result<Vec<SourcePointer>> 
     let fields = items.as_struct_opt().ok_or_else(not_pointers)?;
     let field = |name: &str| fields.column_by_name(name).ok_or_else(not_pointers);
     let text = |name: &str| field(name)?.as_string_opt::<i32>().ok_or_else(not_pointers);
-    let number = |name: &str| Numbers::of(field(name)?).ok_or_else(not_pointers);
+    let number = |name: &str| Numbers::new(field(name)?).ok_or_else(not_pointers);
     let (source_ids, snapshots, members) = (text("source_id")?, text("snapshot")?, text("member")?);
     let (offsets, lengths) = (number("offset")?, number("length")?);
     let pointer = |index: usize| {
@@ -350,7 +350,7 @@ mod tests {
         let text = |text: &str| Arc::new(StringArray::from(vec![text.to_owned()])) as ArrayRef;
         let columns = [
             ("source_id", text("test.source")),
-            ("snapshot", text(&Digest::of(b"file").to_string())),
+            ("snapshot", text(&Digest::sha256(b"file").to_string())),
             (
                 "member",
                 Arc::new(StringArray::from(vec![None::<&str>])) as ArrayRef,

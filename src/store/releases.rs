@@ -117,17 +117,17 @@ impl Releases {
     /// `Store`, when the release does not exist, or its manifest was changed or is of a newer
     /// format.
     pub async fn manifest(&self, id: &ReleaseId) -> Result<Manifest> {
-        let way_out = |error: Error| {
-            match error.way_out() {
+        let with_hint = |error: Error| {
+            match error.hint_text() {
             Some(_) => error,
             None => error.hint("`pubdata releases rollback` points a channel at an earlier release; or restore its manifest.json from a backup"),
         }
         };
         let manifest = Manifest::from_json(&self.manifest_bytes(id).await?)
-            .map_err(way_out)
+            .map_err(with_hint)
             .context(|| format!("release {id}"))?;
         if manifest.release_id != *id {
-            return Err(way_out(Error::store(format!(
+            return Err(with_hint(Error::store(format!(
                 "the folder of release {id} holds the manifest of {}",
                 manifest.release_id
             ))));
@@ -146,7 +146,7 @@ impl Releases {
             return Ok(None);
         };
         let mut manifest = self.manifest(&entry.release_id).await?;
-        manifest.mark(self.unrenewed_if_readable(channel).await.as_ref());
+        manifest.mark(self.stale_tasks_if_readable(channel).await.as_ref());
         Ok(Some(manifest))
     }
 
@@ -269,7 +269,7 @@ impl Releases {
         let found = self.store.read(&key).await?;
         if let Some(bytes) = found.clone() {
             let keep = move || {
-                if Digest::of(&bytes) == sha256 {
+                if Digest::sha256(&bytes) == sha256 {
                     files.write(&sha256, &bytes)
                 } else {
                     Ok(())

@@ -23,7 +23,7 @@ const TRIES: u32 = 20;
 /// Batches that are fetched concurrently when a copy begins.
 const FETCHED_AT_A_TIME: usize = 16;
 /// The batches are listed every so many refreshes, because old ones may have been deleted.
-const LOOKS_BETWEEN_LISTS: u32 = 60;
+const POLLS_PER_LISTING: u32 = 60;
 /// Maximum number of events in one file.
 const EVENTS_AT_ONCE: usize = 1_000;
 /// Batches that were written before the replay window are not copied.
@@ -42,7 +42,7 @@ pub struct Replica {
 
 impl Replica {
     /// Returns the copy of a store in a home; `None` if the store is the home.
-    pub fn of(home: &Home, store: &SharedStore) -> Result<Option<Self>> {
+    pub fn for_store(home: &Home, store: &SharedStore) -> Result<Option<Self>> {
         if store.is_home(home) {
             return Ok(None);
         }
@@ -68,7 +68,7 @@ impl Replica {
 
     /// Copies what has changed in the store. After an error the state stays as it was.
     pub async fn refresh(&mut self, now: Timestamp) -> Result<()> {
-        let is_listed = self.looks.is_multiple_of(LOOKS_BETWEEN_LISTS);
+        let is_listed = self.looks.is_multiple_of(POLLS_PER_LISTING);
         self.looks = self.looks.wrapping_add(1);
         let keys = self.refresh_keys(is_listed).await;
         self.refresh_log(is_listed, now).await.and(keys)
@@ -97,7 +97,7 @@ impl Replica {
         match newest {
             Some((generation, keys)) => {
                 if self.generation == 0 {
-                    self.warn_of_own_keys(&keys);
+                    self.warn_of_invalid_keys(&keys);
                 }
                 super::write_file(&path, &keys)?;
                 self.generation = generation;
@@ -117,7 +117,7 @@ impl Replica {
 
     /// Warns about keys of the home that are no longer valid because the store has keys without
     /// them.
-    fn warn_of_own_keys(&self, shared: &Bytes) {
+    fn warn_of_invalid_keys(&self, shared: &Bytes) {
         let ids = |keys: &Bytes| {
             Keys::parse(keys, "keys")
                 .map(|file| {
@@ -177,7 +177,7 @@ async fn catch_up(store: &SharedStore, log: &mut EventLog, now: Timestamp) -> Re
     let Some((last, _)) = batches.last() else {
         return Ok(());
     };
-    let mut wanted: Vec<u64> = batches
+    let mut pending: Vec<u64> = batches
         .iter()
         .map(|(first, _)| *first)
         .filter(|first| *first >= next)
@@ -186,21 +186,21 @@ async fn catch_up(store: &SharedStore, log: &mut EventLog, now: Timestamp) -> Re
         && !is_there(next)
         && log.last_seq() > 0
         && !reaches(store, *last, log.last_seq()).await?;
-    if (!wanted.is_empty() && !is_there(next))
-        || (log.last_seq() == 0 && next == 1 && wanted.len() > FETCHED_AT_A_TIME)
+    if (!pending.is_empty() && !is_there(next))
+        || (log.last_seq() == 0 && next == 1 && pending.len() > FETCHED_AT_A_TIME)
         || is_other
     {
-        wanted = batches
+        pending = batches
             .iter()
             .filter(|(_, written)| now.duration_since(*written) <= COPIED)
             .map(|(first, _)| *first)
             .collect();
-        match wanted.first() {
+        match pending.first() {
             Some(first) => log.begin_at(*first)?,
             None => return Ok(()),
         }
     }
-    let fetched = wanted
+    let fetched = pending
         .into_iter()
         .map(|first| async move { Ok::<_, Error>((first, store.read(&batch_key(first)).await?)) });
     let mut fetched = stream::iter(fetched).buffered(FETCHED_AT_A_TIME);

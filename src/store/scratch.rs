@@ -18,7 +18,7 @@ impl Scratch {
         Ok(Self {
             home: home.scratch(&format!(
                 "{}-{purpose}",
-                Digest::of(task_id.as_bytes()).short(16)
+                Digest::sha256(task_id.as_bytes()).short(16)
             ))?,
         })
     }

@@ -52,7 +52,7 @@ fn folder(home: &Home) -> PathBuf {
 }
 
 fn file(home: &Home, url: &str) -> PathBuf {
-    folder(home).join(format!("{}.json", Digest::of(url.as_bytes()).short(32)))
+    folder(home).join(format!("{}.json", Digest::sha256(url.as_bytes()).short(32)))
 }
 
 fn read(path: &std::path::Path) -> Result<Option<SeenLog>> {
@@ -128,7 +128,7 @@ pub fn keep_log_evidence(home: &Home, evidence: &LogEvidence) -> Result<PathBuf>
     durable::create_folder(&folder)?;
     let mut bytes = serde_json::to_vec_pretty(evidence).expect("texts have a JSON form");
     bytes.push(b'\n');
-    let path = folder.join(format!("{}.json", Digest::of(&bytes).short(32)));
+    let path = folder.join(format!("{}.json", Digest::sha256(&bytes).short(32)));
     match std::fs::OpenOptions::new()
         .write(true)
         .create_new(true)

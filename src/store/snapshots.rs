@@ -21,7 +21,7 @@ pub(super) const URL_STATE_FORMAT_VERSION: u32 = 1;
 
 /// Maximum length of a header that is kept from a publisher's response: an ETag has some forty
 /// bytes.
-pub const MOST_HEADER_BYTES: usize = 512;
+pub const MAX_HEADER_BYTES: usize = 512;
 
 /// Publishers' files, named by their content, and what is known of each URL.
 ///
@@ -79,7 +79,7 @@ pub struct KnownChange {
 impl KnownUrl {
     /// Removes values that earlier versions accepted: a date after the day of the fetch, and
     /// headers of any length.
-    fn without_what_is_not_believed(mut self) -> Self {
+    fn without_invalid_values(mut self) -> Self {
         let snapshot = &mut self.snapshot;
         if let Some(day) = snapshot
             .day_of_fetch()
@@ -90,10 +90,10 @@ impl KnownUrl {
                 day.to_string(),
             ));
         }
-        snapshot.etag.take_if(|etag| etag.len() > MOST_HEADER_BYTES);
+        snapshot.etag.take_if(|etag| etag.len() > MAX_HEADER_BYTES);
         snapshot
             .last_modified
-            .take_if(|date| date.len() > MOST_HEADER_BYTES);
+            .take_if(|date| date.len() > MAX_HEADER_BYTES);
         self
     }
 }
@@ -164,7 +164,7 @@ impl Snapshots {
         let bytes = read_file(&path).ok()?;
         let known = match serde_json::from_slice::<UrlState>(&bytes) {
             Ok(state) if state.format_version == URL_STATE_FORMAT_VERSION => {
-                state.known.without_what_is_not_believed()
+                state.known.without_invalid_values()
             }
             Ok(state) => {
                 tracing::warn!(path = %path.display(), format_version = state.format_version, "state of a URL has an unknown format; fetching it again");
@@ -441,7 +441,7 @@ pub(super) fn write_json(path: &Path, value: &impl Serialize) -> Result<()> {
 }
 
 fn name_of(source_id: &str, url: &str) -> String {
-    Digest::of(format!("{source_id}\n{url}").as_bytes()).short(40)
+    Digest::sha256(format!("{source_id}\n{url}").as_bytes()).short(40)
 }
 
 /// Returns the entries of a folder; empty if it does not exist.

@@ -20,7 +20,7 @@ pub struct Staging {
 
 impl Staging {
     /// Returns the folder of a build without reading or creating anything.
-    pub fn of(home: &Home, task_id: &str, input_hash: &Digest) -> Self {
+    pub fn for_task(home: &Home, task_id: &str, input_hash: &Digest) -> Self {
         Self {
             folder: home
                 .staging_dir()
@@ -107,5 +107,5 @@ impl Staging {
 }
 
 fn prefix(task_id: &str) -> String {
-    format!("{}-", Digest::of(task_id.as_bytes()).short(16))
+    format!("{}-", Digest::sha256(task_id.as_bytes()).short(16))
 }

@@ -11,7 +11,7 @@ use pubdata_core::contract::Contract;
 
 /// Maximum number of unknown words that a part keeps per column: the most frequent ones. Sources
 /// that do not document their codes have thousands.
-const MOST_WORDS: usize = 100;
+const MAX_WORDS: usize = 100;
 
 /// Counts of the texts from which a coded column is read. Members are in alphabetical order because
 /// they are hashed.
@@ -117,7 +117,7 @@ impl<'c> WordTally<'c> {
                 let total = words.values().sum();
                 let mut words: Vec<(String, u64)> = words.into_iter().collect();
                 words.sort_by(|a, b| (Reverse(a.1), &a.0).cmp(&(Reverse(b.1), &b.0)));
-                words.truncate(MOST_WORDS);
+                words.truncate(MAX_WORDS);
                 counts.insert(
                     name.to_owned(),
                     WordCounts {

@@ -34,11 +34,11 @@ impl Endpoint {
     /// Number of literal segments if the path matches this endpoint.
     fn fit(&self, segments: &[&str]) -> Option<usize> {
         let is_value = |segment: &str| segment.starts_with('{');
-        let fits = self.segments.iter().zip(segments).all(|(own, asked)| {
+        let fits = self.segments.iter().zip(segments).all(|(own, requested)| {
             if is_value(own) {
-                !asked.is_empty()
+                !requested.is_empty()
             } else {
-                own == asked
+                own == requested
             }
         });
         (self.segments.len() == segments.len() && fits)

@@ -28,7 +28,7 @@ const LAYERS: &[(&str, &str)] = &[
     ("receipts", "store"),
     ("monitor", "store"),
     ("fetch", ""),
-    ("witness", "fetch"),
+    ("log_auditor", "fetch"),
     ("decode", ""),
     ("normalise", ""),
     ("validate", "decode normalise"),
@@ -62,7 +62,7 @@ const NOT_FOR: &[(&str, &str)] = &[
         "canonical contract declared issue pipeline provenance",
     ),
     ("fetch", "canonical contract declared monitor receipts"),
-    ("witness", "canonical contract declared issue monitor"),
+    ("log_auditor", "canonical contract declared issue monitor"),
     (
         "decode",
         "canonical contract declared monitor receipts store",
@@ -71,14 +71,14 @@ const NOT_FOR: &[(&str, &str)] = &[
     ("datasets", "declared monitor receipts store"),
     ("validate", "canonical declared monitor receipts"),
     ("publish", "canonical declared monitor receipts"),
-    ("run", "monitor receipts witness"),
+    ("run", "monitor receipts log_auditor"),
     (
         "follow",
-        "canonical contract declared decode monitor publish receipts validate witness",
+        "canonical contract declared decode monitor publish receipts validate log_auditor",
     ),
     (
         "lineage",
-        "canonical declared decode issue monitor normalise publish receipts validate witness",
+        "canonical declared decode issue monitor normalise publish receipts validate log_auditor",
     ),
     ("serve", "declared issue pipeline"),
 ];
@@ -117,22 +117,25 @@ const SERVE_LAYERS: &[(&str, &str)] = &[
     ("zip_code", "answer geo http json place release tax"),
     ("stream", "answer http json release sec settings"),
     ("admin", "answer http json release"),
-    ("described", "answer http release"),
-    ("bulk", "answer contact described http json meaning release"),
+    ("dataset_summary", "answer http release"),
+    (
+        "bulk",
+        "answer contact dataset_summary http json meaning release",
+    ),
     (
         "coverage",
-        "answer business described geo http json license meaning permit place release sec tax",
+        "answer business dataset_summary geo http json license meaning permit place release sec tax",
     ),
     ("provenance", "answer http json release tracer"),
     ("receipts", "http json release"),
     ("snapshot", "answer http json release settings tracer"),
     (
-        "finder",
+        "global_search",
         "answer business geo http json license permit place release search sec",
     ),
     (
         "routes",
-        "admin bulk business coverage finder geo http license permit place provenance receipts release sec settings snapshot stream tax zip_code",
+        "admin bulk business coverage geo global_search http license permit place provenance receipts release sec settings snapshot stream tax zip_code",
     ),
     ("pages", "http release settings"),
     ("server", "http pages release routes settings stream"),
@@ -151,13 +154,13 @@ const RUN_LAYERS: &[(&str, &str)] = &[
     ("fetching", "observer reporting settings"),
     ("planning", "fetching observer reporting settings"),
     ("building", "fetching observer reporting settings toml_text"),
-    ("standing", "fetching planning reporting settings"),
+    ("task_status", "fetching planning reporting settings"),
     (
         "execute",
-        "building fetching observer planning reporting settings standing",
+        "building fetching observer planning reporting settings task_status",
     ),
     (
-        "placed",
+        "distributed",
         "building execute fetching observer reporting settings",
     ),
     ("evidence", "building fetching planning settings"),
@@ -194,7 +197,7 @@ const CRATES: &[(&str, &str)] = &[
     ("flate2", "decode fetch serve"),
     (
         "jiff",
-        "cli contract fetch follow lineage monitor normalise pipeline provenance publish run serve store validate witness",
+        "cli contract fetch follow lineage monitor normalise pipeline provenance publish run serve store validate log_auditor",
     ),
     ("libc", "receipts"),
     ("libdeflater", "decode"),
@@ -212,7 +215,7 @@ const CRATES: &[(&str, &str)] = &[
     ("rust-embed", "declared serve"),
     (
         "schemars",
-        "cli contract declared error follow ids issue monitor pipeline provenance publish receipts run serve store witness",
+        "cli contract declared error follow ids issue monitor pipeline provenance publish receipts log_auditor run serve store",
     ),
     ("serde_path_to_error", "datasets"),
     ("sha2", "ids"),
@@ -673,14 +676,14 @@ fn every_rule_finds_its_breach() {
             "src/helpers/mod.rs:1: `helpers` is in no layer: give it a line in LAYERS and in docs/ARCHITECTURE.md",
         ),
         (
-            "fetch/witness/server.rs",
+            "fetch/log_auditor/server.rs",
             "\nuse reqwest::Client;",
-            "src/fetch/witness/server.rs:2: `reqwest` only in fetch (invariants 1 and 2)",
+            "src/fetch/log_auditor/server.rs:2: `reqwest` only in fetch (invariants 1 and 2)",
         ),
         (
-            "fetch/witness/mod.rs",
+            "fetch/log_auditor/mod.rs",
             "use russh::client;",
-            "src/fetch/witness/mod.rs:1: `russh` only in fetch (invariants 1 and 2)",
+            "src/fetch/log_auditor/mod.rs:1: `russh` only in fetch (invariants 1 and 2)",
         ),
         (
             "build/publish/part.rs",
@@ -1039,18 +1042,18 @@ fn every_dataset_is_complete() {
         let folder = Path::new("fixtures")
             .join(pipeline_id.replace('.', "/"))
             .join("basic");
-        let mut wanted = vec![
+        let mut selected = vec![
             folder.join("CASE.md"),
             folder.join("source/.pubdata-mirror"),
         ];
-        wanted.extend(
+        selected.extend(
             declaration
                 .produces
                 .iter()
                 .map(|id| folder.join("expected").join(format!("{id}.jsonl"))),
         );
         missing.extend(
-            wanted
+            selected
                 .iter()
                 .filter(|path| !repository().join(path).is_file())
                 .map(|path| format!("{pipeline_id}: no {}", path.display())),

@@ -55,10 +55,10 @@ fn state_of_the_fixtures() -> String {
         text.push_str(&format!(
             "{} {}\n",
             file.display(),
-            Digest::of(&std::fs::read(&file).unwrap())
+            Digest::sha256(&std::fs::read(&file).unwrap())
         ));
     }
-    Digest::of(text.as_bytes()).to_string()[..16].to_owned()
+    Digest::sha256(text.as_bytes()).to_string()[..16].to_owned()
 }
 
 /// The test binaries, each a folder of `tests/`.
@@ -459,7 +459,7 @@ impl Place {
     }
 
     /// Reasons from the stale marks of the channel `nightly`, by task.
-    pub fn unrenewed(&self) -> BTreeMap<String, String> {
+    pub fn stale_tasks(&self) -> BTreeMap<String, String> {
         let value: Value = serde_json::from_slice(
             &std::fs::read(self.home().join("unrenewed/nightly.json")).unwrap(),
         )
@@ -702,14 +702,14 @@ fn as_bytes(text: &str) -> Vec<u8> {
 
 /// Runs in this process.
 pub async fn run_here(settings: &RunSettings) -> RunReport {
-    run::run(settings, &(Arc::new(Silent) as SharedObserver))
+    run::run(settings, &(Arc::new(NoopObserver) as SharedObserver))
         .await
         .unwrap()
 }
 
 /// Plans in this process.
 pub async fn plan_here(settings: &RunSettings) -> Plan {
-    run::plan(settings, &(Arc::new(Silent) as SharedObserver))
+    run::plan(settings, &(Arc::new(NoopObserver) as SharedObserver))
         .await
         .unwrap()
 }
@@ -732,19 +732,19 @@ impl Clock for ClockAt {
 }
 
 /// Ignores all progress.
-pub struct Silent;
+pub struct NoopObserver;
 
-impl FetchProgress for Silent {
+impl FetchProgress for NoopObserver {
     fn started(&self, _: &str, _: Option<u64>) {}
     fn advanced(&self, _: u64) {}
     fn finished(&self) {}
 }
 
-impl Observer for Silent {
-    fn fetching(&self, _: usize) {}
-    fn fetched(&self, _: &str, _: &str) {}
-    fn building(&self, _: &str) {}
-    fn built(&self, _: &TaskReport) {}
+impl Observer for NoopObserver {
+    fn on_fetch_started(&self, _: usize) {}
+    fn on_fetched(&self, _: &str, _: &str) {}
+    fn on_task_started(&self, _: &str) {}
+    fn on_task_built(&self, _: &TaskReport) {}
 }
 
 /// File or folder of real agency data below `PUBDATA_SHARED_DATA` (`../shared/data` by default).

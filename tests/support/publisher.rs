@@ -471,7 +471,7 @@ fn file_of(folder: &Path, target: &str) -> Option<Reply> {
     let date = jiff::fmt::rfc2822::DateTimePrinter::new()
         .timestamp_to_rfc9110_string(&modified)
         .ok()?;
-    let etag = format!("\"{}\"", Digest::of(&bytes).short(16));
+    let etag = format!("\"{}\"", Digest::sha256(&bytes).short(16));
     Some(
         Reply::file(bytes)
             .etag(&etag)

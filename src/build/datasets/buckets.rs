@@ -33,7 +33,7 @@ pub struct Split<'a> {
 
 /// Files and members to split, in reading order, with the numbering of the members.
 #[derive(Clone, Serialize, Deserialize)]
-pub struct ToSplit {
+pub struct SplitPlan {
     /// Source id and part.
     parts: Vec<(String, SourcePart)>,
     inputs: Inputs,
@@ -50,12 +50,12 @@ pub struct SplitPart {
     filled: BTreeSet<u32>,
 }
 
-impl ToSplit {
+impl SplitPlan {
     /// Lists the files and members of every source that maps the column.
     ///
     /// # Errors
     /// `Format`, naming the snapshot, if an archive cannot be read.
-    pub fn of(context: Context<'_>, buckets: &Buckets) -> Result<Self> {
+    pub fn from_context(context: Context<'_>, buckets: &Buckets) -> Result<Self> {
         let mut parts = Vec::new();
         for source_id in context.source_ids() {
             let source = context.source(&source_id)?;
@@ -175,7 +175,7 @@ impl<'a> Split<'a> {
         uncounted: &BTreeSet<u64>,
         path_of: BucketPath<'a>,
     ) -> Result<Self> {
-        let to_split = ToSplit::of(open(), buckets)?;
+        let to_split = SplitPlan::from_context(open(), buckets)?;
         let context = open().numbered(to_split.inputs.clone());
         let not_counting = open().numbered(to_split.inputs.clone());
         let next = AtomicUsize::new(0);
@@ -201,7 +201,7 @@ impl<'a> Split<'a> {
             .expect("nothing panics while holding it")
             .into_values()
             .collect::<Result<_>>()?;
-        Ok(Self::of(
+        Ok(Self::from_parts(
             buckets,
             &to_split,
             parts,
@@ -211,9 +211,9 @@ impl<'a> Split<'a> {
     }
 
     /// Assembles parts that have been split, in order, with the rows that were read from them.
-    pub fn of(
+    pub fn from_parts(
         buckets: &'a Buckets,
-        to_split: &ToSplit,
+        to_split: &SplitPlan,
         parts: Vec<SplitPart>,
         rows: RowsRead,
         path_of: BucketPath<'a>,

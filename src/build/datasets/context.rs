@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use super::source_archive::{Elsewhere, SourceArchive};
 use super::{Build, RowsRead, Split, Table};
 use crate::decode::{
-    self, Archive, ColumnFindings, ColumnPlan, Decoded, HashPartitioner, Malformed, Member,
+    self, Archive, ColumnPlan, ColumnReport, Decoded, HashPartitioner, Malformed, Member,
     Partitioned, Ranges,
 };
 use crate::normalise;
@@ -95,7 +95,7 @@ impl<'a> Context<'a> {
 
     /// Adds archives that are not, or not completely, on this machine.
     #[must_use]
-    pub fn with_elsewhere(self, elsewhere: &'a Elsewhere) -> Self {
+    pub fn with_remote_archives(self, elsewhere: &'a Elsewhere) -> Self {
         Self {
             elsewhere: Some(elsewhere),
             ..self
@@ -122,7 +122,7 @@ impl<'a> Context<'a> {
 
     /// Reads a bucket of a build that is split.
     #[must_use]
-    pub fn of_split(self, split: &'a Split<'a>, bucket: u32) -> Self {
+    pub fn for_split(self, split: &'a Split<'a>, bucket: u32) -> Self {
         let inputs = Mutex::new(split.inputs.clone());
         Self {
             bucket: bucket_name(bucket, split.count()),
@@ -186,7 +186,7 @@ impl<'a> Context<'a> {
     ///
     /// # Panics
     /// If a build panicked while counting rows.
-    pub fn leave_out(&self, reason: &'static str, pointers: Vec<u64>) {
+    pub fn exclude_rows(&self, reason: &'static str, pointers: Vec<u64>) {
         if !pointers.is_empty() {
             self.rows
                 .lock()
@@ -343,7 +343,7 @@ impl<'a> Context<'a> {
         self.decode(part, &|plan| plan, |task| {
             let fallback_key = buckets.fallback_key.as_deref();
             decode::collect_keys(task, &buckets.key, fallback_key, limit, keys)?;
-            Ok((0, (), Vec::new(), ColumnFindings::default()))
+            Ok((0, (), Vec::new(), ColumnReport::default()))
         })
         .map(drop)
     }
@@ -353,12 +353,12 @@ impl<'a> Context<'a> {
         &self,
         part: &SourcePart,
         adjust: &dyn Fn(ColumnPlan) -> ColumnPlan,
-        read: impl FnOnce(&decode::Task<'_>) -> Result<(u64, T, Vec<Malformed>, ColumnFindings)>,
+        read: impl FnOnce(&decode::Task<'_>) -> Result<(u64, T, Vec<Malformed>, ColumnReport)>,
     ) -> Result<(T, Vec<(Malformed, SourcePointer)>)> {
         let snapshot = &part.snapshot;
         let source = self.source(&snapshot.source_id)?;
         let path = (self.locate)(snapshot);
-        let plan = adjust(ColumnPlan::of(source, &snapshot.keys)?);
+        let plan = adjust(ColumnPlan::for_source(source, &snapshot.keys)?);
         let key = (snapshot.sha256, part.member.clone());
         let task = decode::Task {
             path: &path,
@@ -411,7 +411,7 @@ impl<'a> Context<'a> {
     ///
     /// # Panics
     /// If a build panicked while numbering a member.
-    pub fn has_sources_of(&self, pipeline_id: &str) -> bool {
+    pub fn has_required_sources(&self, pipeline_id: &str) -> bool {
         let inputs = self
             .inputs
             .lock()
@@ -445,7 +445,7 @@ impl<'a> Context<'a> {
     ///
     /// # Panics
     /// If a build panicked while numbering a member.
-    pub fn tables_of(&self, pipeline_id: &str) -> Result<Arc<Vec<Table>>> {
+    pub fn pipeline_tables(&self, pipeline_id: &str) -> Result<Arc<Vec<Table>>> {
         let other = self.declarations.pipelines.get(pipeline_id).filter(|_| {
             self.declaration
                 .builds_on
@@ -553,7 +553,7 @@ impl<'a> Context<'a> {
                 .into_iter()
                 .flatten()
                 .filter(|pointers| !of_kept.contains(pointers));
-            self.leave_out("repeated", dropped.flatten().collect());
+            self.exclude_rows("repeated", dropped.flatten().collect());
         }
         Ok(kept)
     }
@@ -618,7 +618,7 @@ impl<'a> Context<'a> {
 
     /// Returns true if the build needs records of a snapshot. Only the replay of one record
     /// excludes snapshots.
-    pub fn is_wanted(&self, snapshot: &Snapshot) -> bool {
+    pub fn is_selected(&self, snapshot: &Snapshot) -> bool {
         self.only
             .as_ref()
             .is_none_or(|ranges| ranges.keys().any(|(digest, _)| *digest == snapshot.sha256))
@@ -651,7 +651,7 @@ impl<'a> Context<'a> {
                 .elsewhere
                 .and_then(|elsewhere| elsewhere.get(&snapshot.sha256))
             {
-                Some(file) => Archive::of(file.clone(), pattern, source.max_member_bytes),
+                Some(file) => Archive::from_reader(file.clone(), pattern, source.max_member_bytes),
                 None => Archive::open(&(self.locate)(&snapshot), pattern, source.max_member_bytes),
             };
             Ok(SourceArchive {

@@ -20,7 +20,7 @@ pub struct Fault {
 
 impl Fault {
     /// Creates a fault for a key of `settings`, or for the whole table if the key is empty.
-    pub fn of_settings(key: &str, message: impl Into<String>) -> Self {
+    pub fn in_settings(key: &str, message: impl Into<String>) -> Self {
         Self {
             table: "settings".to_owned(),
             number: None,
@@ -30,7 +30,7 @@ impl Fault {
     }
 
     /// Creates a fault from an error of deserialising `settings`.
-    pub fn of_reader(
+    pub fn from_reader_error(
         settings: &toml::Table,
         error: &serde_path_to_error::Error<toml::de::Error>,
     ) -> Self {
@@ -54,7 +54,7 @@ impl Fault {
                 key: rest(rest_of),
                 message,
             },
-            segments => Self::of_settings(&rest(segments), message),
+            segments => Self::in_settings(&rest(segments), message),
         }
     }
 }

@@ -23,7 +23,7 @@ use std::collections::BTreeMap;
 
 use polars::prelude::DataFrame;
 
-pub use buckets::{Split, SplitPart, ToSplit};
+pub use buckets::{Split, SplitPart, SplitPlan};
 pub use context::{Context, SourceDocument, SourceFrame};
 pub use fault::Fault;
 pub use rows_read::RowsRead;
@@ -149,7 +149,7 @@ pub fn builder(declaration: &Declaration) -> Result<&'static Builder> {
             .collect::<Vec<_>>()
             .join(", ")
     };
-    let Some(wanted) = &declaration.builder else {
+    let Some(requested) = &declaration.builder else {
         return Err(Error::config(format!(
             "{}: no builder is named; expected one of {}",
             declaration.pipeline_id,
@@ -158,11 +158,11 @@ pub fn builder(declaration: &Declaration) -> Result<&'static Builder> {
     };
     BUILDERS
         .iter()
-        .find(|(name, _)| name == wanted)
+        .find(|(name, _)| name == requested)
         .map(|(_, builder)| *builder)
         .ok_or_else(|| {
             Error::config(format!(
-                "{}: there is no builder `{wanted}`; expected one of {}",
+                "{}: there is no builder `{requested}`; expected one of {}",
                 declaration.pipeline_id,
                 known()
             ))
@@ -186,5 +186,5 @@ fn settings<T: serde::de::DeserializeOwned>(
     declaration: &Declaration,
 ) -> std::result::Result<T, Fault> {
     serde_path_to_error::deserialize(toml::Value::Table(declaration.settings.clone()))
-        .map_err(|error| Fault::of_reader(&declaration.settings, &error))
+        .map_err(|error| Fault::from_reader_error(&declaration.settings, &error))
 }

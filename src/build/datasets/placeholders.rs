@@ -18,7 +18,7 @@ pub enum Holds {
 }
 
 /// Length of the longest placeholder, in characters.
-const LONGEST: usize = 40;
+const MAX_PLACEHOLDER_LENGTH: usize = 40;
 
 /// Placeholders of any column. In all lists, words are in lower case and separated by one blank.
 const OF_ALL: &[&str] = &[
@@ -134,7 +134,7 @@ const OF_PLACES: &[&str] = &[
 
 /// Returns true if the whole text is a placeholder of this kind of column, or has punctuation only.
 pub fn is_placeholder(holds: Holds, text: &str) -> bool {
-    let mut buffer = [0; LONGEST];
+    let mut buffer = [0; MAX_PLACEHOLDER_LENGTH];
     let Some(words) = plain_words(text, &mut buffer) else {
         return false;
     };
@@ -153,7 +153,7 @@ pub fn is_placeholder(holds: Holds, text: &str) -> bool {
 
 /// Returns the words of a text in lower case, separated by one blank. Returns `None` for a text
 /// that is longer than any placeholder or has other letters.
-fn plain_words<'b>(text: &str, buffer: &'b mut [u8; LONGEST]) -> Option<&'b [u8]> {
+fn plain_words<'b>(text: &str, buffer: &'b mut [u8; MAX_PLACEHOLDER_LENGTH]) -> Option<&'b [u8]> {
     let mut length = 0;
     let mut is_in_word = false;
     for c in text.chars() {
@@ -211,7 +211,7 @@ mod tests {
     fn placeholders_are_listed_as_they_are_compared() {
         for placeholder in [OF_ALL, OF_NAMES, OF_TRADE_NAMES, OF_NUMBERS, OF_PLACES].concat() {
             assert_eq!(
-                plain_words(placeholder, &mut [0; LONGEST]),
+                plain_words(placeholder, &mut [0; MAX_PLACEHOLDER_LENGTH]),
                 Some(placeholder.as_bytes()),
                 "{placeholder}"
             );

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
-use crate::decode::ColumnFindings;
+use crate::decode::ColumnReport;
 use pubdata_core::issue::SourceFinding;
 use pubdata_core::pipeline::Declarations;
 
@@ -29,7 +29,7 @@ struct SourceColumns {
 }
 
 /// Minimum rows of a source before a column without any value is reported.
-const FEWEST_ROWS_FOR_EMPTY_COLUMN: u64 = 1_000;
+const MIN_ROWS_FOR_EMPTY_COLUMN: u64 = 1_000;
 
 impl RowsRead {
     /// Counts the rows of a file or member, which `place` numbers. Reading it again does not count
@@ -41,7 +41,7 @@ impl RowsRead {
             .insert(place, rows);
     }
 
-    pub(super) fn add_columns(&mut self, source_id: &str, findings: ColumnFindings) {
+    pub(super) fn add_columns(&mut self, source_id: &str, findings: ColumnReport) {
         let columns = self.columns.entry(source_id.to_owned()).or_default();
         columns.new.extend(findings.new);
         for (name, has_value) in findings.has_value {
@@ -57,7 +57,7 @@ impl RowsRead {
         for (source_id, columns) in other.columns {
             self.add_columns(
                 &source_id,
-                ColumnFindings {
+                ColumnReport {
                     new: columns.new.into_iter().collect(),
                     has_value: columns.has_value.into_iter().collect(),
                 },
@@ -97,7 +97,7 @@ impl RowsRead {
                 .map(|(name, _)| format!("`{name}`"))
                 .collect();
             let rows = rows.get(source_id).copied().unwrap_or(0);
-            if !empty.is_empty() && rows >= FEWEST_ROWS_FOR_EMPTY_COLUMN {
+            if !empty.is_empty() && rows >= MIN_ROWS_FOR_EMPTY_COLUMN {
                 let detail = format!(
                     "none of {rows} rows has a value for {}: the publisher emptied or moved it; where that is known, list it under `optional_columns`",
                     empty.join(", ")

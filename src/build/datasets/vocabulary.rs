@@ -140,7 +140,7 @@ impl Words {
                 message,
             }
         };
-        self.of(&declaration.settings)
+        self.in_settings(&declaration.settings)
             .into_iter()
             .filter(|(.., word)| !is_known(word))
             .map(fault)
@@ -148,7 +148,7 @@ impl Words {
     }
 
     /// Returns the words of the setting, each with its position.
-    fn of<'d>(&self, settings: &'d toml::Table) -> Vec<Word<'d>> {
+    fn in_settings<'d>(&self, settings: &'d toml::Table) -> Vec<Word<'d>> {
         if let Some((list, key)) = self.setting.split_once('.') {
             let tables = settings
                 .get(list)

@@ -20,9 +20,9 @@ use pubdata_core::error::{Error, IoExt, Result};
 pub(super) const MAX_RATIO: u64 = 500;
 
 /// Maximum compression ratio of a whole archive, which is lower than that of one member. Archives
-/// that unpack to at most [`LITTLE`] bytes are exempt.
+/// that unpack to at most [`EXEMPT_TOTAL_BYTES`] bytes are exempt.
 const MAX_TOTAL_RATIO: u64 = 100;
-const LITTLE: u64 = 1 << 30;
+const EXEMPT_TOTAL_BYTES: u64 = 1 << 30;
 
 /// Minimum size of a directory entry in bytes. Source: PKWARE, "APPNOTE.TXT – .ZIP File Format
 /// Specification", 4.3.12.
@@ -36,12 +36,12 @@ pub(super) const TAIL_BYTES: u64 = 65_535 + 22 + 20 + 56;
 const LOCATOR_BYTES: usize = 20;
 
 /// Rejects members that together unpack to more than any archive of text does.
-pub(super) fn refuse_endless_total(
+pub(super) fn reject_excessive_total(
     sizes: impl Iterator<Item = u64>,
     file_bytes: u64,
 ) -> Result<()> {
     let total = sizes.fold(0, u64::saturating_add);
-    if total > LITTLE && total / file_bytes.max(1) > MAX_TOTAL_RATIO {
+    if total > EXEMPT_TOTAL_BYTES && total / file_bytes.max(1) > MAX_TOTAL_RATIO {
         return Err(Error::format(format!(
             "its members declare {total} bytes together, {} times the archive, more than {MAX_TOTAL_RATIO}",
             total / file_bytes.max(1)
@@ -54,7 +54,7 @@ pub(super) fn refuse_endless_total(
 /// the ZIP reader allocates memory for that number.
 ///
 /// Source: PKWARE, "APPNOTE.TXT – .ZIP File Format Specification", 4.3.14 and 4.3.15.
-fn refuse_impossible_directory(file: &File, file_bytes: u64) -> Result<()> {
+fn reject_impossible_directory(file: &File, file_bytes: u64) -> Result<()> {
     let start = file_bytes.saturating_sub(TAIL_BYTES);
     let mut tail = Vec::new();
     let mut reader = file;
@@ -146,7 +146,7 @@ pub fn member_names(path: &Path, pattern: &str) -> Result<Vec<String>> {
             .and_then(|index| archive.by_index_raw(index).ok().map(|entry| entry.size()))
             .unwrap_or(0)
     };
-    refuse_endless_total(
+    reject_excessive_total(
         matches.iter().map(&mut size),
         std::fs::metadata(path).at("read", path)?.len(),
     )?;
@@ -212,7 +212,9 @@ pub(super) fn is_text(pattern: &str, text: &str) -> bool {
         && pattern
             .bytes()
             .zip(text.bytes())
-            .all(|(wanted, byte)| wanted == byte || (wanted == b'#' && byte.is_ascii_digit()))
+            .all(|(pattern_byte, byte)| {
+                pattern_byte == byte || (pattern_byte == b'#' && byte.is_ascii_digit())
+            })
 }
 
 /// Returns the date of a member in the archive's directory as `YYYYMMDD`; none if it has no date.
@@ -242,7 +244,7 @@ pub(super) fn has_member(path: &Path, member: &str) -> Result<bool> {
 
 /// How much of a member is decompressed in advance.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Ahead {
+pub(super) struct ReadAhead {
     /// Number of bytes to decompress at a time.
     pub(super) piece: usize,
     /// Number of pieces that wait, besides the current one.
@@ -254,7 +256,7 @@ pub(super) fn open_member(
     path: &Path,
     member: &str,
     max_bytes: u64,
-    ahead: Ahead,
+    ahead: ReadAhead,
 ) -> Result<impl Read + use<>> {
     let mut archive = open_archive(path)?;
     let index = archive.index_for_name(member).ok_or_else(|| {
@@ -289,7 +291,7 @@ pub(super) fn open_member(
 fn open_archive(path: &Path) -> Result<ZipArchive<BufReader<File>>> {
     let file = File::open(path).at("open", path)?;
     let file_bytes = file.metadata().at("read", path)?.len();
-    refuse_impossible_directory(&file, file_bytes)?;
+    reject_impossible_directory(&file, file_bytes)?;
     ZipArchive::new(BufReader::with_capacity(1 << 16, file))
         .map_err(|error| Error::format(format!("is not a readable ZIP archive: {error}")))
 }
@@ -316,7 +318,7 @@ struct MemberReader {
 }
 
 impl MemberReader {
-    fn new(mut archive: ZipArchive<BufReader<File>>, index: usize, ahead: Ahead) -> Self {
+    fn new(mut archive: ZipArchive<BufReader<File>>, index: usize, ahead: ReadAhead) -> Self {
         // A member borrows from its archive, so a separate thread owns the archive, and
         // decompression runs in parallel with parsing. The channel holds few pieces, which bounds
         // memory. Dropping the reader ends the thread.

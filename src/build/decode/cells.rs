@@ -39,7 +39,7 @@ pub struct RecordText {
 
 /// Bytes of a file with the text before and after them.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Surroundings {
+pub struct SurroundingText {
     pub text: String,
     /// Offset of the text's first byte in the file, and the text's length in bytes.
     pub offset: u64,
@@ -117,7 +117,7 @@ type Found = Option<(Option<HeaderRow>, Encoding, Vec<Span>)>;
 fn spans_of(task: &Task<'_>, record: &[u8], offset: u64) -> Result<Found> {
     Ok(match task.format {
         Format::Delimited { .. } => {
-            let layout = delimited::Layout::of(task.format)
+            let layout = delimited::Layout::from_format(task.format)
                 .ok_or_else(|| Error::format("is not delimited text"))?;
             let (header, names, delimiter) = if layout.header.is_empty() {
                 let header = header_line(&mut Lines::open(task)?, &layout)?;
@@ -339,7 +339,7 @@ pub fn surroundings(
     (offset, length): (u64, u64),
     around: u64,
     max_bytes: u64,
-) -> Result<Surroundings> {
+) -> Result<SurroundingText> {
     let mut reader = open(path, member, max_bytes)?;
     let first = offset.saturating_sub(around);
     reader.skip_to(first)?;
@@ -363,7 +363,7 @@ pub fn surroundings(
     };
     let (above, value, below) = (text(start..before), text(before..behind), text(behind..end));
     let begin = above.chars().count();
-    Ok(Surroundings {
+    Ok(SurroundingText {
         characters: begin..begin + value.chars().count(),
         text: format!("{above}{value}{below}"),
         offset: first + start as u64,
@@ -405,7 +405,7 @@ mod tests {
         let mut compared = 0;
         for escape in [None, Some('\\')] {
             let format = format(escape);
-            let layout = delimited::Layout::of(&format).unwrap();
+            let layout = delimited::Layout::from_format(&format).unwrap();
             for length in 1..=6_u32 {
                 for number in 0..4_usize.pow(length) {
                     let record: Vec<u8> = (0..length)
@@ -434,13 +434,13 @@ mod tests {
     #[test]
     fn cells_have_the_bytes_and_the_characters_of_their_values() {
         let format = format(None);
-        let layout = delimited::Layout::of(&format).unwrap();
+        let layout = delimited::Layout::from_format(&format).unwrap();
         let names = ["name".to_owned(), "city".to_owned(), "note".to_owned()];
         let record = "Ünï,\"New, \"\"York\"\"\",  ".as_bytes();
         let spans = delimited_spans(record, 7, b',', &layout, &names).unwrap();
         let (text, cells) = written(record, Encoding::Utf8, spans).unwrap();
         assert_eq!(text, "Ünï,\"New, \"\"York\"\"\",  ");
-        let told: Vec<_> = cells
+        let listed: Vec<_> = cells
             .iter()
             .map(|cell| {
                 (
@@ -452,7 +452,7 @@ mod tests {
             })
             .collect();
         assert_eq!(
-            told,
+            listed,
             [
                 ("name", Some("Ünï"), 0..5, 0..3),
                 ("city", Some("New, \"York\""), 7..20, 5..18),
@@ -464,7 +464,7 @@ mod tests {
     #[test]
     fn json_objects_are_taken_apart_to_their_last_values() {
         let found = json_cells(br#"{"a": "x\ny", "b": {"c": 7, "d": null}}"#).unwrap();
-        let told: Vec<_> = found
+        let listed: Vec<_> = found
             .cells
             .iter()
             .map(|cell| {
@@ -476,7 +476,7 @@ mod tests {
             })
             .collect();
         assert_eq!(
-            told,
+            listed,
             [
                 ("a", Some("x\ny"), 7..11),
                 ("b.c", Some("7"), 25..26),

@@ -30,7 +30,7 @@ pub(super) struct Layout<'a> {
 
 impl<'a> Layout<'a> {
     /// Returns the layout of a delimited format; none for other formats.
-    pub(super) fn of(format: &'a Format) -> Option<Self> {
+    pub(super) fn from_format(format: &'a Format) -> Option<Self> {
         let Format::Delimited {
             delimiters,
             quoting,
@@ -457,7 +457,7 @@ fn read_quoted(
             layout,
             &open,
             start,
-            Ending::GoesOn,
+            Ending::Continues,
         )?;
         open.drain(..read);
         start += read as u64;
@@ -478,7 +478,7 @@ fn read_quoted(
 /// State after the last line of a record.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Ending {
-    GoesOn,
+    Continues,
     EndOfFile,
 }
 
@@ -507,7 +507,7 @@ fn push_open(
             is_open ^= leaves_open(&lines[end..next], layout);
             end = next;
         }
-        if is_open && ending == Ending::GoesOn && end - at < MAX_LINE {
+        if is_open && ending == Ending::Continues && end - at < MAX_LINE {
             break;
         }
         let whole = trim_line_end(&lines[at..end]);
@@ -568,7 +568,7 @@ mod tests {
         };
         let (mut plain, mut others) = (0, 0);
         for format in [format(None), format(Some('\\'))] {
-            let layout = Layout::of(&format).unwrap();
+            let layout = Layout::from_format(&format).unwrap();
             for length in 1..=7_u32 {
                 for number in 0..5_usize.pow(length) {
                     let record: Vec<u8> = (0..length)

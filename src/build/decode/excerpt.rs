@@ -29,7 +29,7 @@ pub fn columns(task: &Task<'_>) -> Result<Vec<String>> {
         Format::JsonRows => json_rows::header(task),
         Format::Xlsx => xlsx::header(task),
         Format::Delimited { header, .. } if !header.is_empty() => Ok(header.clone()),
-        Format::Delimited { .. } => match delimited::Layout::of(task.format) {
+        Format::Delimited { .. } => match delimited::Layout::from_format(task.format) {
             Some(layout) => Lines::open(task)
                 .and_then(|mut lines| header_names(&mut lines, &layout))
                 .map(|(names, _)| names),
@@ -68,7 +68,7 @@ pub fn excerpt(
     match format {
         Format::FixedWidth { .. } => lines(bytes, is_whole, 0, records, &|_| false),
         Format::Delimited { .. } => {
-            let layout = delimited::Layout::of(format)?;
+            let layout = delimited::Layout::from_format(format)?;
             let turns = |line: &[u8]| layout.is_quoting && delimited::leaves_open(line, &layout);
             lines(
                 bytes,
@@ -132,7 +132,7 @@ fn lines(
 /// Cuts a document after the first elements of the array at a path, and closes all enclosing
 /// values.
 fn elements(bytes: &[u8], path: Option<&str>, most: usize) -> Option<(Vec<u8>, u64)> {
-    let wanted: Vec<&str> = path.into_iter().flat_map(|path| path.split('.')).collect();
+    let expected: Vec<&str> = path.into_iter().flat_map(|path| path.split('.')).collect();
     let mut keys: Vec<String> = Vec::new();
     let mut open: Vec<u8> = Vec::new();
     let (mut array_depth, mut count, mut end) = (None, 0, None);
@@ -158,7 +158,7 @@ fn elements(bytes: &[u8], path: Option<&str>, most: usize) -> Option<(Vec<u8>, u
                 let is_array = *byte == b'['
                     && array_depth.is_none()
                     && keys.len() == open.len()
-                    && keys == wanted;
+                    && keys == expected;
                 open.push(*byte);
                 if is_array {
                     array_depth = Some(open.len());

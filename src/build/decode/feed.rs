@@ -85,7 +85,7 @@ pub fn feed_entries(content: &[u8], shape: FeedShape) -> Result<Vec<FeedElement<
 fn check_head(document: &[u8], shape: FeedShape) -> Result<()> {
     let document = XmlDocument::new(document)?;
     let mut reader = document.reader();
-    let mut wanted = shape.around.iter();
+    let mut expected = shape.around.iter();
     while let Some(piece) = reader.advance()? {
         if let super::XmlPiece::Start(element) = piece
             && shape
@@ -93,10 +93,10 @@ fn check_head(document: &[u8], shape: FeedShape) -> Result<()> {
                 .get(element.depth)
                 .is_some_and(|name| *name == element.name)
         {
-            wanted.next();
+            expected.next();
         }
     }
-    match wanted.next() {
+    match expected.next() {
         None => Ok(()),
         Some(name) => Err(Error::format(format!(
             "is not a feed with <{}> in <{}>: <{name}> is missing",

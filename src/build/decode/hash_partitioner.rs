@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 
 use polars::prelude::DataFrame;
 
-use super::records::{KeyFilter, TakeRecords};
+use super::records::{KeyFilter, RecordConsumer};
 use super::text_frames::TextFrame;
 use pubdata_core::error::{Error, IoExt, Result};
 use pubdata_core::ids::hash_bucket;
@@ -130,7 +130,7 @@ impl<'a> Partition<'a> {
     }
 }
 
-impl TakeRecords for Partition<'_> {
+impl RecordConsumer for Partition<'_> {
     fn begin(&mut self, names: &[String]) -> Result<()> {
         self.keys = key_columns(
             names,
@@ -226,7 +226,7 @@ impl<'k> KeyCollector<'k> {
     }
 }
 
-impl TakeRecords for KeyCollector<'_> {
+impl RecordConsumer for KeyCollector<'_> {
     fn begin(&mut self, names: &[String]) -> Result<()> {
         self.columns = key_columns(names, [Some(self.key), self.fallback_key])?;
         self.texts = vec![String::new(); self.columns.len()];

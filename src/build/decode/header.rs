@@ -10,7 +10,7 @@ use pubdata_core::pipeline::{Source, expand, nearest};
 /// Columns to read, columns to ignore, and the rows to keep.
 #[derive(Debug, Clone, Default)]
 pub struct ColumnPlan {
-    wanted: Vec<Wanted>,
+    selectors: Vec<ColumnSelector>,
     ignore: Vec<String>,
     keep: Option<(String, Vec<String>)>,
     is_closed: bool,
@@ -18,7 +18,7 @@ pub struct ColumnPlan {
 
 /// Facts about the columns of a file, apart from the plan.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct ColumnFindings {
+pub struct ColumnReport {
     /// Columns that are neither mapped nor ignored, in the form in which the plan compares names.
     pub new: Vec<String>,
     /// Our names of the file's columns, each with true if any record has a value in it.
@@ -26,7 +26,7 @@ pub struct ColumnFindings {
 }
 
 #[derive(Debug, Clone)]
-struct Wanted {
+struct ColumnSelector {
     name: String,
     source_names: Vec<String>,
     is_optional: bool,
@@ -50,7 +50,7 @@ impl ColumnPlan {
     ///
     /// # Errors
     /// `Config` if a pattern names a variable that the file does not have.
-    pub fn of(source: &Source, keys: &BTreeMap<String, String>) -> Result<Self> {
+    pub fn for_source(source: &Source, keys: &BTreeMap<String, String>) -> Result<Self> {
         let ignore = source
             .ignore
             .iter()
@@ -75,7 +75,7 @@ impl ColumnPlan {
     /// Reads a column under our name from the first of the publisher's names that the file has.
     #[must_use]
     pub fn want(self, name: &str, source_names: &[&str]) -> Self {
-        self.also(Wanted {
+        self.also(ColumnSelector {
             name: name.to_owned(),
             source_names: owned(source_names),
             is_optional: false,
@@ -85,15 +85,15 @@ impl ColumnPlan {
     /// Like [`ColumnPlan::want`], for a column that some files lack.
     #[must_use]
     pub fn want_optional(self, name: &str, source_names: &[&str]) -> Self {
-        self.also(Wanted {
+        self.also(ColumnSelector {
             name: name.to_owned(),
             source_names: owned(source_names),
             is_optional: true,
         })
     }
 
-    fn also(mut self, wanted: Wanted) -> Self {
-        self.wanted.push(wanted);
+    fn also(mut self, selector: ColumnSelector) -> Self {
+        self.selectors.push(selector);
         self
     }
 
@@ -115,26 +115,26 @@ impl ColumnPlan {
 
     /// Returns our name of a publisher's column; none if it is not read.
     pub fn name_of(&self, column: &str) -> Option<&str> {
-        self.wanted
+        self.selectors
             .iter()
-            .find(|wanted| wanted.source_names.iter().any(|name| name == column))
-            .map(|wanted| wanted.name.as_str())
+            .find(|selector| selector.source_names.iter().any(|name| name == column))
+            .map(|selector| selector.name.as_str())
     }
 
     /// Reports whether a column is mapped or ignored.
     pub(super) fn knows(&self, column: &str) -> bool {
-        self.wanted
+        self.selectors
             .iter()
-            .any(|wanted| wanted.source_names.iter().any(|name| name == column))
+            .any(|selector| selector.source_names.iter().any(|name| name == column))
             || self.ignore.iter().any(|pattern| is_text(pattern, column))
     }
 
     /// Reports whether a column nested in this one is mapped or ignored.
-    pub(super) fn knows_below(&self, column: &str) -> bool {
+    pub(super) fn knows_nested(&self, column: &str) -> bool {
         let mut names = self
-            .wanted
+            .selectors
             .iter()
-            .flat_map(|wanted| &wanted.source_names)
+            .flat_map(|selector| &selector.source_names)
             .chain(&self.ignore);
         names.any(|name| {
             name.strip_prefix(column)
@@ -148,11 +148,11 @@ impl ColumnPlan {
         if names.is_empty() {
             return Ok(Resolved {
                 names: self
-                    .wanted
+                    .selectors
                     .iter()
-                    .map(|wanted| wanted.name.clone())
+                    .map(|selector| selector.name.clone())
                     .collect(),
-                positions: vec![None; self.wanted.len()],
+                positions: vec![None; self.selectors.len()],
                 keep: None,
                 width: 0,
                 new: Vec::new(),
@@ -174,9 +174,9 @@ impl ColumnPlan {
             .filter(|_| !has_unnamed)
             .unwrap_or(header);
         let is_mapped = |name: &str| {
-            self.wanted
+            self.selectors
                 .iter()
-                .any(|wanted| wanted.source_names.iter().any(|known| known == name))
+                .any(|selector| selector.source_names.iter().any(|known| known == name))
         };
         let mut seen: HashSet<&str> = HashSet::with_capacity(header.len());
         let mut repeated = header.iter().copied().filter(|name| !seen.insert(name));
@@ -197,15 +197,15 @@ impl ColumnPlan {
         let mut names = Vec::new();
         let mut positions = Vec::new();
         let mut missing = Vec::new();
-        for wanted in &self.wanted {
-            let position = wanted
+        for selector in &self.selectors {
+            let position = selector
                 .source_names
                 .iter()
                 .find_map(|name| header.iter().position(|column| column == name));
-            if position.is_none() && !wanted.is_optional {
-                missing.push(wanted);
+            if position.is_none() && !selector.is_optional {
+                missing.push(selector);
             }
-            names.push(wanted.name.clone());
+            names.push(selector.name.clone());
             positions.push(position);
         }
         if !missing.is_empty() || (self.is_closed && !new.is_empty()) {
@@ -214,7 +214,7 @@ impl ColumnPlan {
         let keep = self.keep.as_ref().map(|(name, prefixes)| {
             let column = names
                 .iter()
-                .position(|wanted| wanted == name)
+                .position(|selector| selector == name)
                 .expect("a kept column is a wanted column");
             (
                 column,
@@ -236,12 +236,12 @@ impl ColumnPlan {
 
 /// Maximum number of new columns to search for the missing one, and to list in a message: a header
 /// may have any number.
-const MOST_COMPARED: usize = 1_000;
-const MOST_TOLD: usize = 40;
+const MAX_COMPARED: usize = 1_000;
+const MAX_SHOWN: usize = 40;
 
 /// Describes which columns differ from the declaration, and for a missing one which new one may
 /// replace it.
-fn refusal(missing: &[&Wanted], new: &[String]) -> Error {
+fn refusal(missing: &[&ColumnSelector], new: &[String]) -> Error {
     let quoted = |names: &[String]| {
         names
             .iter()
@@ -249,16 +249,16 @@ fn refusal(missing: &[&Wanted], new: &[String]) -> Error {
             .collect::<Vec<_>>()
             .join(", ")
     };
-    let candidates: Vec<&str> = new.iter().take(MOST_COMPARED).map(String::as_str).collect();
+    let candidates: Vec<&str> = new.iter().take(MAX_COMPARED).map(String::as_str).collect();
     let mut parts = Vec::new();
-    for wanted in missing {
-        let names = wanted
+    for selector in missing {
+        let names = selector
             .source_names
             .iter()
             .map(|name| format!("`{name}`"))
             .collect::<Vec<_>>()
             .join(" or ");
-        let alike = wanted
+        let alike = selector
             .source_names
             .iter()
             .find_map(|name| nearest(name, &candidates));
@@ -270,7 +270,7 @@ fn refusal(missing: &[&Wanted], new: &[String]) -> Error {
         });
     }
     if !new.is_empty() {
-        let (told, rest) = new.split_at(new.len().min(MOST_TOLD));
+        let (shown, rest) = new.split_at(new.len().min(MAX_SHOWN));
         let more = if rest.is_empty() {
             String::new()
         } else {
@@ -278,7 +278,7 @@ fn refusal(missing: &[&Wanted], new: &[String]) -> Error {
         };
         parts.push(format!(
             "neither mapped nor ignored: {}{more}",
-            quoted(told)
+            quoted(shown)
         ));
     }
     Error::format(format!("the columns differ from the declaration ({})", parts.join("; ")))

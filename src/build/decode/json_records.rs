@@ -47,7 +47,7 @@ pub(super) fn decode(
         .map(|(index, name)| (name.as_str(), index))
         .collect();
     let mut records = Records::new(&resolved, Encoding::Utf8, sink)?;
-    let mut push = |record: &str, offset: usize| match Cells::of(record, task.plan, layout) {
+    let mut push = |record: &str, offset: usize| match Cells::split(record, task.plan, layout) {
         Ok(cells) => push_cells(
             &mut records,
             &resolved,
@@ -91,7 +91,7 @@ pub(super) fn spans<'r>(
     plan: &ColumnPlan,
     layout: &Layout<'_>,
 ) -> Option<Vec<(String, &'r RawValue)>> {
-    Cells::of(record, plan, layout).ok().map(|cells| {
+    Cells::split(record, plan, layout).ok().map(|cells| {
         cells
             .0
             .into_iter()
@@ -137,7 +137,7 @@ fn names(records: &[&RawValue], task: &Task<'_>, layout: &Layout<'_>) -> Result<
     let mut names = Vec::new();
     let mut written: HashMap<String, String> = HashMap::new();
     for record in records {
-        for Cell { name, path, .. } in Cells::of(record.get(), task.plan, layout)
+        for Cell { name, path, .. } in Cells::split(record.get(), task.plan, layout)
             .unwrap_or_default()
             .0
         {
@@ -217,7 +217,7 @@ struct Cell<'r> {
 
 impl<'r> Cells<'r> {
     /// Splits a record into attributes; an error describes what is wrong with it.
-    fn of(
+    fn split(
         record: &'r str,
         plan: &ColumnPlan,
         layout: &Layout<'_>,
@@ -261,7 +261,7 @@ impl<'r> Cells<'r> {
             let is_known = plan.knows(&name);
             if !is_known && value.get().starts_with('{') {
                 self.add(value.get(), &path, depth, plan, layout)?;
-            } else if is_known || value.get() != "null" || !plan.knows_below(&name) {
+            } else if is_known || value.get() != "null" || !plan.knows_nested(&name) {
                 self.0.push(Cell { name, path, value });
             }
         }

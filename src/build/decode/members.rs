@@ -15,7 +15,7 @@ use zip::CompressionMethod;
 use zip::read::Config;
 use zip::unstable::read::ZipIterable;
 
-use super::archive::{MAX_RATIO, refuse_endless_total};
+use super::archive::{MAX_RATIO, reject_excessive_total};
 use pubdata_core::error::{Error, IoExt, Result};
 
 /// Size of a member's local header before its name.
@@ -95,7 +95,7 @@ impl Archive {
     /// `Format` if the file is not a ZIP archive, a name occurs twice, or a member is encrypted,
     /// too large, or neither deflated nor stored.
     pub fn open(path: &Path, pattern: &str, max_member_bytes: u64) -> Result<Self> {
-        Self::of(
+        Self::from_reader(
             Arc::new(File::open(path).at("open", path)?),
             pattern,
             max_member_bytes,
@@ -106,7 +106,11 @@ impl Archive {
     ///
     /// # Errors
     /// As [`Archive::open`]; `Store` if its bytes cannot be fetched.
-    pub fn of(file: Arc<dyn ReadAt>, pattern: &str, max_member_bytes: u64) -> Result<Self> {
+    pub fn from_reader(
+        file: Arc<dyn ReadAt>,
+        pattern: &str,
+        max_member_bytes: u64,
+    ) -> Result<Self> {
         let unreadable = |error: zip::result::ZipError| {
             Error::format(format!("is not a readable ZIP archive: {error}"))
         };
@@ -180,8 +184,8 @@ impl Archive {
                 repeated.len()
             )));
         }
-        refuse_impossible_places(&mut members, file_bytes)?;
-        refuse_endless_total(members.iter().map(|member| member.size_bytes), file_bytes)?;
+        reject_impossible_offsets(&mut members, file_bytes)?;
+        reject_excessive_total(members.iter().map(|member| member.size_bytes), file_bytes)?;
         members.sort_unstable_by(|a, b| a.name.cmp(&b.name));
         Ok(Self { file, members })
     }
@@ -314,7 +318,7 @@ impl Archive {
 /// Rejects members that extend beyond the file, because their sizes decide how much memory is
 /// allocated. Also rejects members that share bytes, with which a small archive can unpack without
 /// end. Leaves the members sorted by offset.
-fn refuse_impossible_places(members: &mut [Member], file_bytes: u64) -> Result<()> {
+fn reject_impossible_offsets(members: &mut [Member], file_bytes: u64) -> Result<()> {
     let end = |member: &Member| {
         member
             .header_start

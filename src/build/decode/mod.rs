@@ -30,20 +30,20 @@ use std::path::Path;
 use polars::prelude::DataFrame;
 use serde::{Deserialize, Serialize};
 
-use archive::Ahead;
+use archive::ReadAhead;
 pub use archive::{member_date, member_name, member_names};
-pub use cells::{RecordCell, RecordText, Surroundings, json_cells, record_cells, surroundings};
+pub use cells::{RecordCell, RecordText, SurroundingText, json_cells, record_cells, surroundings};
 pub use delimited::HeaderRow;
 pub use excerpt::{columns, excerpt};
 pub use feed::{FeedElement, FeedShape, feed_entries};
 pub use hash_partitioner::{HashPartitioner, KeptRows, Partitioned, read_partition};
 use hash_partitioner::{KeyCollector, Partition};
-pub use header::{ColumnFindings, ColumnPlan};
+pub use header::{ColumnPlan, ColumnReport};
 pub use members::{Archive, Member, ReadAt};
 pub use packed::{
     ArchiveParts, PackedMember, TAIL_BYTES, is_member_of, leading_member, pack, unpack_start,
 };
-use records::{Sink, TakeRecords};
+use records::{RecordConsumer, Sink};
 use text_frames::TextFrames;
 pub use xml::{XmlContent, XmlDocument, XmlElement, XmlPiece, XmlReader};
 
@@ -81,7 +81,7 @@ pub struct Decoded {
     pub frame: DataFrame,
     /// Records that could not be read.
     pub malformed: Vec<Malformed>,
-    pub columns: ColumnFindings,
+    pub columns: ColumnReport,
 }
 
 /// A record that is not in the declared layout.
@@ -129,7 +129,7 @@ pub fn decode_chunks(
     task: &Task<'_>,
     rows: usize,
     take: &mut dyn FnMut(DataFrame) -> Result<()>,
-) -> Result<(Vec<Malformed>, ColumnFindings)> {
+) -> Result<(Vec<Malformed>, ColumnReport)> {
     decode_into(
         task,
         &mut TextFrames::new(rows, [task.input, task.member_number], take),
@@ -144,7 +144,7 @@ pub fn decode_chunks(
 pub fn partition(
     task: &Task<'_>,
     partitioner: HashPartitioner<'_>,
-) -> Result<(Partitioned, Vec<Malformed>, ColumnFindings)> {
+) -> Result<(Partitioned, Vec<Malformed>, ColumnReport)> {
     let mut partition = Partition::new(partitioner);
     let (malformed, columns) = decode_into(task, &mut partition)?;
     Ok((partition.partitioned(), malformed, columns))
@@ -167,11 +167,11 @@ pub fn collect_keys(
 
 fn decode_into(
     task: &Task<'_>,
-    records: &mut dyn TakeRecords,
-) -> Result<(Vec<Malformed>, ColumnFindings)> {
+    records: &mut dyn RecordConsumer,
+) -> Result<(Vec<Malformed>, ColumnReport)> {
     let sink = &mut Sink {
         records,
-        columns: ColumnFindings::default(),
+        columns: ColumnReport::default(),
     };
     let decoded = match task.format {
         Format::FixedWidth {
@@ -199,7 +199,7 @@ fn decode_into(
         ),
         Format::JsonRows => json_rows::decode(task, sink),
         Format::Delimited { .. } | Format::Document { .. } => {
-            match delimited::Layout::of(task.format) {
+            match delimited::Layout::from_format(task.format) {
                 Some(layout) => delimited::decode(task, &layout, sink),
                 None => Err(Error::config(
                     "a document is read by the dataset's own code, not as rows",
@@ -242,7 +242,7 @@ pub fn count_records(path: &Path, format: &Format, max_bytes: u64) -> Result<u64
                 is_name_normalized: *normalized_header,
             },
         ),
-        other => delimited::Layout::of(other).map_or_else(
+        other => delimited::Layout::from_format(other).map_or_else(
             || Err(Error::config("its records are not counted")),
             |layout| delimited::count(&task, &layout),
         ),
@@ -333,12 +333,12 @@ fn open_for<'a>(
     };
     // A caller that reads a record stops after it: decompressing more would be wasted.
     let ahead = if is_whole {
-        Ahead {
+        ReadAhead {
             piece: 1 << 18,
             pieces: 4,
         }
     } else {
-        Ahead {
+        ReadAhead {
             piece: 1 << 16,
             pieces: 0,
         }

@@ -262,7 +262,7 @@ mod tests {
     }
 
     #[test]
-    fn a_member_is_found_and_unpacked_from_parts_of_its_archive() {
+    fn member_is_found_and_unpacked_from_parts_of_its_archive() {
         let text: String = (0..20_000)
             .map(|line| format!("{line},{}\n", line * 7919 % 10_007))
             .collect();

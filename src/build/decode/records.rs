@@ -5,7 +5,7 @@ use std::collections::HashSet;
 
 use super::Malformed;
 use super::encoding::text_of;
-use super::header::{ColumnFindings, Resolved};
+use super::header::{ColumnReport, Resolved};
 use pubdata_core::error::{Error, Result};
 use pubdata_core::issue::Severity;
 use pubdata_core::pipeline::Encoding;
@@ -28,7 +28,7 @@ fn without_blanks(mut cell: &[u8]) -> &[u8] {
 }
 
 /// Receiver of a file's records.
-pub(super) trait TakeRecords {
+pub(super) trait RecordConsumer {
     /// Receives the column names, before the first record.
     fn begin(&mut self, names: &[String]) -> Result<()>;
     /// Receives the next cell of a record. Each record has one cell per column, in order; an empty
@@ -56,9 +56,9 @@ pub(super) struct KeyFilter<'a> {
 
 /// Destination of a file's records, and facts about its columns.
 pub(super) struct Sink<'s> {
-    pub(super) records: &'s mut dyn TakeRecords,
+    pub(super) records: &'s mut dyn RecordConsumer,
     /// Filled when the file has been read.
-    pub(super) columns: ColumnFindings,
+    pub(super) columns: ColumnReport,
 }
 
 /// Passes kept records on, cell by cell, and collects malformed ones.

@@ -2,7 +2,7 @@
 
 use polars::prelude::*;
 
-use super::records::TakeRecords;
+use super::records::RecordConsumer;
 use pubdata_core::error::Result;
 use pubdata_core::provenance::POINTERS;
 
@@ -33,7 +33,7 @@ impl<'t> TextFrames<'t> {
     }
 }
 
-impl TakeRecords for TextFrames<'_> {
+impl RecordConsumer for TextFrames<'_> {
     fn begin(&mut self, names: &[String]) -> Result<()> {
         self.names = names.to_vec();
         self.frame = TextFrame::new(names);

@@ -64,7 +64,7 @@ mod tests {
     }
 
     #[test]
-    fn a_time_behind_a_day_is_cut() {
+    fn time_after_a_date_is_removed() {
         for (text, day) in [
             ("2025-01-21T00:00:00.000", "2025-01-21"),
             ("01/21/2025 12:00:00 AM", "01/21/2025"),

@@ -13,7 +13,7 @@ pub struct Zone(TimeZone);
 
 impl Zone {
     /// Parses a POSIX time zone rule (`EST5EDT,M3.2.0,M11.1.0`).
-    pub fn of_rule(rule: &str) -> Result<Self> {
+    pub fn from_posix_rule(rule: &str) -> Result<Self> {
         TimeZone::posix(rule).map(Self).map_err(|error| {
             Error::config(format!(
                 "`{rule}` is not a time zone such as `EST5EDT,M3.2.0,M11.1.0`: {error}"
@@ -29,7 +29,7 @@ impl Zone {
 
 /// Converts an RFC 3339 timestamp with an offset to UTC: `2024-03-15T21:45:18-04:00` becomes
 /// `2024-03-16T01:45:18Z`. Returns none for another form.
-pub fn instant_of_rfc3339(text: &str) -> Option<String> {
+pub fn utc_from_rfc3339(text: &str) -> Option<String> {
     text.parse::<Timestamp>()
         .ok()
         .map(|instant| instant.to_string())
@@ -37,7 +37,7 @@ pub fn instant_of_rfc3339(text: &str) -> Option<String> {
 
 /// Converts a local timestamp `YYYYMMDDhhmmss` to UTC. Returns none for another form. An hour that
 /// occurs twice, when the clock is set back, counts as the first one.
-pub fn instant_of_digits(text: &str, zone: &Zone) -> Option<String> {
+pub fn utc_from_digits(text: &str, zone: &Zone) -> Option<String> {
     if text.len() != 14 || !text.bytes().all(|byte| byte.is_ascii_digit()) {
         return None;
     }
@@ -50,12 +50,12 @@ pub fn instant_of_digits(text: &str, zone: &Zone) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Zone, instant_of_digits, instant_of_rfc3339};
+    use super::{Zone, utc_from_digits, utc_from_rfc3339};
 
     #[test]
     fn instants_of_both_forms_are_told_in_utc() {
-        let eastern = Zone::of_rule("EST5EDT,M3.2.0,M11.1.0").unwrap();
-        let digits = |text| instant_of_digits(text, &eastern);
+        let eastern = Zone::from_posix_rule("EST5EDT,M3.2.0,M11.1.0").unwrap();
+        let digits = |text| utc_from_digits(text, &eastern);
         assert_eq!(
             digits("20250124170844").as_deref(),
             Some("2025-01-24T22:08:44Z"),
@@ -81,10 +81,10 @@ mod tests {
             assert_eq!(digits(wrong), None, "{wrong}");
         }
         assert_eq!(
-            instant_of_rfc3339("2024-03-15T21:45:18-04:00").as_deref(),
+            utc_from_rfc3339("2024-03-15T21:45:18-04:00").as_deref(),
             Some("2024-03-16T01:45:18Z")
         );
-        assert_eq!(instant_of_rfc3339("2024-03-15T21:45:18"), None);
-        assert!(Zone::of_rule("Eastern").is_err());
+        assert_eq!(utc_from_rfc3339("2024-03-15T21:45:18"), None);
+        assert!(Zone::from_posix_rule("Eastern").is_err());
     }
 }

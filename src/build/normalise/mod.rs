@@ -2,8 +2,8 @@
 //! each row that does not convert, and joins that keep order.
 
 mod day;
-mod dictionary_texts;
-mod few_texts;
+mod dictionary_column;
+mod distinct_texts;
 mod instant;
 mod lists;
 mod pointer_rows;
@@ -12,9 +12,9 @@ mod sorted;
 use polars::prelude::*;
 
 pub use day::{day_from_epoch, day_from_pattern, without_time};
-pub use dictionary_texts::DictionaryTexts;
-pub use few_texts::{FewTexts, few_texts};
-pub use instant::{Zone, instant_of_digits, instant_of_rfc3339};
+pub use dictionary_column::DictionaryColumnBuilder;
+pub use distinct_texts::{DistinctTexts, distinct_texts};
+pub use instant::{Zone, utc_from_digits, utc_from_rfc3339};
 pub use lists::{ListRows, list_column};
 pub use pointer_rows::PointerRows;
 pub use pubdata_core::contract::Day;
@@ -230,7 +230,7 @@ pub fn without_repeats(frame: &DataFrame) -> Result<DataFrame> {
 
 /// Returns the pointer numbers of each row; none for a row that a join did not match.
 pub fn pointers(frame: &DataFrame, name: &str) -> Result<Vec<Option<Vec<u64>>>> {
-    let rows = PointerRows::of(frame.column(name)?.as_materialized_series())?;
+    let rows = PointerRows::from_series(frame.column(name)?.as_materialized_series())?;
     Ok(rows
         .iter()
         .map(|numbers| numbers.map(<[u64]>::to_vec))

@@ -20,7 +20,7 @@ impl PointerRows {
     /// # Errors
     /// `Format` if the column holds something else; `Contract` if a list holds a null, with the
     /// number of its row. Both are programming errors.
-    pub fn of(column: &Series) -> Result<Self> {
+    pub fn from_series(column: &Series) -> Result<Self> {
         let lists = column.list()?.rechunk();
         let (mut numbers, mut borders) = (
             UInt64Chunked::from_vec(PlSmallStr::EMPTY, Vec::new()),
@@ -113,7 +113,7 @@ mod tests {
         lists.append_slice(&[5, 6, 7, 8, 9, 10, 11, 12]);
         let column = lists.finish().into_series();
         let rows = |column: &Series| {
-            PointerRows::of(column)
+            PointerRows::from_series(column)
                 .unwrap()
                 .iter()
                 .map(|row| row.map(<[u64]>::to_vec))
@@ -150,7 +150,7 @@ mod tests {
         lists.append_slice(&[9, 10, 11, 12]);
         let column = lists.finish().into_series();
         let error = |column: &Series| {
-            PointerRows::of(column)
+            PointerRows::from_series(column)
                 .err()
                 .map(|error| error.to_string())
                 .unwrap_or_default()

@@ -27,7 +27,7 @@ pub fn sorted(frame: &DataFrame, order: &[&str]) -> Result<DataFrame> {
                 ListRows::of(series)?.take(rows)
             }
             DataType::List(items) if **items == DataType::UInt64 => {
-                PointerRows::of(series)?.take(column.name(), rows)
+                PointerRows::from_series(series)?.take(column.name(), rows)
             }
             _ => column.take(&places)?,
         })

@@ -19,7 +19,7 @@ use polars::prelude::{
 };
 use rayon::prelude::*;
 
-use crate::normalise::{FewTexts, ListRows, PointerRows};
+use crate::normalise::{DistinctTexts, ListRows, PointerRows};
 use pubdata_core::contract::{
     Column, Contract, Day, Physical, arrow_schema, parse_decimal, pointer_fields,
 };
@@ -279,7 +279,7 @@ impl Cells<'_> {
     /// Resolves the numbers into sources, digests and members, so that readers of a part need no
     /// other file.
     fn pointers(&self, inputs: &Inputs) -> Result<ListArray> {
-        let rows = PointerRows::of(self.series)?;
+        let rows = PointerRows::from_series(self.series)?;
         // A build has few files and members and very many records: the texts of each pair are built
         // once, and rows refer to them by index.
         let mut places: PlHashMap<(u64, u64), u32> = PlHashMap::new();
@@ -321,14 +321,14 @@ impl Cells<'_> {
             let of_pair: StringArray = resolved.iter().map(text).collect();
             let texts: StringChunked = of_pair.iter().collect();
             // Different pairs can share a text; each text is stored once.
-            match FewTexts::of(&texts) {
-                Some(FewTexts {
+            match DistinctTexts::new(&texts) {
+                Some(DistinctTexts {
                     values,
                     places: of_pair,
                 }) => {
                     let keys: UInt32Array = of_pair
                         .into_iter()
-                        .map(|place| (place != FewTexts::NONE).then_some(place))
+                        .map(|place| (place != DistinctTexts::NONE).then_some(place))
                         .collect();
                     dictionary(take(&keys, &places, None)?, values)
                 }
@@ -411,12 +411,12 @@ fn bits((bytes, offset, length): (&[u8], usize, usize)) -> BooleanBuffer {
 /// Converts a column of texts: dictionary-encoded if few texts are distinct, otherwise in buffers
 /// of exact size.
 fn texts(cells: &StringChunked) -> Result<ArrayRef> {
-    if let Some(FewTexts { values, places }) = FewTexts::of(cells) {
+    if let Some(DistinctTexts { values, places }) = DistinctTexts::new(cells) {
         let keys = match cells.null_count() {
             0 => UInt32Array::from(places),
             _ => places
                 .into_iter()
-                .map(|place| (place != FewTexts::NONE).then_some(place))
+                .map(|place| (place != DistinctTexts::NONE).then_some(place))
                 .collect(),
         };
         return dictionary(Arc::new(keys), values);

@@ -31,7 +31,7 @@ pub const LONGEST_BOUND: usize = 256;
 pub type Encoded = (Bytes, ColumnCloseResult);
 
 /// A compressor shared by many chunks, because creating one costs time and a megabyte.
-pub type OneCompressor = Option<Compressor<'static>>;
+pub type SharedCompressor = Option<Compressor<'static>>;
 
 /// Facts about a page's rows.
 #[derive(Clone, Copy, Default)]
@@ -71,7 +71,7 @@ impl<V: Values> Paged<'_, V> {
         &self,
         mut page: impl FnMut(usize, &mut Vec<u8>) -> PageFacts,
         in_filter: impl Iterator<Item = u32>,
-        compressor: &mut OneCompressor,
+        compressor: &mut SharedCompressor,
     ) -> Result<Encoded> {
         let Self {
             leaf,
@@ -88,7 +88,7 @@ impl<V: Values> Paged<'_, V> {
                 leaf.path()
             ))),
         };
-        let mut described = Described::new(leaf);
+        let mut summary = ColumnSummary::new(leaf);
         let mut encodings = Vec::with_capacity(2);
         let mut sink = TrackedWrite::new(Vec::new());
         let mut writer = SerializedPageWriter::new(&mut sink);
@@ -100,7 +100,7 @@ impl<V: Values> Paged<'_, V> {
                 encoding,
                 is_sorted: false,
             };
-            described.add_spec(
+            summary.add_spec(
                 &writer
                     .write_page(CompressedPage::new(page, bytes.len()))
                     .map_err(parquet_error)?,
@@ -123,14 +123,14 @@ impl<V: Values> Paged<'_, V> {
                 rep_level_encoding: Encoding::RLE,
                 statistics: None,
             };
-            described.add_page(leaf, &facts, values);
+            summary.add_page(leaf, &facts, values);
             let spec = writer
                 .write_page(CompressedPage::new(data, body.len()))
                 .map_err(parquet_error)?;
-            described
+            summary
                 .offsets
                 .append_offset_and_size(spec.offset as i64, spec.compressed_size as i32);
-            described.add_spec(&spec);
+            summary.add_spec(&spec);
         }
         encodings.push(PageEncodingStats {
             page_type: PageType::DATA_PAGE,
@@ -140,16 +140,16 @@ impl<V: Values> Paged<'_, V> {
         writer.close().map_err(parquet_error)?;
         let bytes = Bytes::from(sink.into_inner().map_err(parquet_error)?);
         let bloom_filter = match properties.bloom_filter_properties(leaf.path()) {
-            Some(wanted) => {
+            Some(bloom) => {
                 let mut filter =
-                    Sbbf::new_with_ndv_fpp(wanted.ndv(), wanted.fpp()).map_err(parquet_error)?;
+                    Sbbf::new_with_ndv_fpp(bloom.ndv(), bloom.fpp()).map_err(parquet_error)?;
                 in_filter.for_each(|place| values.insert_into(&mut filter, place));
-                filter.fold_to_target_fpp(wanted.fpp());
+                filter.fold_to_target_fpp(bloom.fpp());
                 Some(filter)
             }
             None => None,
         };
-        let close = described.close(leaf, compression, encodings, values, bloom_filter)?;
+        let close = summary.close(leaf, compression, encodings, values, bloom_filter)?;
         Ok((bytes, close))
     }
 }
@@ -177,7 +177,11 @@ pub fn write_page_levels(
 }
 
 /// Compresses a page as the crate does.
-fn compressed(bytes: &[u8], level: ZstdLevel, compressor: &mut OneCompressor) -> Result<Vec<u8>> {
+fn compressed(
+    bytes: &[u8],
+    level: ZstdLevel,
+    compressor: &mut SharedCompressor,
+) -> Result<Vec<u8>> {
     let failed = |error| Error::store(format!("zstd: {error}"));
     let compressor = match compressor {
         Some(compressor) => compressor,
@@ -200,7 +204,7 @@ pub fn extended(values: &impl Values, ends: Option<(u32, u32)>, others: (u32, u3
 }
 
 /// Metadata of a chunk and of its pages, collected while they are written.
-struct Described {
+struct ColumnSummary {
     index: ColumnIndexBuilder,
     offsets: OffsetIndexBuilder,
     rows: usize,
@@ -219,7 +223,7 @@ struct Described {
     has_dictionary: bool,
 }
 
-impl Described {
+impl ColumnSummary {
     fn new(leaf: &ColumnDescPtr) -> Self {
         Self {
             index: ColumnIndexBuilder::new(leaf.physical_type()),

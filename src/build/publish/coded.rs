@@ -12,7 +12,7 @@ use parquet::file::properties::{DEFAULT_DICTIONARY_PAGE_SIZE_LIMIT, WriterProper
 use parquet::schema::types::ColumnDescPtr;
 
 use super::chunk::{
-    DictionaryPage, Encoded, LONGEST_BOUND, OneCompressor, PageFacts, Paged, extended,
+    DictionaryPage, Encoded, LONGEST_BOUND, PageFacts, Paged, SharedCompressor, extended,
     write_page_levels,
 };
 use super::runs::{Runs, bits};
@@ -31,7 +31,7 @@ pub struct CodedTexts<'a> {
 impl<'a> CodedTexts<'a> {
     /// Wraps a column whose dictionary holds each text once. Returns none if a text is too long for
     /// statistics, or if the texts are too long for one dictionary page.
-    pub fn of(column: &'a ArrayRef) -> Option<Self> {
+    pub fn new(column: &'a ArrayRef) -> Option<Self> {
         let dictionary = column.as_dictionary_opt::<UInt32Type>()?;
         let values = dictionary.values().as_string_opt::<i32>()?;
         let is_short = values.null_count() == 0
@@ -64,12 +64,12 @@ pub fn encode(
     leaf: &ColumnDescPtr,
     properties: &WriterProperties,
     column: &ArrayRef,
-    compressor: &mut OneCompressor,
+    compressor: &mut SharedCompressor,
 ) -> Result<Encoded> {
-    if let Some(CodedTexts { keys, values }) = CodedTexts::of(column) {
+    if let Some(CodedTexts { keys, values }) = CodedTexts::new(column) {
         return encode_values(leaf, properties, keys, values, compressor);
     }
-    match CodedNumbers::of(column, usize::try_from(leaf.type_length()).unwrap_or(0)) {
+    match CodedNumbers::new(column, usize::try_from(leaf.type_length()).unwrap_or(0)) {
         Some(CodedNumbers::Whole(keys, values)) => {
             encode_values(leaf, properties, &keys, &values, compressor)
         }
@@ -88,7 +88,7 @@ fn encode_values<V: Values>(
     properties: &WriterProperties,
     keys: &UInt32Array,
     values: &V,
-    compressor: &mut OneCompressor,
+    compressor: &mut SharedCompressor,
 ) -> Result<Encoded> {
     let page_rows = properties.column_data_page_row_count_limit(leaf.path());
     let rows = keys.len();

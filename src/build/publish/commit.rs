@@ -10,7 +10,7 @@ use jiff::civil::Date;
 use parquet::arrow::arrow_reader::ArrowReaderMetadata;
 
 use super::delta_log::PartFacts;
-use super::stage::StagedAt;
+use super::stage::StagingLocation;
 use super::{StagedBuild, fault, part};
 use pubdata_core::contract::{Contract, Contracts};
 use pubdata_core::error::{Error, Result, ResultExt};
@@ -28,12 +28,15 @@ pub enum Contribution {
     /// A new build.
     Built(StagedBuild),
     /// The parts of the channel's current release, with the task's current metadata if it is known.
-    Carried { task_id: String, told: Option<Told> },
+    Reused {
+        task_id: String,
+        metadata: Option<TaskMetadata>,
+    },
 }
 
 /// Metadata of a task that affects none of its published bytes.
 #[derive(Debug, Clone)]
-pub struct Told {
+pub struct TaskMetadata {
     /// Dates after which the next editions are late.
     due: BTreeMap<String, Date>,
     /// How the layouts of the task's sources are known.
@@ -41,9 +44,9 @@ pub struct Told {
     covers: Vec<String>,
 }
 
-impl Told {
+impl TaskMetadata {
     /// Copies the metadata from the entry of a fresh build.
-    pub fn of(entry: &TaskEntry) -> Self {
+    pub fn from_entry(entry: &TaskEntry) -> Self {
         let TaskEntry {
             due,
             evidence,
@@ -58,7 +61,7 @@ impl Told {
     }
 
     /// Replaces the metadata of an entry.
-    pub fn tell(self, entry: &mut TaskEntry) {
+    pub fn apply_to(self, entry: &mut TaskEntry) {
         (entry.due, entry.evidence, entry.covers) = (self.due, self.evidence, self.covers);
     }
 }
@@ -84,7 +87,7 @@ pub enum Outcome {
     /// The channel already points at this release.
     Unchanged,
     /// The channel already points at this release; missing or damaged parts were written again.
-    Mended,
+    Repaired,
 }
 
 /// A composed release with its id, relative to the channel generation that it was composed from.
@@ -96,7 +99,7 @@ pub struct Prepared {
     pub(super) contracts: Contracts,
     pub(super) current: Option<Current>,
     /// Staged builds by task.
-    staged: BTreeMap<String, StagedAt>,
+    staged: BTreeMap<String, StagingLocation>,
     /// Declarations and contracts by digest.
     pub(super) texts: BTreeMap<Digest, String>,
 }
@@ -184,17 +187,17 @@ pub async fn prepare(
                         .collect(),
                 )
             }
-            Contribution::Carried { task_id, told } => {
+            Contribution::Reused { task_id, metadata } => {
                 let previous = current.as_ref().map(|current| &current.manifest);
-                let (mut entry, parts) = carry(previous, contracts, &task_id)
+                let (mut entry, parts) = reuse(previous, contracts, &task_id)
                     .context(|| format!("channel `{channel}`"))?;
                 // A reused task built from samples remains a sample, even if other tasks are not.
                 if previous.is_some_and(|previous| previous.is_sample_build(&entry)) {
                     (entry.is_sample, is_sample) = (Some(true), true);
                 }
                 (entry.is_stale, entry.stale_reason) = (false, None);
-                if let Some(told) = told {
-                    told.tell(&mut entry);
+                if let Some(metadata) = metadata {
+                    metadata.apply_to(&mut entry);
                 }
                 (task_id, entry, parts)
             }
@@ -237,13 +240,13 @@ pub async fn prepare(
     let mut manifest = Manifest {
         format_version: MANIFEST_FORMAT_VERSION,
         // Replaced below: the id is the hash of the rest.
-        release_id: ReleaseId::from_digest(&Digest::of(b"")),
+        release_id: ReleaseId::from_digest(&Digest::sha256(b"")),
         pubdata_version: env!("CARGO_PKG_VERSION").to_owned(),
         is_sample,
         tasks,
         datasets,
         declarations: BTreeSet::new(),
-        companions: BTreeMap::new(),
+        sidecars: BTreeMap::new(),
         published_at: now.to_owned(),
         run_id: run_id.to_owned(),
     };
@@ -266,7 +269,7 @@ pub async fn prepare(
 }
 
 async fn current_manifest(releases: &Releases, entry: &ChannelEntry) -> Result<Manifest> {
-    let way_out = |error: Error| match error.way_out() {
+    let with_hint = |error: Error| match error.hint_text() {
         Some(_) => error,
         None => error.hint(format!(
             "`pubdata releases rollback` points `{}` at an earlier release",
@@ -276,24 +279,24 @@ async fn current_manifest(releases: &Releases, entry: &ChannelEntry) -> Result<M
     releases
         .manifest(&entry.release_id)
         .await
-        .map_err(way_out)
+        .map_err(with_hint)
         .context(|| format!("channel `{}`", entry.channel))
 }
 
 /// Returns the reason why a task's parts cannot be reused in the next release; none if they can.
-pub fn refusal_to_carry(
+pub fn reason_not_reusable(
     previous: Option<&Manifest>,
     contracts: &Contracts,
     task_id: &str,
 ) -> Option<String> {
-    carry(previous, contracts, task_id)
+    reuse(previous, contracts, task_id)
         .err()
         .map(|error| error.to_string())
 }
 
-type CarriedTask = (TaskEntry, Vec<(String, Part)>);
+type ReusedTask = (TaskEntry, Vec<(String, Part)>);
 
-fn carry(previous: Option<&Manifest>, contracts: &Contracts, task_id: &str) -> Result<CarriedTask> {
+fn reuse(previous: Option<&Manifest>, contracts: &Contracts, task_id: &str) -> Result<ReusedTask> {
     let previous =
         previous.ok_or_else(|| Error::store(format!("no release yet to reuse {task_id} from")))?;
     let entry = previous.tasks.get(task_id).ok_or_else(|| {
@@ -380,7 +383,7 @@ impl Prepared {
                 .await
                 .context(|| format!("release {}", committed.release_id))?;
             committed.outcome = if committed.parts_written > 0 {
-                Outcome::Mended
+                Outcome::Repaired
             } else {
                 Outcome::Unchanged
             };
@@ -414,21 +417,21 @@ impl Prepared {
         let places: Vec<_> = places
             .map(|(contract, part)| self.place(releases, contract, part, &known, previous.as_ref()))
             .collect();
-        let mut placed = stream::iter(places).buffer_unordered(PARTS_AT_A_TIME);
+        let mut writes = stream::iter(places).buffer_unordered(PARTS_AT_A_TIME);
         let mut facts = BTreeMap::new();
-        while let Some(placed) = placed.next().await {
-            let (path, how, of_part) = placed?;
+        while let Some(write) = writes.next().await {
+            let (path, how, of_part) = write?;
             facts.insert(path, of_part);
             match how {
-                Placed::Already => {}
-                Placed::Linked => committed.parts_linked += 1,
-                Placed::Written => committed.parts_written += 1,
+                WriteMethod::Already => {}
+                WriteMethod::Linked => committed.parts_linked += 1,
+                WriteMethod::Written => committed.parts_written += 1,
             }
         }
         fault::point("commit.parts_verified");
         let mut declarations = self.place_declarations(releases).await?;
         fault::point("commit.declarations_placed");
-        let companions = self.place_companions(releases, &facts).await?;
+        let sidecars = self.write_sidecars(releases, &facts).await?;
         fault::point("commit.companions_placed");
         // An intact manifest from an earlier publish of the same content keeps its dates.
         let known = releases.manifest(id).await.ok();
@@ -438,13 +441,14 @@ impl Prepared {
         {
             declarations.clone_from(&known.declarations);
         }
-        if known.as_ref().is_none_or(|known| {
-            known.declarations != declarations || known.companions != companions
-        }) {
+        if known
+            .as_ref()
+            .is_none_or(|known| known.declarations != declarations || known.sidecars != sidecars)
+        {
             releases
                 .put_manifest(&Manifest {
                     declarations,
-                    companions,
+                    sidecars,
                     ..known.unwrap_or_else(|| self.manifest.clone())
                 })
                 .await?;
@@ -463,16 +467,16 @@ impl Prepared {
         part: &'p Part,
         known: &BTreeMap<Digest, &str>,
         previous: Option<&ReleaseId>,
-    ) -> Result<(&'p str, Placed, PartFacts)> {
+    ) -> Result<(&'p str, WriteMethod, PartFacts)> {
         let id = &self.manifest.release_id;
         let facts_if_intact = async |bytes: Option<Bytes>| {
             checked(part, bytes?)
                 .await
                 .ok()
-                .map(|footer| PartFacts::of(contract, part, &footer))
+                .map(|footer| PartFacts::from_footer(contract, part, &footer))
         };
         if let Some(facts) = facts_if_intact(releases.part_if_present(id, part).await?).await {
-            return Ok((&part.path, Placed::Already, facts));
+            return Ok((&part.path, WriteMethod::Already, facts));
         }
         if let (Some(from), Some(path)) =
             (previous.filter(|from| *from != id), known.get(&part.sha256))
@@ -480,22 +484,22 @@ impl Prepared {
             && let Some(facts) = facts_if_intact(releases.part_if_present(id, part).await?).await
         {
             fault::point("commit.part_placed");
-            return Ok((&part.path, Placed::Linked, facts));
+            return Ok((&part.path, WriteMethod::Linked, facts));
         }
         let is_placed = match self.staged.get(&part.task_id) {
-            Some(StagedAt::Home(staging))
+            Some(StagingLocation::Home(staging))
                 if releases.link_staged(staging, id, &part.path).await? =>
             {
                 true
             }
-            Some(StagedAt::Home(staging)) => match staging.part(&part.path)? {
+            Some(StagingLocation::Home(staging)) => match staging.part(&part.path)? {
                 Some(bytes) => releases
                     .put_part(id, &part.path, bytes.into())
                     .await
                     .map(|()| true)?,
                 None => false,
             },
-            Some(StagedAt::Store(keys)) => match keys.get(&part.path) {
+            Some(StagingLocation::Store(keys)) => match keys.get(&part.path) {
                 Some(key) => releases.take_part(key, id, &part.path).await?,
                 None => false,
             },
@@ -514,8 +518,8 @@ impl Prepared {
             .context(|| "after writing".to_owned())?;
         Ok((
             &part.path,
-            Placed::Written,
-            PartFacts::of(contract, part, &footer),
+            WriteMethod::Written,
+            PartFacts::from_footer(contract, part, &footer),
         ))
     }
 }
@@ -536,7 +540,7 @@ async fn checked(part: &Part, bytes: Bytes) -> Result<ArrowReaderMetadata> {
 pub(super) const PARTS_AT_A_TIME: usize = 16;
 
 /// How a part was placed in the release.
-enum Placed {
+enum WriteMethod {
     Already,
     Linked,
     Written,

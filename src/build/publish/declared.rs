@@ -15,7 +15,7 @@ impl Prepared {
     /// builds are not stored.
     #[must_use]
     pub fn with_declarations(mut self, texts: BTreeMap<Digest, String>) -> Self {
-        let wanted: BTreeSet<Digest> = self
+        let needed: BTreeSet<Digest> = self
             .manifest
             .tasks
             .values()
@@ -26,7 +26,7 @@ impl Prepared {
                 .as_ref()
                 .is_some_and(|current| current.manifest.declarations.contains(digest))
         };
-        self.manifest.declarations = wanted
+        self.manifest.declarations = needed
             .into_iter()
             .filter(|digest| texts.contains_key(digest) || is_kept(digest))
             .collect();
@@ -42,9 +42,9 @@ impl Prepared {
             .iter()
             .map(|digest| self.place_text(releases, digest))
             .collect();
-        let mut placed = stream::iter(places).buffer_unordered(PARTS_AT_A_TIME);
+        let mut writes = stream::iter(places).buffer_unordered(PARTS_AT_A_TIME);
         let mut digests = BTreeSet::new();
-        while let Some(digest) = placed.next().await {
+        while let Some(digest) = writes.next().await {
             digests.extend(digest?);
         }
         Ok(digests)

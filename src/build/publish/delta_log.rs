@@ -36,10 +36,10 @@ struct KeyFacts {
 
 impl PartFacts {
     /// Reads the facts from a part's footer.
-    pub fn of(contract: &Contract, part: &Part, footer: &ArrowReaderMetadata) -> Self {
-        let (wanted, found) = (arrow_schema(contract), footer.schema());
+    pub fn from_footer(contract: &Contract, part: &Part, footer: &ArrowReaderMetadata) -> Self {
+        let (expected, found) = (arrow_schema(contract), footer.schema());
         let (mut lacking, mut conflict) = (BTreeSet::new(), None);
-        for field in wanted.fields() {
+        for field in expected.fields() {
             match found.field_with_name(field.name()) {
                 Ok(own) if own.data_type() != field.data_type() => {
                     conflict = Some(format!(
@@ -58,7 +58,7 @@ impl PartFacts {
         if let Some(other) = found
             .fields()
             .iter()
-            .find(|own| wanted.field_with_name(own.name()).is_err())
+            .find(|own| expected.field_with_name(own.name()).is_err())
         {
             conflict = Some(format!(
                 "{} has the column `{}`, and the contract {} has not",

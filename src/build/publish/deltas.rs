@@ -10,20 +10,20 @@ use parquet::basic::Encoding;
 use parquet::file::properties::WriterProperties;
 use parquet::schema::types::ColumnDescPtr;
 
-use super::chunk::{Encoded, OneCompressor, PageFacts, Paged, write_page_levels};
+use super::chunk::{Encoded, PageFacts, Paged, SharedCompressor, write_page_levels};
 use pubdata_core::error::Result;
 
 /// Number of pieces (miniblocks) of a block, each with a separate bit width.
 const PIECES: usize = 4;
 /// Numbers in a piece.
-const OF_PIECE: usize = 64;
+const PIECE_NUMBERS: usize = 64;
 
 /// A column without nulls whose leaf is delta-encoded.
 pub struct Deltas<'a>(&'a Int64Array);
 
 impl<'a> Deltas<'a> {
     /// Wraps a column if the properties request delta encoding for its leaf.
-    pub fn of(
+    pub fn new(
         leaf: &ColumnDescPtr,
         properties: &WriterProperties,
         column: &'a ArrayRef,
@@ -40,7 +40,7 @@ impl<'a> Deltas<'a> {
         &self,
         leaf: &ColumnDescPtr,
         properties: &WriterProperties,
-        compressor: &mut OneCompressor,
+        compressor: &mut SharedCompressor,
     ) -> Result<Encoded> {
         let numbers = self.0.values();
         let (rows, page_rows) = (
@@ -80,13 +80,13 @@ fn write_packed(numbers: &[i64], body: &mut Vec<u8>) {
     let Some((first, others)) = numbers.split_first() else {
         return;
     };
-    for number in [OF_PIECE * PIECES, PIECES, numbers.len()] {
+    for number in [PIECE_NUMBERS * PIECES, PIECES, numbers.len()] {
         write_varint(number as u64, body);
     }
     write_varint(zigzag(*first), body);
     let mut last = *first;
-    let mut differences = Vec::with_capacity(OF_PIECE * PIECES);
-    for block in others.chunks(OF_PIECE * PIECES) {
+    let mut differences = Vec::with_capacity(PIECE_NUMBERS * PIECES);
+    for block in others.chunks(PIECE_NUMBERS * PIECES) {
         differences.clear();
         differences.extend(
             block
@@ -97,7 +97,7 @@ fn write_packed(numbers: &[i64], body: &mut Vec<u8>) {
         write_varint(zigzag(least), body);
         let widths = body.len();
         body.extend_from_slice(&[0; PIECES]);
-        for (number, piece) in differences.chunks(OF_PIECE).enumerate() {
+        for (number, piece) in differences.chunks(PIECE_NUMBERS).enumerate() {
             let greatest = piece.iter().copied().max().unwrap_or_default();
             let width = u64::BITS - (greatest.wrapping_sub(least) as u64).leading_zeros();
             body[widths + number] = width as u8;
@@ -106,7 +106,7 @@ fn write_packed(numbers: &[i64], body: &mut Vec<u8>) {
                     .iter()
                     .map(|difference| difference.wrapping_sub(least) as u64),
                 width,
-                OF_PIECE,
+                PIECE_NUMBERS,
                 body,
             );
         }

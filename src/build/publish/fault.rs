@@ -37,7 +37,7 @@ pub fn point(name: &str) {
         FAULT_POINTS.contains(&name) || TASK_FAULT_POINTS.contains(&name),
         "`{name}` is not listed"
     );
-    if std::env::var_os(VARIABLE).is_some_and(|wanted| wanted == name) {
+    if std::env::var_os(VARIABLE).is_some_and(|requested| requested == name) {
         std::process::abort();
     }
 }
@@ -49,10 +49,10 @@ pub fn point(name: &str) {
 /// # Panics
 /// If the variable requests it.
 pub fn defect(task_id: &str) {
-    let is_wanted =
-        std::env::var(VARIABLE).is_ok_and(|wanted| wanted.strip_prefix("defect:") == Some(task_id));
+    let is_selected = std::env::var(VARIABLE)
+        .is_ok_and(|requested| requested.strip_prefix("defect:") == Some(task_id));
     assert!(
-        !is_wanted,
+        !is_selected,
         "asked for in /the/folder/of/some.rs of {task_id}"
     );
 }

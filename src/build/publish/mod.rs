@@ -25,12 +25,10 @@
 //! new one, which is complete. All other leftovers are overwritten, ignored or pruned.
 
 mod batch;
-mod carried;
 mod chunk;
 mod coded;
 mod columns;
 mod commit;
-mod companions;
 mod data_package;
 mod declared;
 mod delta_log;
@@ -40,10 +38,12 @@ pub mod fault;
 mod operations;
 mod part;
 mod part_claims;
+mod quarantined;
 mod replaced;
+mod reused;
 mod row_groups;
 mod runs;
-mod set_aside;
+mod sidecars;
 mod snapshots;
 mod stage;
 mod statistics;
@@ -51,9 +51,8 @@ mod subjects;
 mod values;
 
 pub use batch::record_batch;
-pub use carried::{CarriedRows, EarlierPart};
 pub use commit::{
-    Committed, Contribution, Outcome, Prepared, Told, commit, prepare, refusal_to_carry,
+    Committed, Contribution, Outcome, Prepared, TaskMetadata, commit, prepare, reason_not_reusable,
 };
 pub use duckdb::duckdb_views;
 pub use operations::{
@@ -62,11 +61,12 @@ pub use operations::{
 };
 pub use part::verify as verify_part;
 pub use part_claims::{TaskFacts, UnitFacts};
-pub use set_aside::findings_of_subjects;
+pub use quarantined::quarantined_issues;
+pub use reused::{PreviousPart, ReusedRows};
 pub use snapshots::{UnneededSnapshots, referenced_snapshots};
 pub use stage::{
-    Build, BuiltTable, IsCompared, PartObserver, RowsAre, STAGED_FORMAT_VERSION, Stage,
-    StagedBuild, StagedPart, TwoBuilds, stage, staged,
+    Build, BuildComparison, BuiltTable, KeepStatistics, PartObserver, RowValidation,
+    STAGED_FORMAT_VERSION, Stage, StagedBuild, StagedPart, stage, staged,
 };
 pub use statistics::{Changes, ColumnStatistics, Statistics};
 pub use subjects::{Lineage, PartSubject};

@@ -8,7 +8,9 @@ use serde::Serialize;
 
 use pubdata_core::error::{Error, Result, ResultExt};
 use pubdata_core::ids::ReleaseId;
-use pubdata_store::{ChannelAction, ChannelEntry, ChannelMove, Manifest, PlacedWork, Releases};
+use pubdata_store::{
+    ChannelAction, ChannelEntry, ChannelMove, DistributedRunStore, Manifest, Releases,
+};
 
 /// Minimum age of a prunable release that no channel ever pointed at: another machine may be about
 /// to point at it.
@@ -16,7 +18,7 @@ const GRACE: jiff::SignedDuration = jiff::SignedDuration::from_hours(1);
 
 /// Minimum age of a prunable plan. A distributed run may take many hours, and a late worker still
 /// needs the plan's files.
-pub(super) const PLACED_GRACE: jiff::SignedDuration = jiff::SignedDuration::from_hours(24);
+pub(super) const PLAN_GRACE: jiff::SignedDuration = jiff::SignedDuration::from_hours(24);
 
 /// One line of a list of releases.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
@@ -50,7 +52,7 @@ pub struct Pruned {
     /// Releases that were started and never finished.
     pub incomplete: Vec<ReleaseId>,
     /// Plans, and staged units of plans, that have not changed for a day.
-    pub placed: Vec<String>,
+    pub plans: Vec<String>,
 }
 
 /// Lists the complete releases, newest first; those with a damaged manifest come last.
@@ -113,7 +115,7 @@ async fn stale_tasks(
     let mut stale = BTreeSet::new();
     for channel in channels {
         let mut manifest = manifest.clone();
-        manifest.mark(releases.unrenewed_if_readable(channel).await.as_ref());
+        manifest.mark(releases.stale_tasks_if_readable(channel).await.as_ref());
         stale.extend(
             manifest
                 .tasks
@@ -166,8 +168,8 @@ pub async fn promote(
         Some(planned) => Some(planned.make(releases, now).await?),
         None => None,
     };
-    if let Some(unrenewed) = releases.unrenewed_if_readable(from).await {
-        releases.put_unrenewed(to, &unrenewed).await?;
+    if let Some(stale_tasks) = releases.stale_tasks_if_readable(from).await {
+        releases.put_stale_tasks(to, &stale_tasks).await?;
     }
     Ok(moved)
 }
@@ -312,8 +314,10 @@ pub async fn prune(releases: &Releases, keep: usize, now: jiff::Timestamp) -> Re
     for release_id in pruned.releases.iter().chain(&pruned.incomplete) {
         releases.delete_release(release_id).await?;
     }
-    for name in &pruned.placed {
-        PlacedWork::of(releases.store()).remove(name).await?;
+    for name in &pruned.plans {
+        DistributedRunStore::new(releases.store())
+            .remove(name)
+            .await?;
     }
     Ok(pruned)
 }
@@ -357,8 +361,8 @@ pub async fn prunable(releases: &Releases, keep: usize, now: jiff::Timestamp) ->
     {
         pruned.incomplete.push(incomplete.release_id);
     }
-    pruned.placed = PlacedWork::of(releases.store())
-        .untouched_since(now - PLACED_GRACE)
+    pruned.plans = DistributedRunStore::new(releases.store())
+        .untouched_since(now - PLAN_GRACE)
         .await?;
     Ok(pruned)
 }

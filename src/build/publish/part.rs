@@ -157,7 +157,7 @@ pub fn encode(
         ("schema_version", contract.version.clone()),
         (
             "contract_sha256",
-            Digest::of(contract_json.as_bytes()).to_string(),
+            Digest::sha256(contract_json.as_bytes()).to_string(),
         ),
         ("task_id", task_id.to_owned()),
         ("pubdata_version", program.to_owned()),
@@ -277,7 +277,7 @@ pub fn encode_group(
                 .clone()
                 .with_data_type(other.data_type().clone());
             others.extend(compute_leaves(&field, &other).map_err(parquet_error)?);
-            tell_small(&other, small_bytes, &mut are_small);
+            collect_small_leaves(&other, small_bytes, &mut are_small);
             other_fields.push(field);
         }
         leaves.extend(ours);
@@ -287,9 +287,9 @@ pub fn encode_group(
     let schema = Arc::new(Schema::new(other_fields));
     let mut are_small = are_small.into_iter();
     let is_small = |leaf: &Option<ArrayRef>| match leaf {
-        Some(column) => match CodedTexts::of(column) {
-            Some(texts) => are_less(texts.lengths().map(of_text), small_bytes),
-            None => are_plain_less(column, small_bytes),
+        Some(column) => match CodedTexts::new(column) {
+            Some(texts) => is_sum_below(texts.lengths().map(of_text), small_bytes),
+            None => is_plain_size_below(column, small_bytes),
         },
         None => are_small.next().unwrap_or_default(),
     };
@@ -327,7 +327,7 @@ pub fn encode_group(
     let encode = |compressor: &mut _, leaf: Leaf| match leaf {
         Leaf::Ours(place, column) => {
             let leaf = file.column(place);
-            let encoded = match Deltas::of(&leaf, &of_group, &column) {
+            let encoded = match Deltas::new(&leaf, &of_group, &column) {
                 Some(deltas) => deltas.encode(&leaf, &of_group, compressor),
                 None => coded::encode(&leaf, &of_group, &column, compressor),
             };
@@ -344,27 +344,27 @@ pub fn encode_group(
 
 /// Records for each leaf of a column whether its values take fewer than `limit` bytes. The result
 /// depends only on the values, not on their encoding: no list or item of a part is null.
-fn tell_small(column: &ArrayRef, limit: usize, are_small: &mut Vec<bool>) {
+fn collect_small_leaves(column: &ArrayRef, limit: usize, are_small: &mut Vec<bool>) {
     if let Some(lists) = column.as_list_opt::<i32>() {
         let (first, end) = (
             lists.value_offsets()[0] as usize,
             lists.value_offsets()[lists.len()] as usize,
         );
-        return tell_small(&lists.values().slice(first, end - first), limit, are_small);
+        return collect_small_leaves(&lists.values().slice(first, end - first), limit, are_small);
     }
     if let Some(structs) = column.as_struct_opt() {
         return structs
             .columns()
             .iter()
-            .for_each(|inner| tell_small(inner, limit, are_small));
+            .for_each(|inner| collect_small_leaves(inner, limit, are_small));
     }
-    are_small.push(are_plain_less(column, limit));
+    are_small.push(is_plain_size_below(column, limit));
 }
 
 /// Reports whether the texts, numbers or booleans of a column take fewer bytes than a limit.
-fn are_plain_less(column: &ArrayRef, limit: usize) -> bool {
+fn is_plain_size_below(column: &ArrayRef, limit: usize) -> bool {
     if let Some(texts) = column.as_string_opt::<i32>() {
-        return are_less(
+        return is_sum_below(
             texts.iter().flatten().map(|text| of_text(text.len())),
             limit,
         );
@@ -382,7 +382,7 @@ fn of_text(length: usize) -> usize {
 }
 
 /// Reports whether sizes add up to less than a limit; stops as soon as they do not.
-fn are_less(mut sizes: impl Iterator<Item = usize>, limit: usize) -> bool {
+fn is_sum_below(mut sizes: impl Iterator<Item = usize>, limit: usize) -> bool {
     limit > 0
         && sizes
             .try_fold(0, |sum: usize, size| {
@@ -400,12 +400,12 @@ fn split(
     properties: &WriterProperties,
 ) -> Result<(Vec<Option<ArrayRef>>, Option<ArrayRef>)> {
     if is_coded(column) {
-        return Ok(match CodedTexts::of(column) {
+        return Ok(match CodedTexts::new(column) {
             Some(_) => (vec![Some(column.clone())], None),
             None => (vec![None], Some(cast(column, &DataType::Utf8)?)),
         });
     }
-    if CodedNumbers::are_in(column) || Deltas::of(&file[0], properties, column).is_some() {
+    if CodedNumbers::are_in(column) || Deltas::new(&file[0], properties, column).is_some() {
         return Ok((vec![Some(column.clone())], None));
     }
     let Some(lists) = column.as_list_opt::<i32>() else {
@@ -427,7 +427,7 @@ fn split(
     for ((field, item), leaf) in items.fields().iter().zip(items.columns()).zip(file) {
         let item = item.slice(first, lists.value_offsets()[lists.len()] as usize - first);
         if is_one_each
-            && (CodedTexts::of(&item).is_some() || Deltas::of(leaf, properties, &item).is_some())
+            && (CodedTexts::new(&item).is_some() || Deltas::new(leaf, properties, &item).is_some())
         {
             leaves.push(Some(item));
             continue;
@@ -474,7 +474,7 @@ pub fn verify(part: &Part, bytes: &Bytes) -> Result<()> {
 
 /// Checks a part's bytes as [`verify`] does, and returns the footer.
 pub fn checked(part: &Part, bytes: &Bytes) -> Result<ArrowReaderMetadata> {
-    let found = Digest::of(bytes);
+    let found = Digest::sha256(bytes);
     if found != part.sha256 {
         return Err(Error::store(format!(
             "part {} has the digest {found}, but {} is recorded",

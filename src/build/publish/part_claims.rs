@@ -13,17 +13,19 @@ use parquet::file::statistics::Statistics;
 use pubdata_store::parquet_error;
 
 use super::columns::{BATCH_ROWS, column_of, record_ids, subject_of};
-use super::{findings_of_subjects, part};
+use super::{part, quarantined_issues};
 use pubdata_core::contract::{Contract, UNKNOWN_VALUES};
 use pubdata_core::error::{Error, Result};
 use pubdata_core::provenance::POINTERS;
-use pubdata_store::{BUCKET, OF_DATASET, Part, TaskEntry, WordCounts, WordTally, part_path};
+use pubdata_store::{
+    BUCKET, Part, QUARANTINE_DATASET_COLUMN, TaskEntry, WordCounts, WordTally, part_path,
+};
 
 const WARNINGS: &str = "warnings";
 
 /// Maximum number of bytes that deflate makes of one byte. A row takes at least a byte, so no
 /// source holds more rows than this times its size.
-const MOST_INFLATED: u64 = 1_032;
+const MAX_INFLATE_RATIO: u64 = 1_032;
 
 /// Facts read from the parts of one unit of a build. Each source row belongs to one unit.
 #[derive(Default)]
@@ -39,7 +41,7 @@ pub struct UnitFacts {
     used: HashSet<(u32, u64)>,
     datasets: BTreeSet<String>,
     parts: BTreeMap<DatasetPartition, Reported>,
-    set_aside: BTreeMap<DatasetPartition, SetAside>,
+    published_quarantine: BTreeMap<DatasetPartition, QuarantinedRecords>,
 }
 
 /// Facts read from the parts of one task.
@@ -64,7 +66,7 @@ struct Reported {
 
 /// Records quarantined from a part.
 #[derive(Default)]
-struct SetAside {
+struct QuarantinedRecords {
     by_rule: BTreeMap<String, u64>,
     records: u64,
 }
@@ -151,23 +153,22 @@ impl UnitFacts {
             let batch = batch?;
             rows.add(&batch)
                 .map_err(|error| refused(error.to_string()))?;
-            if part.set_aside_from().is_none() {
+            if part.quarantined_from().is_none() {
                 self.add_pointers(&batch)?;
             }
         }
         rows.compare(empty_columns).map_err(refused)?;
         self.datasets.insert(contract.dataset_id.clone());
-        let partition = part
-            .partition
-            .iter()
-            .filter(|(key, _)| part.set_aside_from().is_none() || *key != OF_DATASET);
+        let partition = part.partition.iter().filter(|(key, _)| {
+            part.quarantined_from().is_none() || *key != QUARANTINE_DATASET_COLUMN
+        });
         let partition = partition
             .map(|(key, value)| (key.clone(), value.clone()))
             .collect();
-        match part.set_aside_from() {
-            Some(dataset_id) => drop(self.set_aside.insert(
+        match part.quarantined_from() {
+            Some(dataset_id) => drop(self.published_quarantine.insert(
                 (dataset_id.to_owned(), partition),
-                SetAside::of(bytes.clone())?,
+                QuarantinedRecords::from_bytes(bytes.clone())?,
             )),
             None => {
                 let reported = Reported {
@@ -251,21 +252,30 @@ impl UnitFacts {
             }) += 1;
         }
         let mut contradictions = Vec::new();
-        let none = SetAside::default();
+        let none = QuarantinedRecords::default();
         for (place, Reported { path, quarantined }) in &self.parts {
-            let set_aside = self.set_aside.get(place).unwrap_or(&none);
+            let published_quarantine = self.published_quarantine.get(place).unwrap_or(&none);
             let is_more = |(rule, count): &(&String, &u64)| {
-                **count > set_aside.by_rule.get(*rule).copied().unwrap_or_default()
+                **count
+                    > published_quarantine
+                        .by_rule
+                        .get(*rule)
+                        .copied()
+                        .unwrap_or_default()
             };
             if let Some((rule, count)) = quarantined.iter().find(is_more) {
-                let shown = set_aside.by_rule.get(rule).copied().unwrap_or_default();
+                let shown = published_quarantine
+                    .by_rule
+                    .get(rule)
+                    .copied()
+                    .unwrap_or_default();
                 contradictions.push(format!("part {path}: its report counts {count} quarantined records of the rule {rule}, and {shown} are published"));
-            } else if quarantined.values().sum::<u64>() < set_aside.records {
-                contradictions.push(format!("part {path}: its report counts fewer quarantined records than the {} that are published", set_aside.records));
+            } else if quarantined.values().sum::<u64>() < published_quarantine.records {
+                contradictions.push(format!("part {path}: its report counts fewer quarantined records than the {} that are published", published_quarantine.records));
             }
         }
         let of_none = self
-            .set_aside
+            .published_quarantine
             .keys()
             .filter(|place| !self.parts.contains_key(*place));
         contradictions
@@ -299,7 +309,7 @@ impl TaskFacts {
     }
 
     /// Notes that a part of a dataset was reused from the last release.
-    pub fn add_carried(&mut self, dataset_id: &str) {
+    pub fn add_reused(&mut self, dataset_id: &str) {
         self.datasets.insert(dataset_id.to_owned());
     }
 
@@ -337,19 +347,19 @@ impl TaskFacts {
     }
 
     fn contradiction_of_account(&self, entry: &TaskEntry, source_id: &str) -> Option<String> {
-        let said = &entry.source_rows[source_id];
-        let sum = said.accounted();
-        if sum != said.read {
+        let counts = &entry.source_rows[source_id];
+        let sum = counts.accounted();
+        if sum != counts.read {
             return Some(format!(
                 "{} rows of {source_id} are recorded as read, but their uses add up to {sum}",
-                said.read
+                counts.read
             ));
         }
         let (records, merged) = self.rows.get(source_id).copied().unwrap_or_default();
-        if (records, merged) != (said.records, said.merged) {
+        if (records, merged) != (counts.records, counts.merged) {
             let recorded = format!(
                 "{} rows of {source_id} are recorded as the first of a record and {} as further rows",
-                said.records, said.merged
+                counts.records, counts.merged
             );
             return Some(format!(
                 "{recorded}; the records point to {records} and {merged}"
@@ -360,21 +370,21 @@ impl TaskFacts {
             .iter()
             .filter(|snapshot| snapshot.source_id == source_id);
         let most = of_source.fold(0, |sum: u64, snapshot| {
-            sum.saturating_add(snapshot.size_bytes.saturating_mul(MOST_INFLATED))
+            sum.saturating_add(snapshot.size_bytes.saturating_mul(MAX_INFLATE_RATIO))
         });
-        (said.read > most).then(|| {
+        (counts.read > most).then(|| {
             format!(
                 "{} rows of {source_id} are recorded as read, more than its files have room for",
-                said.read
+                counts.read
             )
         })
     }
 }
 
-impl SetAside {
-    fn of(bytes: Bytes) -> Result<Self> {
+impl QuarantinedRecords {
+    fn from_bytes(bytes: Bytes) -> Result<Self> {
         let (mut by_rule, mut records) = (BTreeMap::new(), BTreeSet::new());
-        for finding in findings_of_subjects(bytes, |_| true)? {
+        for finding in quarantined_issues(bytes, |_| true)? {
             *by_rule.entry(finding.code).or_default() += 1;
             records.insert(finding.record);
         }
@@ -451,7 +461,7 @@ impl<'c> PartRows<'c> {
             }
         }
         // The keys of a shard's subjects end in the name of its bucket.
-        let is_of_shard = self.part.fingerprint.is_some() && self.part.set_aside_from().is_none();
+        let is_of_shard = self.part.fingerprint.is_some() && self.part.quarantined_from().is_none();
         if let Some(bucket) = self.part.partition.get(BUCKET).filter(|_| is_of_shard)
             && let Some(id) = ids
                 .iter()
@@ -490,7 +500,7 @@ impl<'c> PartRows<'c> {
             );
         }
         if self.contract.column(WARNINGS).is_some()
-            && self.part.set_aside_from().is_none()
+            && self.part.quarantined_from().is_none()
             && self.warnings != report.warnings
         {
             return other(
@@ -530,7 +540,7 @@ impl RowCounts {
     ///
     /// # Errors
     /// `Store`, when a column is missing.
-    pub fn of(contract: &Contract, batch: &RecordBatch) -> Result<Self> {
+    pub fn from_batch(contract: &Contract, batch: &RecordBatch) -> Result<Self> {
         let (mut warnings, mut words) = (BTreeMap::new(), WordTally::new(contract));
         if contract.column(WARNINGS).is_some() {
             add_warnings(&mut warnings, batch)?;

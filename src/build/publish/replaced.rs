@@ -12,9 +12,9 @@ use bytes::Bytes;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use pubdata_store::{Part, PartReport, parquet_error};
 
-use super::carried::of_schema;
 use super::columns::{BATCH_ROWS, column_of, record_ids};
 use super::part_claims::RowCounts;
+use super::reused::with_schema;
 use pubdata_core::contract::Contract;
 use pubdata_core::error::Result;
 
@@ -45,7 +45,7 @@ pub fn rows_of_part(bytes: Bytes, schema: &SchemaRef) -> Result<RecordBatch> {
         .with_batch_size(BATCH_ROWS)
         .build()
         .map_err(parquet_error)?
-        .map(|batch| of_schema(&batch?, schema))
+        .map(|batch| with_schema(&batch?, schema))
         .collect::<Result<Vec<_>>>()?;
     Ok(concat_batches(schema, &batches)?)
 }
@@ -112,7 +112,7 @@ pub fn replace(
         Ok(pieces) => concat_batches(&schema, &pieces)?,
         Err(reason) => return Ok(Err(reason)),
     };
-    let counts = RowCounts::of(contract, &merged)?;
+    let counts = RowCounts::from_batch(contract, &merged)?;
     let report = report_of(
         report,
         [before_report, now_report],

@@ -7,8 +7,8 @@ use std::ops::Range;
 use arrow::array::RecordBatch;
 use arrow::compute::concat_batches;
 
-use super::carried::CarriedRows;
 use super::columns::{ROW_GROUP_ROWS, runs_by_subject};
+use super::reused::ReusedRows;
 use pubdata_core::error::{Error, Result};
 use pubdata_core::ids::Digest;
 use pubdata_core::provenance::Inputs;
@@ -20,7 +20,7 @@ const GROUP_ROWS: usize = 4_096;
 pub enum Group<'c> {
     Encoded(RecordBatch),
     /// A row group of the last release's part, by index.
-    Copied(&'c CarriedRows, usize),
+    Copied(&'c ReusedRows, usize),
 }
 
 /// Rows of one subject: new or reused.
@@ -58,17 +58,17 @@ pub struct Grouped<'c> {
 /// ones. The same if they point to something that is not among `inputs`.
 pub fn groups_by_subject<'c>(
     new: &'c RecordBatch,
-    carried: Option<&'c CarriedRows>,
+    reused: Option<&'c ReusedRows>,
     inputs: &Inputs,
 ) -> Result<Grouped<'c>> {
     let mut runs: Vec<(&'c str, Run)> = runs_by_subject(new)?
         .into_iter()
         .map(|(subject, rows)| (subject, Run::New(rows)))
         .collect();
-    if let Some(carried) = carried {
-        carried.check_pointers(inputs)?;
+    if let Some(reused) = reused {
+        reused.check_pointers(inputs)?;
         runs.extend(
-            carried
+            reused
                 .runs
                 .iter()
                 .map(|(subject, rows)| (subject.as_str(), Run::Kept(rows.clone()))),
@@ -92,8 +92,8 @@ pub fn groups_by_subject<'c>(
         rows += run.len();
         groups.last_mut().expect("just pushed").push(run);
     }
-    let groups = match carried {
-        Some(carried) => carried.arrange(new, &groups)?,
+    let groups = match reused {
+        Some(reused) => reused.arrange(new, &groups)?,
         None => groups
             .iter()
             .flat_map(|group| slices(new, span(group)))
@@ -107,7 +107,7 @@ pub fn groups_by_subject<'c>(
 
 /// Reports whether a subject may begin a row group. Uses other bits of the digest than the buckets.
 fn begins_group(subject: &str) -> bool {
-    Digest::of(subject.as_bytes()).as_bytes()[31].is_multiple_of(2)
+    Digest::sha256(subject.as_bytes()).as_bytes()[31].is_multiple_of(2)
 }
 
 /// Cuts rows of a batch into row groups of at most [`ROW_GROUP_ROWS`].
@@ -133,7 +133,7 @@ fn span(runs: &[Run]) -> Range<usize> {
     runs.first().map_or(0, |run| rows(run).start)..runs.last().map_or(0, |run| rows(run).end)
 }
 
-impl CarriedRows {
+impl ReusedRows {
     fn arrange(&self, new: &RecordBatch, groups: &[Vec<Run>]) -> Result<Vec<Group<'_>>> {
         let copied: Vec<Option<Range<usize>>> =
             groups.iter().map(|runs| self.whole_groups(runs)).collect();

@@ -6,7 +6,7 @@
 /// Minimum length of a run.
 const GROUP: usize = 8;
 /// Maximum number of groups behind one header.
-const MOST_GROUPS: usize = 63;
+const MAX_GROUPS: usize = 63;
 
 /// Writes levels from zero to `most`, preceded by their length in bytes.
 pub fn write_levels(most: i16, body: &mut Vec<u8>, put: impl FnOnce(&mut Runs<'_>)) {
@@ -40,7 +40,7 @@ impl<'b> Runs<'b> {
         Self {
             width,
             body,
-            pending: Vec::with_capacity(GROUP * (MOST_GROUPS + 1)),
+            pending: Vec::with_capacity(GROUP * (MAX_GROUPS + 1)),
             current: 0,
             repeated: 0,
         }
@@ -94,7 +94,7 @@ impl<'b> Runs<'b> {
             self.pending.truncate(self.pending.len() - GROUP);
             self.close_groups();
         } else {
-            if self.pending.len() / GROUP >= MOST_GROUPS {
+            if self.pending.len() / GROUP >= MAX_GROUPS {
                 self.close_groups();
             }
             self.repeated = 0;

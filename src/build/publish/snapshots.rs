@@ -2,10 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use super::operations::{PLACED_GRACE, Pruned};
+use super::operations::{PLAN_GRACE, Pruned};
 use pubdata_core::error::{Error, Result};
 use pubdata_core::ids::{Digest, ReleaseId};
-use pubdata_store::{Home, PlacedWork, Releases, SharedFile, Snapshots, StoredSnapshot};
+use pubdata_store::{DistributedRunStore, Home, Releases, SharedFile, Snapshots, StoredSnapshot};
 
 /// Snapshots that nothing needs any more.
 #[derive(Default)]
@@ -23,7 +23,7 @@ impl UnneededSnapshots {
     ///
     /// # Errors
     /// `Store` if manifests, snapshots or plans cannot be read.
-    pub async fn of(
+    pub async fn find(
         home: &Home,
         releases: &Releases,
         pruned: &Pruned,
@@ -48,23 +48,23 @@ impl UnneededSnapshots {
             of_store: Vec::new(),
         };
         if !store.is_home(home) {
-            let placed = PlacedWork::of(store);
-            let plans = placed
+            let run_store = DistributedRunStore::new(store);
+            let plans = run_store
                 .plans()
                 .await?
                 .into_iter()
-                .filter(|(name, _)| !pruned.placed.contains(name));
+                .filter(|(name, _)| !pruned.plans.contains(name));
             let plans: Vec<String> = plans
                 .map(|(_, plan)| String::from_utf8_lossy(&plan).into_owned())
                 .collect();
             let is_planned =
                 |sha256: &Digest| plans.iter().any(|plan| plan.contains(&sha256.to_string()));
             let may_go = |sha256: &Digest, file: &SharedFile| {
-                now.duration_since(file.modified) > PLACED_GRACE
+                now.duration_since(file.modified) > PLAN_GRACE
                     && !referenced.contains(sha256)
                     && !is_planned(sha256)
             };
-            let copies = placed.snapshots().await?.into_iter();
+            let copies = run_store.snapshots().await?.into_iter();
             unneeded.of_store = copies
                 .filter(|(sha256, file)| may_go(sha256, file))
                 .map(|(_, file)| file)
@@ -78,7 +78,7 @@ impl UnneededSnapshots {
     ///
     /// # Errors
     /// `Config` if the store has no release; `Store` if the releases cannot be listed.
-    pub async fn refuse_without_releases(home: &Home, releases: &Releases) -> Result<()> {
+    pub async fn require_releases(home: &Home, releases: &Releases) -> Result<()> {
         let store = releases.store();
         if store.is_home(home) || !releases.list().await?.is_empty() {
             return Ok(());
@@ -97,7 +97,7 @@ impl UnneededSnapshots {
             .iter()
             .try_for_each(|snapshot| snapshots.remove(snapshot))?;
         for snapshot in &self.of_store {
-            PlacedWork::of(releases.store())
+            DistributedRunStore::new(releases.store())
                 .remove_snapshot(snapshot)
                 .await?;
         }

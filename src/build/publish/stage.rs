@@ -9,8 +9,8 @@ use bytes::Bytes;
 use polars::prelude::DataFrame;
 use serde::{Deserialize, Serialize};
 
-use super::carried::{CarriedRows, EarlierPart};
 use super::replaced::{self, ReplacedPart, Replacement, rows_of_part};
+use super::reused::{PreviousPart, ReusedRows};
 use super::statistics::Statistics;
 use super::subjects::Lineage;
 use super::{batch, fault, part, row_groups, subjects};
@@ -31,14 +31,14 @@ pub struct BuiltTable {
     /// Value of each partition key, by contract column.
     pub partition: BTreeMap<String, String>,
     pub frame: DataFrame,
-    pub rows: RowsAre,
+    pub rows: RowValidation,
     pub report: PartReport,
 }
 
 /// Tells whether validation has checked the ids, order and keys of the rows; otherwise the part is
 /// checked for them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum RowsAre {
+pub enum RowValidation {
     Validated,
     Unchecked,
 }
@@ -62,18 +62,18 @@ pub struct StagedBuild {
     pub parts: Vec<StagedPart>,
     /// Notes on totals to report that no part contains.
     pub notes: Vec<String>,
-    pub(super) place: StagedAt,
+    pub(super) place: StagingLocation,
 }
 
 /// Location of a staged build's parts.
 #[derive(Debug, Clone)]
-pub(super) enum StagedAt {
+pub(super) enum StagingLocation {
     Home(Staging),
     /// Parts that other machines left in the store: the key of each, by path.
     Store(BTreeMap<String, String>),
 }
 
-impl StagedAt {
+impl StagingLocation {
     fn bytes(&self, part: &Part) -> Result<Bytes> {
         let found = match self {
             Self::Home(staging) => staging.part(&part.path)?,
@@ -100,7 +100,8 @@ pub struct StagedPart {
     /// True for a part reused from the last release; its bytes are there and not in the staging
     /// folder.
     #[serde(default)]
-    pub is_carried: bool,
+    #[serde(rename = "is_carried")]
+    pub is_reused: bool,
     pub part: Part,
 }
 
@@ -137,7 +138,7 @@ pub fn stage(home: &Home, contracts: &Contracts, build: Build) -> Result<StagedB
 
 /// Tells whether to keep statistics of a build for a comparison with another one.
 #[derive(Debug, Clone, Copy)]
-pub struct IsCompared(pub bool);
+pub struct KeepStatistics(pub bool);
 
 /// Callback for each part made only of new rows, with the rows while they are in memory. Columns
 /// with few distinct texts are dictionary-encoded.
@@ -148,21 +149,21 @@ pub struct Stage<'a> {
     contracts: &'a Contracts,
     task_id: String,
     entry: TaskEntry,
-    place: Mutex<StagedAt>,
+    place: Mutex<StagingLocation>,
     parts: Mutex<BTreeMap<String, StagedPart>>,
     /// Statistics by dataset; none if there is no build to compare with.
-    compared: Option<Mutex<BTreeMap<String, TwoBuilds>>>,
+    compared: Option<Mutex<BTreeMap<String, BuildComparison>>>,
     observer: Option<PartObserver>,
     against: Option<Digest>,
 }
 
 /// Statistics of a dataset in the last release and in the build being staged.
 #[derive(Debug, Clone, Default)]
-pub struct TwoBuilds {
+pub struct BuildComparison {
     pub before: Statistics,
     pub now: Statistics,
     /// Number of reused rows, which are in neither.
-    pub carried_rows: u64,
+    pub reused_rows: u64,
 }
 
 impl<'a> Stage<'a> {
@@ -173,14 +174,14 @@ impl<'a> Stage<'a> {
         task_id: String,
         entry: TaskEntry,
     ) -> Result<Self> {
-        let staging = Staging::of(home, &task_id, &entry.input_hash);
+        let staging = Staging::for_task(home, &task_id, &entry.input_hash);
         staging.begin()?;
         fault::point("stage.begun");
         Ok(Self {
             contracts,
             task_id,
             entry,
-            place: Mutex::new(StagedAt::Home(staging)),
+            place: Mutex::new(StagingLocation::Home(staging)),
             parts: Mutex::default(),
             compared: None,
             observer: None,
@@ -194,7 +195,7 @@ impl<'a> Stage<'a> {
             contracts,
             task_id,
             entry,
-            place: Mutex::new(StagedAt::Store(BTreeMap::new())),
+            place: Mutex::new(StagingLocation::Store(BTreeMap::new())),
             parts: Mutex::default(),
             compared: None,
             observer: None,
@@ -209,7 +210,7 @@ impl<'a> Stage<'a> {
     pub fn take(&self, staged: StagedPart, key: String) -> Result<()> {
         let path = staged.part.path.clone();
         self.enter(staged)?;
-        if let StagedAt::Store(keys) = &mut *self.place() {
+        if let StagingLocation::Store(keys) = &mut *self.place() {
             keys.insert(path, key);
         }
         Ok(())
@@ -217,11 +218,11 @@ impl<'a> Stage<'a> {
 
     /// Adds the rows of a part that another machine made to the compared statistics, except rows of
     /// subjects reused in it.
-    pub fn add_made(
+    pub fn add_remote_part(
         &self,
         staged: &StagedPart,
         bytes: Bytes,
-        carried: &BTreeSet<String>,
+        reused: &BTreeSet<String>,
     ) -> Result<()> {
         let Some(contract) = self
             .contracts
@@ -231,34 +232,34 @@ impl<'a> Stage<'a> {
             return Ok(());
         };
         let reach = self.reach(&staged.dataset_id, |builds| &builds.now);
-        let statistics = match carried.is_empty() {
+        let statistics = match reused.is_empty() {
             true => Statistics::of_part(reach, contract, bytes)?,
             false => Statistics::of_others(
                 reach,
                 contract,
-                &EarlierPart::open(bytes)?.keep(|subject| carried.contains(subject))?,
+                &PreviousPart::open(bytes)?.keep(|subject| reused.contains(subject))?,
             )?,
         };
         self.compare(&staged.dataset_id, |builds| {
-            builds.carried_rows += staged.part.rows.saturating_sub(statistics.rows);
+            builds.reused_rows += staged.part.rows.saturating_sub(statistics.rows);
             builds.now.merge(statistics);
         });
         Ok(())
     }
 
-    fn place(&self) -> MutexGuard<'_, StagedAt> {
+    fn place(&self) -> MutexGuard<'_, StagingLocation> {
         self.place.lock().expect("nothing panics while holding it")
     }
 
     /// Keeps statistics of everything added from here on.
     #[must_use]
-    pub fn comparing(mut self, is_compared: IsCompared) -> Self {
+    pub fn comparing(mut self, is_compared: KeepStatistics) -> Self {
         self.compared = is_compared.0.then(Mutex::default);
         self
     }
 
     /// Records what the build is checked against, and may reuse from, besides its inputs.
-    pub fn judged_against(mut self, against: Option<Digest>) -> Self {
+    pub fn checked_against(mut self, against: Option<Digest>) -> Self {
         self.against = against;
         self
     }
@@ -284,9 +285,9 @@ impl<'a> Stage<'a> {
 
     /// Adds the rows of a part of the last release that are not reused to the statistics that the
     /// build is compared with.
-    pub fn add_others_before(&self, dataset_id: &str, carried: &CarriedRows) -> Result<()> {
+    pub fn add_others_before(&self, dataset_id: &str, reused: &ReusedRows) -> Result<()> {
         self.add_statistics_before(dataset_id, |reach, contract| {
-            Statistics::of_others(reach, contract, carried)
+            Statistics::of_others(reach, contract, reused)
         })
     }
 
@@ -304,7 +305,7 @@ impl<'a> Stage<'a> {
     }
 
     /// Takes the compared statistics by dataset; afterwards none are left.
-    pub fn take_compared(&self) -> BTreeMap<String, TwoBuilds> {
+    pub fn take_compared(&self) -> BTreeMap<String, BuildComparison> {
         self.compared
             .as_ref()
             .map(|compared| {
@@ -314,8 +315,8 @@ impl<'a> Stage<'a> {
     }
 
     /// Returns the largest hash that the sample of the rows so far still accepts.
-    fn reach(&self, dataset_id: &str, of: impl FnOnce(&TwoBuilds) -> &Statistics) -> u64 {
-        let reach = |compared: &Mutex<BTreeMap<String, TwoBuilds>>| {
+    fn reach(&self, dataset_id: &str, of: impl FnOnce(&BuildComparison) -> &Statistics) -> u64 {
+        let reach = |compared: &Mutex<BTreeMap<String, BuildComparison>>| {
             compared
                 .lock()
                 .expect("nothing panics while holding it")
@@ -325,7 +326,7 @@ impl<'a> Stage<'a> {
         self.compared.as_ref().map_or(u64::MAX, reach)
     }
 
-    fn compare(&self, dataset_id: &str, add: impl FnOnce(&mut TwoBuilds)) {
+    fn compare(&self, dataset_id: &str, add: impl FnOnce(&mut BuildComparison)) {
         if let Some(compared) = &self.compared {
             add(compared
                 .lock()
@@ -335,7 +336,7 @@ impl<'a> Stage<'a> {
         }
     }
 
-    /// Writes one table as a part. `carried` holds rows of the last release's part that are reused
+    /// Writes one table as a part. `reused` holds rows of the last release's part that are reused
     /// in it.
     ///
     /// # Errors
@@ -345,30 +346,30 @@ impl<'a> Stage<'a> {
         table: BuiltTable,
         inputs: &Inputs,
         lineage: Option<&Lineage>,
-        carried: Option<&CarriedRows>,
+        reused: Option<&ReusedRows>,
     ) -> Result<()> {
         let contract = self.contract(&table.dataset_id)?;
         fault::defect(&self.task_id);
         let path = part_path(&table.dataset_id, &contract.partition_by, &table.partition)?;
         let mut batch = batch::coded_batch(contract, &table.frame, inputs)?;
         drop(table.frame);
-        if table.rows == RowsAre::Unchecked {
+        if table.rows == RowValidation::Unchecked {
             part::check_rows(contract, &table.partition, &batch)?;
         }
         // Rows of the last release have no dictionaries.
-        let plain = (self.is_comparing() || carried.is_some())
+        let plain = (self.is_comparing() || reused.is_some())
             .then(|| batch::plain(contract, &batch))
             .transpose()?;
         if let Some(plain) = plain.as_ref().filter(|_| self.is_comparing()) {
-            let statistics = Statistics::of(
+            let statistics = Statistics::from_batch(
                 self.reach(&table.dataset_id, |builds| &builds.now),
                 contract,
                 plain,
             )?;
-            let carried_rows = carried.map_or(0, |carried| carried.rows() as u64);
+            let reused_rows = reused.map_or(0, |reused| reused.rows() as u64);
             self.compare(&table.dataset_id, |builds| {
                 builds.now.merge(statistics);
-                builds.carried_rows += carried_rows;
+                builds.reused_rows += reused_rows;
             });
         }
         let mut report = table.report;
@@ -378,20 +379,20 @@ impl<'a> Stage<'a> {
         }
         let (mut rows, mut key_range) = (batch.num_rows(), part::key_range(&batch)?);
         // Dropped if not needed: it is larger than the dictionaries.
-        if let Some(plain) = plain.filter(|_| carried.is_some()) {
+        if let Some(plain) = plain.filter(|_| reused.is_some()) {
             batch = plain;
         }
-        if let Some(carried) = carried {
-            carried.warnings().iter().for_each(|(code, count)| {
+        if let Some(reused) = reused {
+            reused.warnings().iter().for_each(|(code, count)| {
                 *report.warnings.entry(code.clone()).or_insert(0) += count
             });
-            rows += carried.rows();
-            key_range = carried.key_range(key_range);
+            rows += reused.rows();
+            key_range = reused.key_range(key_range);
         }
         let program = self.entry.program();
         let bytes = match lineage.and_then(|lineage| lineage.subjects.as_ref()) {
             Some(subjects) => {
-                row_groups::groups_by_subject(&batch, carried, inputs).and_then(|grouped| {
+                row_groups::groups_by_subject(&batch, reused, inputs).and_then(|grouped| {
                     let lines = subjects::lines(subjects, &grouped.rows)?;
                     part::encode(
                         contract,
@@ -417,12 +418,12 @@ impl<'a> Stage<'a> {
             partition: table.partition,
             rows: rows as u64,
             size_bytes: bytes.len() as u64,
-            sha256: Digest::of(&bytes),
+            sha256: Digest::sha256(&bytes),
             key_range,
             fingerprint: lineage.map(|lineage| lineage.fingerprint),
             report,
         };
-        if let Some(see) = self.observer.as_ref().filter(|_| carried.is_none()) {
+        if let Some(see) = self.observer.as_ref().filter(|_| reused.is_none()) {
             see(&part, &batch);
         }
         self.write(table.dataset_id, contract, part, &bytes)
@@ -443,14 +444,14 @@ impl<'a> Stage<'a> {
         before: Option<(BuiltTable, &Inputs)>,
         now: Option<(BuiltTable, &Inputs)>,
     ) -> Result<std::result::Result<usize, String>> {
-        let (described, _) = now.as_ref().or(before.as_ref()).expect("one of the tables");
-        let (dataset_id, partition) = (described.dataset_id.clone(), described.partition.clone());
+        let (present, _) = now.as_ref().or(before.as_ref()).expect("one of the tables");
+        let (dataset_id, partition) = (present.dataset_id.clone(), present.partition.clone());
         let contract = self.contract(&dataset_id)?;
         let schema = Arc::new(arrow_schema(contract));
         let rows_and_report = |table: Option<(BuiltTable, &Inputs)>| match table {
             Some((table, inputs)) => {
                 let coded = batch::coded_batch(contract, &table.frame, inputs)?;
-                if table.rows == RowsAre::Unchecked {
+                if table.rows == RowValidation::Unchecked {
                     part::check_rows(contract, &table.partition, &coded)?;
                 }
                 Ok::<_, Error>((batch::plain(contract, &coded)?, Some(table.report)))
@@ -485,7 +486,7 @@ impl<'a> Stage<'a> {
             // A bucket without records has a part only if it has findings, which are not known of
             // unchanged subjects.
             return Ok(match known {
-                Some((part, _)) if part.set_aside_from().is_none() => {
+                Some((part, _)) if part.quarantined_from().is_none() => {
                     Err(format!("no record of {} is left", part.path))
                 }
                 _ => Ok(0),
@@ -493,13 +494,13 @@ impl<'a> Stage<'a> {
         }
         if self.is_comparing() {
             self.add_statistics_before(&dataset_id, |reach, contract| {
-                Statistics::of(reach, contract, &replacement.before)
+                Statistics::from_batch(reach, contract, &replacement.before)
             })?;
             let reach = self.reach(&dataset_id, |builds| &builds.now);
-            let statistics = Statistics::of(reach, contract, &replacement.now)?;
+            let statistics = Statistics::from_batch(reach, contract, &replacement.now)?;
             self.compare(&dataset_id, |builds| {
                 builds.now.merge(statistics);
-                builds.carried_rows += kept as u64;
+                builds.reused_rows += kept as u64;
             });
         }
         let groups: Vec<_> = row_groups::slices(&rows, 0..rows.num_rows()).collect();
@@ -512,7 +513,7 @@ impl<'a> Stage<'a> {
             partition,
             rows: rows.num_rows() as u64,
             size_bytes: bytes.len() as u64,
-            sha256: Digest::of(&bytes),
+            sha256: Digest::sha256(&bytes),
             key_range: part::key_range(&rows)?,
             fingerprint: None,
             report,
@@ -541,10 +542,10 @@ impl<'a> Stage<'a> {
         self.enter(StagedPart {
             dataset_id,
             schema_version: contract.version.clone(),
-            is_carried: false,
+            is_reused: false,
             part,
         })?;
-        let StagedAt::Home(staging) = self.place().clone() else {
+        let StagingLocation::Home(staging) = self.place().clone() else {
             return Err(Error::store(format!(
                 "{path}: other machines make the parts of this build"
             )));
@@ -558,12 +559,12 @@ impl<'a> Stage<'a> {
     ///
     /// # Errors
     /// `Contract` if the build already has that part.
-    pub fn carry(&self, dataset_id: &str, schema_version: &str, part: &Part) -> Result<()> {
-        self.compare(dataset_id, |builds| builds.carried_rows += part.rows);
+    pub fn reuse(&self, dataset_id: &str, schema_version: &str, part: &Part) -> Result<()> {
+        self.compare(dataset_id, |builds| builds.reused_rows += part.rows);
         self.enter(StagedPart {
             dataset_id: dataset_id.to_owned(),
             schema_version: schema_version.to_owned(),
-            is_carried: true,
+            is_reused: true,
             part: part.clone(),
         })
     }
@@ -628,7 +629,7 @@ impl<'a> Stage<'a> {
             parts,
             notes,
         };
-        if let StagedAt::Home(staging) = &place {
+        if let StagingLocation::Home(staging) = &place {
             staging.finish(
                 &serde_json::to_vec_pretty(&description).expect("a staged build is plain data"),
             )?;
@@ -659,7 +660,7 @@ pub fn staged(
     input_hash: &Digest,
     against: Option<&Digest>,
 ) -> Result<Option<StagedBuild>> {
-    let staging = Staging::of(home, task_id, input_hash);
+    let staging = Staging::for_task(home, task_id, input_hash);
     let Some(description) = staging.description()? else {
         return Ok(None);
     };
@@ -686,10 +687,10 @@ pub fn staged(
         );
         return Ok(None);
     }
-    for StagedPart { part, .. } in description.parts.iter().filter(|staged| !staged.is_carried) {
+    for StagedPart { part, .. } in description.parts.iter().filter(|staged| !staged.is_reused) {
         let is_intact = staging
             .part(&part.path)?
-            .is_some_and(|bytes| Digest::of(&bytes) == part.sha256);
+            .is_some_and(|bytes| Digest::sha256(&bytes) == part.sha256);
         if !is_intact {
             tracing::warn!(
                 task.id = task_id,
@@ -711,6 +712,6 @@ pub fn staged(
         entry,
         parts,
         notes,
-        place: StagedAt::Home(staging),
+        place: StagingLocation::Home(staging),
     }))
 }

@@ -14,8 +14,8 @@ use bytes::Bytes;
 use parquet::arrow::ProjectionMask;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 
-use super::carried::CarriedRows;
 use super::columns::{BATCH_ROWS, column_of, record_ids};
+use super::reused::ReusedRows;
 use pubdata_core::contract::{Contract, UNKNOWN_VALUES, WORD_BASIS};
 use pubdata_core::error::Result;
 use pubdata_core::provenance::POINTERS;
@@ -169,7 +169,7 @@ impl Statistics {
     /// Computes the statistics of a batch, to merge with others whose sample has the same reach.
     /// Rows are grouped by the key column whose values the contract lists, such as the metric of a
     /// value.
-    pub fn of(reach: u64, contract: &Contract, batch: &RecordBatch) -> Result<Self> {
+    pub fn from_batch(reach: u64, contract: &Contract, batch: &RecordBatch) -> Result<Self> {
         let mut statistics = Self {
             rows: batch.num_rows() as u64,
             ..Self::default()
@@ -194,7 +194,7 @@ impl Statistics {
             .collect();
         let columns: Vec<Cells<'_>> = names
             .iter()
-            .map(|name| Ok(Cells::of(column_of(batch, name)?)))
+            .map(|name| Ok(Cells::new(column_of(batch, name)?)))
             .collect::<Result<_>>()?;
         let groups = group_column(contract)
             .and_then(|name| batch.column_by_name(name))
@@ -243,7 +243,7 @@ impl Statistics {
         Ok(statistics)
     }
 
-    /// Like [`Statistics::of`], for the rows of a part.
+    /// Like [`Statistics::from_batch`], for the rows of a part.
     ///
     /// # Errors
     /// `Store` if the bytes are not a readable part.
@@ -269,11 +269,11 @@ impl Statistics {
         Ok(statistics)
     }
 
-    /// Like [`Statistics::of`], for the rows of a part that are not reused from it or in it.
-    pub fn of_others(reach: u64, contract: &Contract, carried: &CarriedRows) -> Result<Self> {
+    /// Like [`Statistics::from_batch`], for the rows of a part that are not reused from it or in it.
+    pub fn of_others(reach: u64, contract: &Contract, reused: &ReusedRows) -> Result<Self> {
         let mut statistics = Self::default();
-        for group in carried.groups() {
-            carried
+        for group in reused.groups() {
+            reused
                 .others(group)?
                 .iter()
                 .try_for_each(|batch| statistics.add(reach, contract, batch))?;
@@ -282,7 +282,7 @@ impl Statistics {
     }
 
     fn add(&mut self, reach: u64, contract: &Contract, batch: &RecordBatch) -> Result<()> {
-        self.merge(Self::of(reach.min(self.reach()), contract, batch)?);
+        self.merge(Self::from_batch(reach.min(self.reach()), contract, batch)?);
         Ok(())
     }
 
@@ -420,7 +420,7 @@ struct Cells<'a> {
 }
 
 impl<'a> Cells<'a> {
-    fn of(array: &'a dyn Array) -> Self {
+    fn new(array: &'a dyn Array) -> Self {
         Self { array }
     }
 

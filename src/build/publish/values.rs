@@ -14,7 +14,7 @@ use parquet::file::properties::DEFAULT_DICTIONARY_PAGE_SIZE_LIMIT;
 use parquet::file::statistics::{Statistics, ValueStatistics};
 use polars::prelude::{InitHashMaps, PlHashMap};
 
-const IS_OF_OLD_FORM: bool = false;
+const IS_MIN_MAX_DEPRECATED: bool = false;
 
 /// Values by index.
 pub trait Values {
@@ -67,7 +67,7 @@ impl Values for StringArray {
     fn statistics(&self, ends: Option<(u32, u32)>, nulls: u64, is_signed: bool) -> Statistics {
         let (least, greatest) = both(ends, |place| ByteArray::from(self.value(place as usize)));
         Statistics::ByteArray(
-            ValueStatistics::new(least, greatest, None, Some(nulls), IS_OF_OLD_FORM)
+            ValueStatistics::new(least, greatest, None, Some(nulls), IS_MIN_MAX_DEPRECATED)
                 .with_backwards_compatible_min_max(is_signed),
         )
     }
@@ -102,7 +102,7 @@ impl Values for Vec<i32> {
     fn statistics(&self, ends: Option<(u32, u32)>, nulls: u64, is_signed: bool) -> Statistics {
         let (least, greatest) = both(ends, |place| self[place as usize]);
         Statistics::Int32(
-            ValueStatistics::new(least, greatest, None, Some(nulls), IS_OF_OLD_FORM)
+            ValueStatistics::new(least, greatest, None, Some(nulls), IS_MIN_MAX_DEPRECATED)
                 .with_backwards_compatible_min_max(is_signed),
         )
     }
@@ -137,7 +137,7 @@ impl Values for Int64Array {
     fn statistics(&self, ends: Option<(u32, u32)>, nulls: u64, is_signed: bool) -> Statistics {
         let (least, greatest) = both(ends, |place| self.value(place as usize));
         Statistics::Int64(
-            ValueStatistics::new(least, greatest, None, Some(nulls), IS_OF_OLD_FORM)
+            ValueStatistics::new(least, greatest, None, Some(nulls), IS_MIN_MAX_DEPRECATED)
                 .with_backwards_compatible_min_max(is_signed),
         )
     }
@@ -187,7 +187,7 @@ impl Values for Decimals {
             FixedLenByteArray::from(ByteArray::from(self.bytes(place)))
         });
         Statistics::FixedLenByteArray(
-            ValueStatistics::new(least, greatest, None, Some(nulls), IS_OF_OLD_FORM)
+            ValueStatistics::new(least, greatest, None, Some(nulls), IS_MIN_MAX_DEPRECATED)
                 .with_backwards_compatible_min_max(is_signed),
         )
     }
@@ -225,7 +225,7 @@ impl CodedNumbers {
     }
 
     /// Codes a column. `width` is the number of bytes of a value in the file.
-    pub fn of(column: &ArrayRef, width: usize) -> Option<Self> {
+    pub fn new(column: &ArrayRef, width: usize) -> Option<Self> {
         if !Self::are_in(column) {
             return None;
         }

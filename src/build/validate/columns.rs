@@ -106,12 +106,12 @@ fn broken_rules(contract: &Contract, column: &Column, cells: &Series) -> Result<
                             .bytes()
                             .fold(true, |are_digits, byte| are_digits & byte.is_ascii_digit())
                 };
-                range::rows_that(cells.str()?.iter(), |text| {
+                range::rows_matching(cells.str()?.iter(), |text| {
                     !(is_short(text) && are_digits(text.strip_prefix('-').unwrap_or(text)))
                         && parse_decimal(text, column_type.scale).is_none_or(is_too_long)
                 })
             } else {
-                range::rows_that(cells.i64()?.iter(), |units| is_too_long(i128::from(units)))
+                range::rows_matching(cells.i64()?.iter(), |units| is_too_long(i128::from(units)))
             };
             broken.push((
                 "too_many_digits",
@@ -128,7 +128,7 @@ fn broken_rules(contract: &Contract, column: &Column, cells: &Series) -> Result<
         }
         Physical::Float64 => broken.push((
             "not_finite",
-            range::rows_that(cells.f64()?.iter(), |value| !value.is_finite()),
+            range::rows_matching(cells.f64()?.iter(), |value| !value.is_finite()),
             "a finite number".to_owned(),
         )),
         _ => {}
@@ -154,9 +154,9 @@ fn rows_unlike(
     is_accepted: impl Fn(&str) -> bool,
 ) -> Result<Vec<usize>> {
     match column.column_type.physical {
-        Physical::String | Physical::Date => {
-            Ok(range::texts_that(cells.str()?, |text| !is_accepted(text)))
-        }
+        Physical::String | Physical::Date => Ok(range::text_rows_matching(cells.str()?, |text| {
+            !is_accepted(text)
+        })),
         Physical::StringList => Ok(range::lists_with(&ListRows::of(cells)?, |item| {
             !is_accepted(item)
         })),

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use super::{CheckedTable, Expectations, Issue, PartReport, Refusal, Verdict};
-use pubdata_core::pipeline::FEWEST_ROWS_FOR_WARNED_SHARE;
+use pubdata_core::pipeline::MIN_ROWS_FOR_WARNED_SHARE;
 
 /// Fewer rows than the declared minimum.
 pub const FLOOR: &str = "floor";
@@ -212,7 +212,7 @@ pub fn judge_totals(
     for (code, most) in expectations
         .max_warned_percent
         .iter()
-        .filter(|_| rows >= FEWEST_ROWS_FOR_WARNED_SHARE)
+        .filter(|_| rows >= MIN_ROWS_FOR_WARNED_SHARE)
     {
         let warned = warnings.get(code).copied().unwrap_or(0);
         let share = 100.0 * warned as f64 / rows as f64;

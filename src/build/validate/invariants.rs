@@ -7,7 +7,7 @@ use super::{
     Breach, Contract, Error, Physical, Result, ResultExt, contract, range, rows_where, show,
     show_key,
 };
-use crate::normalise::FewTexts;
+use crate::normalise::DistinctTexts;
 use pubdata_core::contract::{Column, Condition, Invariant, Rule};
 
 /// Checks every invariant of the contract. `earlier` holds the breaches of other rules.
@@ -25,7 +25,7 @@ pub fn check(contract: &Contract, frame: &DataFrame, earlier: &[Breach]) -> Resu
     let results: Vec<Result<Vec<Breach>>> = contract.invariants.par_iter().map(of_rows).collect();
     let mut by_rule = results.into_iter().collect::<Result<Vec<_>>>()?;
     let all = earlier.iter().chain(by_rule.iter().flatten());
-    let set_aside: PlHashSet<usize> = all
+    let quarantined: PlHashSet<usize> = all
         .filter(|breach| breach.severity == contract::Severity::Quarantine)
         .map(|breach| breach.row)
         .collect();
@@ -35,7 +35,7 @@ pub fn check(contract: &Contract, frame: &DataFrame, earlier: &[Breach]) -> Resu
         .zip(&mut by_rule)
         .filter(|(invariant, _)| invariant.rule == Rule::SumWithin)
     {
-        *breaches = sum_within(contract, frame, invariant, &set_aside)
+        *breaches = sum_within(contract, frame, invariant, &quarantined)
             .context(|| format!("rule `{}`", invariant.code))?;
     }
     Ok(by_rule.into_iter().flatten().collect())
@@ -209,7 +209,7 @@ fn sum_within(
     contract: &Contract,
     frame: &DataFrame,
     invariant: &Invariant,
-    set_aside: &PlHashSet<usize>,
+    quarantined: &PlHashSet<usize>,
 ) -> Result<Vec<Breach>> {
     let (Some(total), Some(tolerance)) = (invariant.total, invariant.tolerance) else {
         return Err(Error::config("`sum_within` needs `total` and `tolerance`"));
@@ -231,7 +231,7 @@ fn sum_within(
         ));
     }
     let units = range::power_of_ten(scale);
-    let wanted_rows = invariant
+    let selected_rows = invariant
         .condition
         .as_ref()
         .map_or(1, |condition| condition.any_of.len().max(1));
@@ -265,7 +265,7 @@ fn sum_within(
         .collect::<PolarsResult<_>>()?;
     let mut groups: PlHashMap<Vec<Option<&str>>, Group> = PlHashMap::new();
     let is_part = |row: &usize| {
-        !set_aside.contains(row) || numbers.iter().all(|column| column.get(*row).is_some())
+        !quarantined.contains(row) || numbers.iter().all(|column| column.get(*row).is_some())
     };
     for row in (0..frame.height())
         .filter(|row| applies.get(*row) == Some(true))
@@ -287,7 +287,7 @@ fn sum_within(
     let mut breaches = Vec::new();
     let listed = invariant.columns.join("` and `");
     for Group { sum, rows } in groups.into_values() {
-        let Some(sum) = sum.filter(|sum| rows.len() >= wanted_rows && !expected.contains(sum))
+        let Some(sum) = sum.filter(|sum| rows.len() >= selected_rows && !expected.contains(sum))
         else {
             continue;
         };
@@ -342,23 +342,26 @@ fn holds(contract: &Contract, frame: &DataFrame, condition: &Condition) -> Resul
         .column(&condition.column)?
         .as_materialized_series()
         .cast(&DataType::String)?;
-    let is_wanted = |text: &str| {
+    let is_selected = |text: &str| {
         condition.equals.as_deref() == Some(text)
             || condition.any_of.iter().any(|value| value == text)
     };
-    if let Some(FewTexts { values, places }) = FewTexts::of(texts.str()?) {
-        let wanted: Vec<bool> = values.into_iter().map(is_wanted).collect();
-        // The index of a row without a text is beyond the end of `wanted`.
+    if let Some(DistinctTexts { values, places }) = DistinctTexts::new(texts.str()?) {
+        let selected: Vec<bool> = values.into_iter().map(is_selected).collect();
+        // The index of a row without a text is beyond the end of `selected`.
         return Ok(BooleanChunked::from_iter_values(
             "holds".into(),
             places
                 .into_iter()
-                .map(|place| wanted.get(place as usize) == Some(&true)),
+                .map(|place| selected.get(place as usize) == Some(&true)),
         ));
     }
     Ok(BooleanChunked::from_iter_values(
         "holds".into(),
-        texts.str()?.iter().map(|text| text.is_some_and(is_wanted)),
+        texts
+            .str()?
+            .iter()
+            .map(|text| text.is_some_and(is_selected)),
     ))
 }
 

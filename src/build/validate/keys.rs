@@ -185,7 +185,9 @@ fn repeated_rows(
     neighbours: &Neighbours,
 ) -> Result<Vec<Vec<usize>>> {
     let keys = frame.select(names.iter().map(String::as_str))?;
-    if are_distinct(&keys, neighbours)? || are_texts_distinct(&keys) || !keys.is_duplicated()?.any()
+    if are_distinct(&keys, neighbours)?
+        || is_single_text_key_distinct(&keys)
+        || !keys.is_duplicated()?.any()
     {
         return Ok(Vec::new());
     }
@@ -222,7 +224,7 @@ fn are_distinct(frame: &DataFrame, neighbours: &Neighbours) -> Result<bool> {
 }
 
 /// Returns true if the only column is a text column and no two of its texts are equal.
-fn are_texts_distinct(keys: &DataFrame) -> bool {
+fn is_single_text_key_distinct(keys: &DataFrame) -> bool {
     let [column] = keys.columns() else {
         return false;
     };

@@ -4,7 +4,7 @@
 use polars::prelude::*;
 
 use super::{Error, Physical, Result};
-use crate::normalise::{ListRows, few_texts};
+use crate::normalise::{ListRows, distinct_texts};
 use pubdata_core::contract::{Column, Day, parse_decimal};
 
 /// Returns the rows of a column of numbers or dates whose value is outside the bounds; nulls are
@@ -25,7 +25,7 @@ pub fn rows_outside(
             let units = power_of_ten(scale);
             let low = min.map_or(i128::MIN, |bound| i128::from(up(bound)) * units as i128);
             let high = max.map_or(i128::MAX, |bound| i128::from(-up(-bound)) * units as i128);
-            Ok(rows_that(cells.str()?.iter(), |text| {
+            Ok(rows_matching(cells.str()?.iter(), |text| {
                 parse_decimal(text, scale).is_some_and(|value| !(low..=high).contains(&value))
             }))
         }
@@ -46,7 +46,7 @@ pub fn rows_outside(
                 min.unwrap_or(f64::NEG_INFINITY),
                 max.unwrap_or(f64::INFINITY),
             );
-            Ok(rows_that(cells.f64()?.iter(), |value| {
+            Ok(rows_matching(cells.f64()?.iter(), |value| {
                 !(low..=high).contains(&value)
             }))
         }
@@ -61,7 +61,7 @@ pub fn rows_outside(
                     !is_outside(Day::from_number(day))
                 }),
                 // Another rule reports texts that are not dates.
-                _ => rows_that(cells.str()?.iter(), |text| {
+                _ => rows_matching(cells.str()?.iter(), |text| {
                     Day::from_iso(text.as_bytes()).is_some_and(is_outside)
                 }),
             })
@@ -84,7 +84,7 @@ where
 {
     match cells.min_max() {
         Some((least, greatest)) if !(is_inside(least) && is_inside(greatest)) => {
-            rows_that(cells.iter(), |value| !is_inside(value))
+            rows_matching(cells.iter(), |value| !is_inside(value))
         }
         _ => Vec::new(),
     }
@@ -100,24 +100,24 @@ fn whole_bounds(min: Option<f64>, max: Option<f64>, units: f64) -> (i64, i64) {
 
 /// Returns the indices of non-null rows whose text is broken. Evaluates each distinct text once if
 /// there are few, and usually none is broken.
-pub fn texts_that(cells: &StringChunked, is_broken: impl Fn(&str) -> bool) -> Vec<usize> {
-    match few_texts(cells) {
+pub fn text_rows_matching(cells: &StringChunked, is_broken: impl Fn(&str) -> bool) -> Vec<usize> {
+    match distinct_texts(cells) {
         Some(texts) if !texts.iter().any(|text| is_broken(text)) => Vec::new(),
-        _ => rows_that(cells.iter(), is_broken),
+        _ => rows_matching(cells.iter(), is_broken),
     }
 }
 
 /// Returns the indices of rows whose list has a broken item. Evaluates each distinct item once if
 /// the items are dictionary-encoded.
 pub fn lists_with(lists: &ListRows, is_broken: impl Fn(&str) -> bool) -> Vec<usize> {
-    match few_texts(lists.items()) {
+    match distinct_texts(lists.items()) {
         Some(items) if !items.iter().any(|item| is_broken(item)) => Vec::new(),
-        _ => rows_that(lists.iter(), |mut items| items.any(&is_broken)),
+        _ => rows_matching(lists.iter(), |mut items| items.any(&is_broken)),
     }
 }
 
 /// Returns the indices of non-null rows whose value is broken.
-pub fn rows_that<T>(
+pub fn rows_matching<T>(
     cells: impl Iterator<Item = Option<T>>,
     is_broken: impl Fn(T) -> bool,
 ) -> Vec<usize> {
@@ -170,7 +170,7 @@ fn up(bound: f64) -> i64 {
 mod tests {
     use polars::prelude::*;
 
-    use super::{numbers_outside, rows_that, texts_that};
+    use super::{numbers_outside, rows_matching, text_rows_matching};
 
     #[test]
     fn numbers_beyond_either_bound_are_found_and_what_is_null_is_not() {
@@ -203,10 +203,10 @@ mod tests {
         );
         for cells in [&few, &many] {
             let is_bad = |text: &str| text.ends_with("bad");
-            let rows = texts_that(cells, is_bad);
-            assert_eq!(rows, rows_that(cells.iter(), is_bad));
+            let rows = text_rows_matching(cells, is_bad);
+            assert_eq!(rows, rows_matching(cells.iter(), is_bad));
             assert!(rows.len() > 1_000 && rows.contains(&7));
-            assert!(texts_that(cells, str::is_empty).is_empty());
+            assert!(text_rows_matching(cells, str::is_empty).is_empty());
         }
     }
 }

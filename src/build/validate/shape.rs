@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use polars::prelude::*;
 
 use super::{ColumnType, Contract, Error, Inputs, POINTERS, Physical, Result};
-use crate::normalise::{ListRows, PointerRows, few_texts, list_column};
+use crate::normalise::{ListRows, PointerRows, distinct_texts, list_column};
 
 /// Brings a frame into the contract's column order, with `warnings` filled in and
 /// `validation_status` left out.
@@ -114,16 +114,17 @@ fn check_partition(frame: &DataFrame, partition: &BTreeMap<String, String>) -> R
         let cells = frame.column(name)?.as_materialized_series();
         if cells.dtype() == &DataType::String
             && cells.null_count() == 0
-            && few_texts(cells.str()?).is_some_and(|texts| texts.iter().all(|text| text == value))
+            && distinct_texts(cells.str()?)
+                .is_some_and(|texts| texts.iter().all(|text| text == value))
         {
             continue;
         }
         let texts = cells.unique()?.cast(&DataType::String)?;
-        let stranger = texts
+        let unlisted = texts
             .str()?
             .iter()
             .find(|text| *text != Some(value.as_str()));
-        if let Some(text) = stranger {
+        if let Some(text) = unlisted {
             return Err(Error::contract(format!(
                 "the built table of partition {name}={value} holds a row with {name} {}",
                 text.unwrap_or("null")
@@ -134,7 +135,7 @@ fn check_partition(frame: &DataFrame, partition: &BTreeMap<String, String>) -> R
 }
 
 fn check_pointers(frame: &DataFrame, inputs: &Inputs) -> Result<()> {
-    let pointers = PointerRows::of(frame.column(POINTERS)?.as_materialized_series())?;
+    let pointers = PointerRows::from_series(frame.column(POINTERS)?.as_materialized_series())?;
     match pointers
         .iter()
         .position(|numbers| numbers.is_some_and(|numbers| !inputs.can_resolve(numbers)))

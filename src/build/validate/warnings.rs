@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use polars::prelude::*;
 
 use super::{Breach, Contract, Result};
-use crate::normalise::{DictionaryTexts, ListRows, list_column};
+use crate::normalise::{DictionaryColumnBuilder, ListRows, list_column};
 use pubdata_core::issue::{Issue, Severity};
 
 /// Adds the codes of broken warning rules and of warnings from decode and normalise to the
@@ -104,13 +104,13 @@ pub fn count(frame: &DataFrame) -> Result<BTreeMap<String, u64>> {
 
 /// Fills in `validation_status` and puts the columns in the contract's order.
 pub fn verdict_columns(contract: &Contract, mut frame: DataFrame) -> Result<DataFrame> {
-    let mut statuses = DictionaryTexts::with_capacity(frame.height());
+    let mut statuses = DictionaryColumnBuilder::with_capacity(frame.height());
     let (passed, passed_with_warnings) = (
         statuses.add_value("passed"),
         statuses.add_value("passed_with_warnings"),
     );
     for codes in lists(&frame)?.iter() {
-        statuses.push_place(if codes.into_iter().flatten().next().is_none() {
+        statuses.push_index(if codes.into_iter().flatten().next().is_none() {
             passed
         } else {
             passed_with_warnings

@@ -49,7 +49,7 @@ struct Entry {
 }
 
 /// Minimum length of a word that may be a plural.
-const FEWEST_LETTERS_OF_PLURAL: usize = 4;
+const MIN_PLURAL_LENGTH: usize = 4;
 
 /// Normalises a word for comparison: lower case, `and` for `&`, `with` for `w/`, blanks for other
 /// punctuation, each word in the singular.
@@ -67,7 +67,7 @@ pub fn normalized_word(word: &str) -> String {
 }
 
 fn singular(word: &str) -> String {
-    let is_long = word.chars().count() >= FEWEST_LETTERS_OF_PLURAL;
+    let is_long = word.chars().count() >= MIN_PLURAL_LENGTH;
     match word.strip_suffix('s') {
         Some(stem) if is_long && !stem.ends_with(['s', 'u', 'i']) => stem
             .strip_suffix("ie")
@@ -176,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn a_vocabulary_names_values_of_its_type_and_each_word_once() {
+    fn unknown_value_or_repeated_word_in_a_vocabulary_is_reported() {
         let mut types: BTreeMap<String, ColumnType> = toml::from_str(
             "[colour]\nphysical = \"string\"\nvalues = [\"red\", \"blue\"]\ndescription = \"\"\n",
         )

@@ -107,7 +107,7 @@ mod tests {
     use super::AccessionNumber;
 
     #[test]
-    fn the_printed_form_reads_back_and_keeps_the_order() {
+    fn printed_accession_number_parses_back_and_keeps_the_order() {
         for text in [
             "0000320193-20-000096",
             "9999999997-99-999999",

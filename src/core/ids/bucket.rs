@@ -9,7 +9,7 @@ use super::{Cik, Digest};
 /// # Panics
 /// When `count` is 0.
 pub fn hash_bucket(key: &str, count: u32) -> u32 {
-    let digest = Digest::of(key.as_bytes());
+    let digest = Digest::sha256(key.as_bytes());
     let first = digest.as_bytes()[..8]
         .try_into()
         .expect("a digest has 32 bytes");
@@ -34,7 +34,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_registrant_is_in_the_bucket_of_its_last_three_digits() {
+    fn registrant_bucket_is_the_last_three_digits_of_its_number() {
         assert_eq!(
             [320_193, 1_750, 7].map(|number| cik_bucket(Cik::from_number(number).unwrap())),
             ["193", "750", "007"]

@@ -36,7 +36,7 @@ enum Algorithm {
 
 impl Digest {
     /// Hashes bytes in memory with SHA-256.
-    pub fn of(bytes: &[u8]) -> Self {
+    pub fn sha256(bytes: &[u8]) -> Self {
         Self::from_bytes(sha2::Sha256::digest(bytes).into())
     }
 
@@ -51,7 +51,7 @@ impl Digest {
     /// Hashes bytes with the algorithm of this digest, for comparison with it.
     pub fn same_of(&self, bytes: &[u8]) -> Self {
         match self.algorithm {
-            Algorithm::Sha256 => Self::of(bytes),
+            Algorithm::Sha256 => Self::sha256(bytes),
             Algorithm::Blake3 => Self::of_member(bytes),
         }
     }
@@ -223,8 +223,8 @@ mod tests {
         "blake3:af1349b9f5f9a1a6a0404dea36dcc9499bcb25c9adc112b7cc9a93cae41f3262";
 
     #[test]
-    fn a_digest_is_written_and_read_in_one_spelling() {
-        let digest = Digest::of(b"abc");
+    fn digest_has_exactly_one_spelling() {
+        let digest = Digest::sha256(b"abc");
         assert_eq!(
             (digest.to_string().as_str(), digest.short(4).as_str()),
             (OF_ABC, "ba78")
@@ -266,7 +266,7 @@ mod tests {
     }
 
     #[test]
-    fn the_digest_of_a_member_names_its_algorithm() {
+    fn member_digest_names_its_algorithm() {
         let digest = Digest::of_member(b"");
         assert_eq!(
             (digest.to_string().as_str(), digest.short(4).as_str()),
@@ -282,8 +282,8 @@ mod tests {
         assert_eq!(serde_json::to_value(digest).unwrap(), OF_NOTHING_BY_BLAKE3);
         assert_ne!(digest, Digest::from_bytes(*digest.as_bytes()));
         assert_eq!(
-            [digest.same_of(b"abc"), Digest::of(b"").same_of(b"abc")],
-            [Digest::of_member(b"abc"), Digest::of(b"abc")]
+            [digest.same_of(b"abc"), Digest::sha256(b"").same_of(b"abc")],
+            [Digest::of_member(b"abc"), Digest::sha256(b"abc")]
         );
         for text in [
             &OF_NOTHING_BY_BLAKE3[1..],
@@ -300,6 +300,6 @@ mod tests {
         let mut hasher = Hasher::default();
         hasher.write_all(b"a").unwrap();
         hasher.update(b"bc");
-        assert_eq!(hasher.finish(), Digest::of(b"abc"));
+        assert_eq!(hasher.finish(), Digest::sha256(b"abc"));
     }
 }

@@ -4,14 +4,14 @@
 use super::Digest;
 
 impl Digest {
-    /// Hashes two texts as [`Digest::of`] hashes each. Takes two thirds of the time on processors
+    /// Hashes two texts as [`Digest::sha256`] hashes each. Takes two thirds of the time on processors
     /// with SHA instructions.
     pub fn of_two(texts: [&[u8]; 2]) -> [Self; 2] {
         #[cfg(target_arch = "x86_64")]
         if let Some(digests) = x86::digests(texts) {
             return digests;
         }
-        texts.map(Self::of)
+        texts.map(Self::sha256)
     }
 }
 
@@ -121,8 +121,8 @@ mod x86 {
         let mut states = [START; 2];
         let [(first, rest), (second, other)] = texts.map(|text| text.as_chunks::<64>());
         let ends = [
-            End::of(texts[0].len(), rest),
-            End::of(texts[1].len(), other),
+            Tail::new(texts[0].len(), rest),
+            Tail::new(texts[1].len(), other),
         ];
         #[expect(
             unsafe_code,
@@ -147,13 +147,13 @@ mod x86 {
 
     /// The padding after the whole blocks of a text: its rest, the end mark and the length in bits,
     /// in one block or in two.
-    struct End {
+    struct Tail {
         padded: [Block; 2],
         count: usize,
     }
 
-    impl End {
-        fn of(text_bytes: usize, rest: &[u8]) -> Self {
+    impl Tail {
+        fn new(text_bytes: usize, rest: &[u8]) -> Self {
             let mut padded = [[0; 64]; 2];
             let count = if rest.len() < 56 { 1 } else { 2 };
             let bytes = padded.as_flattened_mut();
@@ -286,7 +286,7 @@ mod tests {
                 let texts = [&bytes[..first], &bytes[bytes.len() - second..]];
                 assert_eq!(
                     Digest::of_two(texts),
-                    texts.map(Digest::of),
+                    texts.map(Digest::sha256),
                     "{first} and {second} bytes"
                 );
             }

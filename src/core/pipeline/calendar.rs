@@ -97,7 +97,7 @@ impl Schedule {
     ///
     /// # Errors
     /// `Config`, naming the key and its error.
-    pub fn of(calendar: &Calendar) -> Result<Option<Self>> {
+    pub fn from_calendar(calendar: &Calendar) -> Result<Option<Self>> {
         let (at, zone) = calendar
             .at
             .as_deref()
@@ -130,7 +130,7 @@ impl Schedule {
     }
 
     /// Returns the calendar of a publisher with only a known cadence.
-    pub fn of_cadence(cadence: Cadence) -> Self {
+    pub fn from_cadence(cadence: Cadence) -> Self {
         let (step, grace) = match cadence {
             Cadence::Daily => (Step::Day, Some(DAYS_OF_GRACE.days())),
             Cadence::Weekly => (Step::Week, None),
@@ -272,8 +272,8 @@ impl Declaration {
             .and_then(|source| source.calendar.as_ref())
             .or(self.calendar.as_ref())
         {
-            Some(calendar) => Schedule::of(calendar),
-            None => Ok(Some(Schedule::of_cadence(self.cadence))),
+            Some(calendar) => Schedule::from_calendar(calendar),
+            None => Ok(Some(Schedule::from_cadence(self.cadence))),
         }
     }
 
@@ -316,7 +316,7 @@ mod tests {
     use super::*;
 
     fn schedule(text: &str) -> Schedule {
-        Schedule::of(&toml::from_str(text).unwrap())
+        Schedule::from_calendar(&toml::from_str(text).unwrap())
             .unwrap()
             .unwrap()
     }
@@ -331,7 +331,7 @@ mod tests {
     }
 
     #[test]
-    fn an_edition_can_be_there_so_long_after_its_period_began() {
+    fn edition_is_expected_at_a_set_time_after_its_period_begins() {
         let quarters = schedule("every = \"quarter\"\nafter = \"15 days\"");
         assert_eq!(newest(&quarters, "2027-01-15T23:59:59Z"), "2026-10-01");
         assert_eq!(newest(&quarters, "2027-01-16T00:00:00Z"), "2027-01-01");
@@ -350,7 +350,7 @@ mod tests {
     }
 
     #[test]
-    fn the_time_of_the_day_is_that_of_the_publisher_s_zone() {
+    fn time_of_day_is_in_the_time_zone_of_the_publisher() {
         let days = schedule("every = \"business_day\"\nat = \"03:00 America/New_York\"");
         // Eastern Standard Time is UTC−5, Daylight Time UTC−4.
         assert_eq!(
@@ -373,7 +373,7 @@ mod tests {
     }
 
     #[test]
-    fn an_edition_is_late_when_its_grace_is_over() {
+    fn edition_is_late_when_its_grace_period_ends() {
         let quarters = schedule("every = \"quarter\"\nafter = \"15 days\"\ngrace = \"15 days\"");
         assert_eq!(quarters.late_from(day("2027-01-01")), day("2027-01-31"));
         assert_eq!(
@@ -395,7 +395,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_is_the_edition_of_the_newest_period_that_it_can_be_of() {
+    fn file_belongs_to_the_newest_period_whose_edition_it_can_be() {
         let quarters = schedule("every = \"quarter\"\nafter = \"15 days\"\ngrace = \"15 days\"");
         assert_eq!(
             quarters.period_of_file(day("2027-01-15")),
@@ -405,7 +405,7 @@ mod tests {
             quarters.period_of_file(day("2027-01-16")),
             day("2027-01-01")
         );
-        let daily = Schedule::of_cadence(Cadence::Daily);
+        let daily = Schedule::from_cadence(Cadence::Daily);
         assert_eq!(
             daily.next_late_from(daily.period_of_file(day("2026-11-25"))),
             day("2026-12-03"),
@@ -441,13 +441,13 @@ mod tests {
                 "`at`: `03:00 America/Newyork` names an unknown zone, `America/Newyork`",
             ),
         ] {
-            let error = Schedule::of(&toml::from_str(text).unwrap())
+            let error = Schedule::from_calendar(&toml::from_str(text).unwrap())
                 .unwrap_err()
                 .to_string();
             assert!(error.starts_with(expected), "{text}: {error}");
         }
         assert!(
-            Schedule::of(&toml::from_str("every = \"never\"").unwrap())
+            Schedule::from_calendar(&toml::from_str("every = \"never\"").unwrap())
                 .unwrap()
                 .is_none()
         );

@@ -510,7 +510,7 @@ pub struct Expectations {
     /// Share of quarantined rows above which to block, percent.
     pub max_quarantined_percent: f64,
     /// Share of published rows with a warning above which to block, percent, by the warning's code.
-    /// Not checked below [`FEWEST_ROWS_FOR_WARNED_SHARE`] rows.
+    /// Not checked below [`MIN_ROWS_FOR_WARNED_SHARE`] rows.
     #[serde(default)]
     pub max_warned_percent: BTreeMap<String, f64>,
     /// Allowed drift of its columns since the last release.
@@ -526,7 +526,7 @@ impl Expectations {
     /// about the layout as much as about the data, so results are published and an operator
     /// decides.
     #[must_use]
-    pub fn of_unseen_layout(&self) -> Self {
+    pub fn without_file_evidence(&self) -> Self {
         Self {
             min_rows: self.min_rows.min(1),
             max_quarantined_percent: 100.0,
@@ -537,7 +537,7 @@ impl Expectations {
 }
 
 /// With fewer rows a share has no meaning.
-pub const FEWEST_ROWS_FOR_WARNED_SHARE: u64 = 100;
+pub const MIN_ROWS_FOR_WARNED_SHARE: u64 = 100;
 
 fn default_max_bytes() -> u64 {
     2 << 30

@@ -45,7 +45,7 @@ pub enum Form {
 
 impl Form {
     /// Returns the form of a label: four digits are a year if they are in the range of years.
-    pub fn of(label: &str) -> Option<Self> {
+    pub fn from_label(label: &str) -> Option<Self> {
         let forms = [
             Self::Year,
             Self::SchoolYear,
@@ -173,15 +173,15 @@ impl Editions {
     ///
     /// # Errors
     /// `Config`, naming the key and its error.
-    pub fn of(range: &LabelRange, schedule: Option<Schedule>) -> Result<Self> {
-        let form = Form::of(&range.from).ok_or_else(|| {
+    pub fn from_range(range: &LabelRange, schedule: Option<Schedule>) -> Result<Self> {
+        let form = Form::from_label(&range.from).ok_or_else(|| {
             Error::config(format!(
                 "`from`: `{}` is not a label of a known form: 2009, 2425, 2009/QTR2, 2026-09, September_2026, 20230929 or 2023-09-29",
                 range.from
             ))
         })?;
         // A range that has ended needs no calendar.
-        let natural = || Some(Schedule::of_cadence(form.cadence())).filter(|_| range.to != NOW);
+        let natural = || Some(Schedule::from_cadence(form.cadence())).filter(|_| range.to != NOW);
         let fitting = schedule
             .filter(|schedule| form.step(schedule).is_some())
             .or_else(natural);
@@ -271,7 +271,7 @@ impl Editions {
 /// Returns whether explicitly listed values are labels of periods. Such a list does not grow by
 /// itself.
 pub fn are_labels(values: &[String]) -> bool {
-    values.iter().any(|value| Form::of(value).is_some())
+    values.iter().any(|value| Form::from_label(value).is_some())
 }
 
 #[cfg(test)]
@@ -284,9 +284,9 @@ mod tests {
             to: to.to_owned(),
             last: None,
         };
-        Editions::of(
+        Editions::from_range(
             &range,
-            Schedule::of(&toml::from_str(calendar).unwrap()).unwrap(),
+            Schedule::from_calendar(&toml::from_str(calendar).unwrap()).unwrap(),
         )
     }
 
@@ -357,7 +357,7 @@ mod tests {
     }
 
     #[test]
-    fn a_range_with_an_end_ends_there_and_is_never_late() {
+    fn range_with_an_end_stops_there_and_is_never_late_afterwards() {
         let years = editions("2019", "2021", "every = \"never\"").unwrap();
         assert_eq!(
             years.labels("2026-01-01T00:00:00Z".parse().unwrap()),
@@ -385,7 +385,7 @@ mod tests {
             ("20230929", Form::Day, "2023-09-29"),
             ("2023-09-29", Form::HyphenatedDay, "2023-09-29"),
         ] {
-            assert_eq!(Form::of(label), Some(form), "{label}");
+            assert_eq!(Form::from_label(label), Some(form), "{label}");
             let day = form.first_day(label).unwrap();
             assert_eq!(
                 (day.to_string(), form.label(day)),
@@ -407,7 +407,7 @@ mod tests {
             "b01003",
             "US",
         ] {
-            assert_eq!(Form::of(label), None, "{label}");
+            assert_eq!(Form::from_label(label), None, "{label}");
         }
         // As the first label of a range this is a year; after an earlier school year it is a school
         // year.

@@ -153,7 +153,7 @@ impl Listing {
         for link in links {
             let Some(fields) = self
                 .fields_of(&pattern, name_of(link))
-                .filter(|fields| self.is_wanted(fields))
+                .filter(|fields| self.is_selected(fields))
             else {
                 continue;
             };
@@ -252,10 +252,10 @@ impl Listing {
     }
 
     /// Returns whether a file with these fields is selected. Missing fields are ignored.
-    pub fn is_wanted(&self, fields: &BTreeMap<String, String>) -> bool {
+    pub fn is_selected(&self, fields: &BTreeMap<String, String>) -> bool {
         self.only
             .iter()
-            .all(|(name, wanted)| fields.get(name).is_none_or(|value| wanted.contains(value)))
+            .all(|(name, allowed)| fields.get(name).is_none_or(|value| allowed.contains(value)))
     }
 
     /// Returns the fields that define a file's kind.
@@ -348,7 +348,7 @@ mod tests {
     }
 
     #[test]
-    fn the_newest_of_each_state_is_picked_by_number_and_month() {
+    fn newest_file_of_each_state_is_selected_by_number_and_month() {
         let links = [
             "https://a/WIR2026Q2FEB18.csv",
             "https://a/MNR2025Q4DEC9.csv",
@@ -367,7 +367,7 @@ mod tests {
     }
 
     #[test]
-    fn a_quarters_file_put_out_again_is_newer_than_that_of_the_autumn_before() {
+    fn reissued_quarter_is_newer_than_its_file_of_the_previous_autumn() {
         let order = [
             "2026Q1SEP2",
             "2026Q1OCT31",
@@ -439,7 +439,7 @@ mod tests {
     }
 
     #[test]
-    fn the_newest_two_are_picked_and_known_by_their_issue() {
+    fn newest_two_issues_are_selected_with_their_keys() {
         let two = Listing {
             pattern: r"Rates_(?<year>\d\d)Q(?<quarter>\d)(?<end>_0\.zip|\.zip)".to_owned(),
             prefer: [(
@@ -532,7 +532,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pattern_names_its_fields() {
+    fn field_without_a_named_group_in_the_pattern_is_rejected() {
         assert_eq!(listing().check(), Ok(()));
         let unknown = Listing {
             per: vec!["county".to_owned()],
@@ -556,7 +556,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pattern_that_cannot_be_used_says_why() {
+    fn unusable_pattern_is_rejected_with_the_reason() {
         let ascii_only =
             r"pattern can match invalid UTF-8: write a dot as `\.`, and classes as `[a-z]`";
         let too_large = format!("compiled regex exceeds size limit of {MAX_PATTERN_BYTES} bytes");

@@ -169,7 +169,7 @@ impl Declarations {
                     ),
                 );
             }
-            if let Some(Err(error)) = declaration.calendar.as_ref().map(Schedule::of) {
+            if let Some(Err(error)) = declaration.calendar.as_ref().map(Schedule::from_calendar) {
                 report(TablePath::Top, "calendar", error.to_string());
             }
             self.check_partition(declaration, &mut report);
@@ -600,7 +600,7 @@ fn check_access(source: &Source, report: &mut impl FnMut(&str, String)) {
 
 /// Checks the calendar of a source and its range of labels.
 fn check_dates(declaration: &Declaration, source: &Source, report: &mut impl FnMut(&str, String)) {
-    if let Some(Err(error)) = source.calendar.as_ref().map(Schedule::of) {
+    if let Some(Err(error)) = source.calendar.as_ref().map(Schedule::from_calendar) {
         report("calendar", error.to_string());
     }
     let ranges: Vec<(&String, &LabelRange)> = source
@@ -625,7 +625,7 @@ fn check_dates(declaration: &Declaration, source: &Source, report: &mut impl FnM
         return;
     };
     for (name, range) in ranges {
-        if let Err(error) = Editions::of(range, schedule.clone()) {
+        if let Err(error) = Editions::from_range(range, schedule.clone()) {
             report("variables", format!("`{name}`: {error}"));
         }
     }

@@ -18,8 +18,8 @@ mod word_limits;
 pub use calendar::Schedule;
 pub use declaration::{
     AppToken, Buckets, Cadence, Calendar, CountQuery, DatedBy, Declaration, Encoding, Every,
-    Evidence, EvidenceKind, Expectations, FEWEST_ROWS_FOR_WARNED_SHARE, Format, LabelRange,
-    LayoutEvidence, Pages, PartitionRange, Source, Syntax, Variable,
+    Evidence, EvidenceKind, Expectations, Format, LabelRange, LayoutEvidence,
+    MIN_ROWS_FOR_WARNED_SHARE, Pages, PartitionRange, Source, Syntax, Variable,
 };
 pub use drift::{ColumnDrift, Drift, DriftLimits};
 pub use labels::{Editions, are_labels};

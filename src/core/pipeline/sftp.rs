@@ -101,7 +101,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_fingerprint_is_the_form_that_ssh_keygen_prints() {
+    fn only_the_ssh_keygen_form_is_a_fingerprint() {
         assert!(is_fingerprint(
             "SHA256:JvS7SrgY9QfsC2otdG0TGo0aWcvvieGg1R2Vx8/5VSw"
         ));
@@ -116,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn a_secret_is_named_by_its_variable() {
+    fn login_names_the_variable_of_its_secret() {
         let login = |password: Option<&str>, key_file: Option<&str>| SftpLogin {
             user: "u".to_owned(),
             password: password.map(str::to_owned),

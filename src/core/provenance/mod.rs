@@ -117,7 +117,7 @@ pub enum Obtained {
     ByProgram,
     /// By the operator, as a manual import (`pubdata import`).
     #[serde(rename = "by hand")]
-    ByHand,
+    Manual,
 }
 
 impl Obtained {
@@ -125,7 +125,7 @@ impl Obtained {
     pub fn name(self) -> &'static str {
         match self {
             Self::ByProgram => "by program",
-            Self::ByHand => "by hand",
+            Self::Manual => "by hand",
         }
     }
 
@@ -298,7 +298,7 @@ mod tests {
             source_id: "test.table".to_owned(),
             keys: BTreeMap::new(),
             url: url.to_owned(),
-            sha256: Digest::of(b"table"),
+            sha256: Digest::sha256(b"table"),
             size_bytes: 5,
             source_version: "current".to_owned(),
             source_date: source_date.to_owned(),
@@ -312,7 +312,7 @@ mod tests {
     }
 
     #[test]
-    fn a_publishers_date_counts_until_the_day_after_the_fetch() {
+    fn publisher_date_more_than_a_day_after_the_fetch_is_replaced() {
         let url = "https://publisher.example/table.csv";
         let day = |date: &str, obtained, url| {
             snapshot(date, obtained, url)
@@ -333,7 +333,7 @@ mod tests {
         }
         assert_eq!(day("no date", Obtained::ByProgram, url), None);
         assert_eq!(
-            day("2026-12-24", Obtained::ByHand, url).as_deref(),
+            day("2026-12-24", Obtained::Manual, url).as_deref(),
             Some("2026-12-24"),
             "a person answers for it"
         );

@@ -50,7 +50,7 @@ impl TaskInUnits<'_> {
         let build_unit = |number: usize, stage: &Stage<'_>| {
             let bucket = filled[number];
             let mut unit =
-                self.build_bucket(context().of_split(&split, bucket), bucket, build, stage)?;
+                self.build_bucket(context().for_split(&split, bucket), bucket, build, stage)?;
             if number == 0 {
                 unit.findings
                     .extend(split.findings(&self.settings.declarations));
@@ -90,7 +90,7 @@ impl TaskInUnits<'_> {
             None,
             self.is_sample,
         )?;
-        let rows = RowUses::of(&checked, &read.left_out, &inputs)?;
+        let rows = RowUses::count(&checked, &read.left_out, &inputs)?;
         let findings = read.findings(&self.settings.declarations);
         if checked.blocked.is_empty() {
             for table in checked.tables {
@@ -138,7 +138,7 @@ pub(crate) fn build_bucket(
         &BTreeSet::new(),
         &path_of,
     )?;
-    let context = context(settings, declaration, entry, &locate).of_split(&split, bucket);
+    let context = context(settings, declaration, entry, &locate).for_split(&split, bucket);
     let tables = guarded(&declaration.pipeline_id, || build(&context))?;
     Ok((tables, context.finish().0))
 }

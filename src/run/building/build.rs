@@ -12,7 +12,7 @@ use pubdata_build::datasets::{
     self, BuildShards, BuildWhole, Context, Elsewhere, RowsRead, Sharded, Table,
 };
 use pubdata_build::normalise::pointers;
-use pubdata_build::publish::{BuiltTable, RowsAre};
+use pubdata_build::publish::{BuiltTable, RowValidation};
 use pubdata_build::validate::{
     Candidate, FLOOR, QUARANTINED, Refusal, WARNED, quarantine_table, validate,
 };
@@ -122,7 +122,7 @@ pub(crate) fn prepare_elsewhere(
         &locate,
         None,
     )
-    .with_elsewhere(elsewhere);
+    .with_remote_archives(elsewhere);
     match datasets::builder(declaration)?.build {
         datasets::Build::Sharded(build) => prepare(settings, context, build),
         datasets::Build::Whole(_) => Err(Error::config(format!(
@@ -230,11 +230,11 @@ pub(crate) fn expectations(
     let is_unseen = entry.layout_evidence == Some(LayoutEvidence::Documented);
     let expected = |(dataset_id, declared): (&String, &Expectations)| {
         let mut expected = if is_unseen {
-            declared.of_unseen_layout()
+            declared.without_file_evidence()
         } else {
             declared.clone()
         };
-        let waives = |rule: &str| settings.waives(&names(task_id, dataset_id), rule);
+        let has_override = |rule: &str| settings.has_override(&names(task_id, dataset_id), rule);
         // A sample of a few rows may contain no party, officer or case. Tables read from the same
         // file as the first one may therefore be empty.
         let has_one_file = declaration
@@ -246,13 +246,13 @@ pub(crate) fn expectations(
         let is_beside = entry.is_sample == Some(true)
             && has_one_file
             && declaration.produces.first() != Some(dataset_id);
-        if waives(FLOOR) || is_beside {
+        if has_override(FLOOR) || is_beside {
             expected.min_rows = 0;
         }
-        if waives(QUARANTINED) {
+        if has_override(QUARANTINED) {
             expected.max_quarantined_percent = 100.0;
         }
-        if waives(WARNED) {
+        if has_override(WARNED) {
             expected.max_warned_percent.clear();
         }
         (dataset_id.clone(), expected)
@@ -262,7 +262,7 @@ pub(crate) fn expectations(
 
 /// Hashes what a build is judged against and may reuse, besides its inputs: the task's parts in the
 /// last release, and the acceptances.
-pub(crate) fn judged_against(
+pub(crate) fn checked_against(
     settings: &RunSettings,
     previous: Option<&Manifest>,
     task_id: &str,
@@ -278,7 +278,7 @@ pub(crate) fn judged_against(
         .filter(|part| part.task_id == task_id)
         .map(|part| (part.path.as_str(), part.sha256))
         .collect();
-    Digest::of(
+    Digest::sha256(
         serde_json::json!([entry, parts, settings.accepted])
             .to_string()
             .as_bytes(),
@@ -303,11 +303,11 @@ pub(crate) fn check(
         mut issues,
     } in tables
     {
-        let waived = waive(&mut issues, &dataset_id, |code| {
-            settings.waives(&names(task_id, &dataset_id), code)
+        let waived = apply_override(&mut issues, &dataset_id, |code| {
+            settings.has_override(&names(task_id, &dataset_id), code)
         });
-        let (frame, set_aside) = without_records(frame, &waived)?;
-        checked.quarantined_pointers.extend(set_aside);
+        let (frame, quarantined) = without_records(frame, &waived)?;
+        checked.quarantined_pointers.extend(quarantined);
         checked.issues.extend(
             issues
                 .iter()
@@ -357,7 +357,7 @@ pub(crate) fn check(
                 dataset_id: QUARANTINE.to_owned(),
                 partition: folders,
                 frame,
-                rows: RowsAre::Unchecked,
+                rows: RowValidation::Unchecked,
                 report: store::PartReport::default(),
             });
         }
@@ -366,7 +366,7 @@ pub(crate) fn check(
             dataset_id,
             partition,
             frame: verdict.frame,
-            rows: RowsAre::Validated,
+            rows: RowValidation::Validated,
             report: verdict.report,
         });
     }
@@ -375,15 +375,15 @@ pub(crate) fn check(
 
 /// Applies an acceptance to blocking issues: record issues become quarantine issues, and issues
 /// about the whole dataset become warnings. Returns the ids of the quarantined records.
-fn waive(
+fn apply_override(
     issues: &mut [Issue],
     dataset_id: &str,
-    is_waived: impl Fn(&str) -> bool,
+    is_overridden: impl Fn(&str) -> bool,
 ) -> BTreeSet<String> {
     let mut records = BTreeSet::new();
     for issue in issues
         .iter_mut()
-        .filter(|issue| issue.severity == Severity::Block && is_waived(&issue.code))
+        .filter(|issue| issue.severity == Severity::Block && is_overridden(&issue.code))
     {
         let record = issue.record.as_ref().filter(|record| *record != dataset_id);
         issue.severity = if record.is_some() {
@@ -406,10 +406,10 @@ fn without_records(frame: DataFrame, records: &BTreeSet<String>) -> Result<(Data
         .iter()
         .map(|record_id| Some(!record_id.is_some_and(|record_id| records.contains(record_id))))
         .collect();
-    let set_aside = pointers(&frame.filter(&!&is_kept)?, POINTERS)?;
+    let quarantined = pointers(&frame.filter(&!&is_kept)?, POINTERS)?;
     Ok((
         frame.filter(&is_kept)?,
-        set_aside.into_iter().flatten().flatten().collect(),
+        quarantined.into_iter().flatten().flatten().collect(),
     ))
 }
 

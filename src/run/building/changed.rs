@@ -18,7 +18,7 @@ use super::stage::first_damage;
 use super::units::{BuiltTask, TaskInUnits, WorkUnit, in_order};
 use crate::reporting::report::SubjectCounts;
 use crate::settings::QUARANTINE;
-use pubdata_build::datasets::{BuildWhole, Context, Split, ToSplit};
+use pubdata_build::datasets::{BuildWhole, Context, Split, SplitPlan};
 use pubdata_build::decode::KeptRows;
 use pubdata_build::publish::{self, BuiltTable, Stage};
 use pubdata_core::error::{Error, Result};
@@ -32,7 +32,7 @@ use pubdata_store::{self as store, BUCKET, Home, Manifest, Part, Scratch, Snapsh
 /// longer.
 const ROWS_PER_KEY: u64 = 8;
 /// Changed subjects whose keys are held in memory.
-const MOST_KEYS: u64 = 2_000_000;
+const MAX_KEYS: u64 = 2_000_000;
 
 /// The snapshots of the last build and of this one together.
 struct Changes {
@@ -157,7 +157,7 @@ impl TaskInUnits<'_> {
         let open = || context(self.settings, self.declaration, &changes.entry, &locate);
         scratch.make(buckets.count)?;
         let changed: BTreeSet<u64> = changes.removed.union(&changes.added).copied().collect();
-        let to_split = ToSplit::of(open(), buckets)?;
+        let to_split = SplitPlan::from_context(open(), buckets)?;
         if let Some(other) = changed
             .iter()
             .map(|number| &to_split.inputs().snapshots()[*number as usize])
@@ -170,8 +170,8 @@ impl TaskInUnits<'_> {
         }
         let numbered = open().numbered(to_split.inputs().clone());
         let rows: u64 = before.source_rows.values().map(|rows| rows.read).sum();
-        let most_keys = usize::try_from(MOST_KEYS.min(rows / ROWS_PER_KEY)).unwrap_or_default();
-        let keys = to_split.keys(&changed, &numbered, buckets, most_keys)?;
+        let max_keys = usize::try_from(MAX_KEYS.min(rows / ROWS_PER_KEY)).unwrap_or_default();
+        let keys = to_split.keys(&changed, &numbered, buckets, max_keys)?;
         let split = Split::write(
             open,
             buckets,
@@ -204,7 +204,7 @@ impl TaskInUnits<'_> {
             // Records that cannot be read belong to the first bucket.
             if bucket > 0 && split.is_empty(bucket) {
                 for (dataset_id, version, part) in known.get(name.as_str()).into_iter().flatten() {
-                    *kept.lock().expect(panics) += carry(stage, dataset_id, version, part)?;
+                    *kept.lock().expect(panics) += reuse(stage, dataset_id, version, part)?;
                 }
                 return Ok(WorkUnit::default());
             }
@@ -245,7 +245,7 @@ impl TaskInUnits<'_> {
         )?;
         built.subjects = Some(SubjectCounts {
             built: keys.len(),
-            carried: usize::try_from(kept.into_inner().expect("no unit is built"))
+            reused: usize::try_from(kept.into_inner().expect("no unit is built"))
                 .unwrap_or(usize::MAX),
         });
         let issues = all_issues.into_inner().expect("no unit is built");
@@ -327,7 +327,7 @@ impl<'a> Units<'a> {
             kept += if is_quarantine { 0 } else { records as u64 };
         }
         for ((dataset_id, _), (version, part)) in known {
-            kept += carry(stage, &dataset_id, version, part)?;
+            kept += reuse(stage, &dataset_id, version, part)?;
         }
         let unit = WorkUnit {
             issues: in_order(now.checked.issues),
@@ -349,7 +349,7 @@ impl<'a> Units<'a> {
         'a: 'c,
     {
         let task = self.task;
-        let context = open().of_split(self.split, bucket).hiding(hidden);
+        let context = open().for_split(self.split, bucket).hiding(hidden);
         let mut tables = guarded(&task.declaration.pipeline_id, || (self.build)(&context))?;
         tables.retain(|table| bucket == 0 || table.frame.height() > 0 || !table.issues.is_empty());
         let (inputs, read) = context.finish();
@@ -362,7 +362,7 @@ impl<'a> Units<'a> {
             task.is_sample,
         )?;
         Ok(View {
-            rows: RowUses::of(&checked, &read.left_out, &inputs)?,
+            rows: RowUses::count(&checked, &read.left_out, &inputs)?,
             findings: read.findings(&task.settings.declarations),
             checked,
             inputs,
@@ -397,8 +397,8 @@ impl<'a> Units<'a> {
 }
 
 /// Takes a part over, and returns its records; none of a table of quarantined ones.
-fn carry(stage: &Stage<'_>, dataset_id: &str, version: &str, part: &Part) -> Result<u64> {
-    stage.carry(dataset_id, version, part)?;
+fn reuse(stage: &Stage<'_>, dataset_id: &str, version: &str, part: &Part) -> Result<u64> {
+    stage.reuse(dataset_id, version, part)?;
     Ok(if dataset_id == QUARANTINE {
         0
     } else {

@@ -8,7 +8,7 @@ use pubdata_core::error::{Error, Result};
 use pubdata_core::pipeline::{Declaration, Declarations};
 
 /// Maximum number of faults quoted in one message.
-const MOST_TOLD: usize = 3;
+const MAX_REPORTED: usize = 3;
 
 /// Finds the parts of a declaration that the pipeline's code cannot use.
 pub fn declaration_faults(declarations: &Declarations, declaration: &Declaration) -> Vec<Finding> {
@@ -64,16 +64,16 @@ pub(super) fn refuse_faults(declarations: &Declarations, declaration: &Declarati
     if faults.is_empty() {
         return Ok(());
     }
-    let mut told: Vec<String> = faults
+    let mut messages: Vec<String> = faults
         .iter()
-        .take(MOST_TOLD)
+        .take(MAX_REPORTED)
         .map(ToString::to_string)
         .collect();
-    if faults.len() > MOST_TOLD {
-        told.push(format!(
+    if faults.len() > MAX_REPORTED {
+        messages.push(format!(
             "and {} more, which `pubdata check` lists",
-            faults.len() - MOST_TOLD
+            faults.len() - MAX_REPORTED
         ));
     }
-    Err(Error::contract(told.join("; ")))
+    Err(Error::contract(messages.join("; ")))
 }

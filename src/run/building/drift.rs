@@ -4,27 +4,25 @@
 
 use std::sync::Mutex;
 
-use super::side_by_side::side_by_side;
+use super::in_parallel::in_parallel;
 use crate::settings::{QUARANTINE, RunSettings, names};
 use pubdata_build::normalise::grouped;
-use pubdata_build::publish::{Stage, Statistics, TwoBuilds};
+use pubdata_build::publish::{BuildComparison, Stage, Statistics};
 use pubdata_build::validate::{DRIFT, MEANING, Refusal};
 use pubdata_core::contract::Day;
 use pubdata_core::error::Result;
-use pubdata_core::pipeline::{
-    Cadence, Declaration, Drift, DriftLimits, FEWEST_ROWS_FOR_WARNED_SHARE,
-};
+use pubdata_core::pipeline::{Cadence, Declaration, Drift, DriftLimits, MIN_ROWS_FOR_WARNED_SHARE};
 use pubdata_store::{Manifest, Part, TaskEntry};
 
 /// Smallest share of a dataset that must be newly built before its columns are judged. Reused rows
 /// cannot differ.
-const LEAST_SHARE_BUILT: f64 = 0.25;
+const MIN_SHARE_BUILT: f64 = 0.25;
 /// Number of standard errors by which a change must exceed chance, besides being large.
 const SIGMAS: f64 = 4.0;
 /// Smaller numbers of distinct values are too few to compare.
-const FEWEST_DISTINCT: f64 = 20.0;
+const MIN_DISTINCT: f64 = 20.0;
 /// Maximum number of jumps reported per dataset.
-const MOST_TOLD: usize = 5;
+const MAX_REPORTED: usize = 5;
 
 /// Returns the manifest to compare a build with. Returns none for a first build, after an operator
 /// has accepted the difference, or if only one of the two builds is made of samples.
@@ -37,7 +35,7 @@ pub(super) fn to_compare<'m>(
     let previous = previous?;
     let before = previous.tasks.get(task_id)?;
     let is_alike = previous.is_sample_build(before) == is_sample;
-    (is_alike && !settings.waives(&names(task_id, task_id), DRIFT)).then_some(previous)
+    (is_alike && !settings.has_override(&names(task_id, task_id), DRIFT)).then_some(previous)
 }
 
 /// Returns the parts of a task in a release with their datasets, without the quarantine.
@@ -75,7 +73,7 @@ pub(super) fn read_before(
     let runtime = tokio::runtime::Handle::current();
     let parts: Vec<(&str, &Part)> = parts_of(previous, task_id).collect();
     let failures = Mutex::new(Vec::new());
-    side_by_side(parts.len(), &|number| {
+    in_parallel(parts.len(), &|number| {
         let (dataset_id, part) = parts[number];
         match runtime.block_on(
             settings
@@ -136,11 +134,11 @@ pub(crate) fn judge(
         let Some(expected) = declaration.expect.get(&dataset_id) else {
             continue;
         };
-        if settings.waives(&names(task_id, &dataset_id), DRIFT) {
+        if settings.has_override(&names(task_id, &dataset_id), DRIFT) {
             continue;
         }
         let mut jumps = jumps(&builds, &expected.drift, declaration.cadence);
-        if is_declared_anew || settings.waives(&names(task_id, &dataset_id), MEANING) {
+        if is_declared_anew || settings.has_override(&names(task_id, &dataset_id), MEANING) {
             let contract = settings.declarations.contracts.get(&dataset_id);
             let is_coded = |name: &str| {
                 contract
@@ -152,14 +150,15 @@ pub(crate) fn judge(
         if jumps.is_empty() {
             continue;
         }
-        let mut told: Vec<String> = jumps.iter().take(MOST_TOLD).map(Jump::told).collect();
-        if jumps.len() > MOST_TOLD {
-            told.push(format!("and {} more", jumps.len() - MOST_TOLD));
+        let mut messages: Vec<String> =
+            jumps.iter().take(MAX_REPORTED).map(Jump::message).collect();
+        if jumps.len() > MAX_REPORTED {
+            messages.push(format!("and {} more", jumps.len() - MAX_REPORTED));
         }
         let message = format!(
             "{dataset_id}: far from the last release: {}; the file may be damaged or the wrong one, or the publisher changed its contents: look at the file; if lists \
              of this kind often jump, set {} under [expect.\"{dataset_id}\".drift] in the pipeline's file",
-            told.join("; "),
+            messages.join("; "),
             jumps[0].setting,
         );
         blocked.push(Refusal::new(DRIFT, message));
@@ -178,7 +177,7 @@ struct Jump {
 }
 
 impl Jump {
-    fn told(&self) -> String {
+    fn message(&self) -> String {
         if self.column.is_empty() {
             self.figures.clone()
         } else {
@@ -187,18 +186,18 @@ impl Jump {
     }
 }
 
-fn jumps(builds: &TwoBuilds, drift: &Drift, cadence: Cadence) -> Vec<Jump> {
-    let TwoBuilds {
+fn jumps(builds: &BuildComparison, drift: &Drift, cadence: Cadence) -> Vec<Jump> {
+    let BuildComparison {
         before,
         now,
-        carried_rows,
+        reused_rows,
     } = builds;
-    if before.rows.min(now.rows) < FEWEST_ROWS_FOR_WARNED_SHARE {
+    if before.rows.min(now.rows) < MIN_ROWS_FOR_WARNED_SHARE {
         return Vec::new();
     }
-    let built = before.rows as f64 / (before.rows + carried_rows) as f64;
+    let built = before.rows as f64 / (before.rows + reused_rows) as f64;
     let mut jumps = changed_records(before, now, built, drift, cadence);
-    if built < LEAST_SHARE_BUILT {
+    if built < MIN_SHARE_BUILT {
         return jumps;
     }
     for (group, name, was) in before.columns() {
@@ -219,16 +218,13 @@ fn jumps(builds: &TwoBuilds, drift: &Drift, cadence: Cadence) -> Vec<Jump> {
             }));
         };
         let rows = |of: &pubdata_build::publish::ColumnStatistics| of.values + of.nulls;
-        if rows(was).min(rows(is)) >= FEWEST_ROWS_FOR_WARNED_SHARE {
+        if rows(was).min(rows(is)) >= MIN_ROWS_FOR_WARNED_SHARE {
             add(
                 "max_null_points",
                 nulls((was.nulls, rows(was)), (is.nulls, rows(is)), &limits),
             );
         }
-        if was.is_number
-            && is.is_number
-            && was.values.min(is.values) >= FEWEST_ROWS_FOR_WARNED_SHARE
-        {
+        if was.is_number && is.is_number && was.values.min(is.values) >= MIN_ROWS_FOR_WARNED_SHARE {
             let (sample_was, sample_is) = (before.sampled(group, name), now.sampled(group, name));
             add(
                 "max_quartile_points",
@@ -278,7 +274,7 @@ fn changed_records(
     let changes = before.changes(now);
     let mut jumps = Vec::new();
     let gone = 100.0 * built * changes.gone as f64 / changes.records.max(1) as f64;
-    if changes.records as u64 >= FEWEST_ROWS_FOR_WARNED_SHARE && gone > drift.replaced_percent() {
+    if changes.records as u64 >= MIN_ROWS_FOR_WARNED_SHARE && gone > drift.replaced_percent() {
         let figures = format!(
             "{gone:.0} % of the earlier records are gone, {} against {} rows",
             shown(now.rows as f64),
@@ -295,7 +291,7 @@ fn changed_records(
         // A value that all records share is the date on which the list was made.
         let is_stamp =
             before.over_groups(&name).distinct() <= 1.0 && now.over_groups(&name).distinct() <= 1.0;
-        if compared as u64 >= FEWEST_ROWS_FOR_WARNED_SHARE
+        if compared as u64 >= MIN_ROWS_FOR_WARNED_SHARE
             && share > drift.limits(&name, cadence).changed_percent
             && !is_stamp
         {
@@ -411,8 +407,8 @@ fn distinct(
 ) -> Option<String> {
     let factor = 1.0 + limits.distinct_percent / 100.0;
     let is_apart = |a: f64, b: f64| a.max(b) > factor * a.min(b);
-    let is_jump = was.max(is) >= FEWEST_DISTINCT
-        && of.min(now_of) >= FEWEST_ROWS_FOR_WARNED_SHARE
+    let is_jump = was.max(is) >= MIN_DISTINCT
+        && of.min(now_of) >= MIN_ROWS_FOR_WARNED_SHARE
         && is_apart(was, is)
         && is_apart(was / of as f64, is / now_of as f64);
     is_jump.then(|| {

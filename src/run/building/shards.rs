@@ -14,7 +14,7 @@ use crate::reporting::report::SubjectCounts;
 use crate::settings::QUARANTINE;
 use pubdata_build::datasets::{Shard, Sharded, SourceArchive, Subject, Table};
 use pubdata_build::decode::Member;
-use pubdata_build::publish::{self, CarriedRows, EarlierPart, Lineage, Stage};
+use pubdata_build::publish::{self, Lineage, PreviousPart, ReusedRows, Stage};
 use pubdata_build::validate::MAX_RECORD;
 use pubdata_core::error::{Error, Result, ResultExt};
 use pubdata_core::ids::Digest;
@@ -51,10 +51,10 @@ impl<'a> KnownShard<'a> {
     ///
     /// # Errors
     /// `Contract` if the build already has one of the parts.
-    pub(crate) fn carry(&self, stage: &Stage<'_>) -> Result<()> {
+    pub(crate) fn reuse(&self, stage: &Stage<'_>) -> Result<()> {
         self.0
             .iter()
-            .try_for_each(|known| stage.carry(known.dataset_id, known.schema_version, known.part))
+            .try_for_each(|known| stage.reuse(known.dataset_id, known.schema_version, known.part))
     }
 }
 
@@ -64,7 +64,7 @@ pub(crate) struct Before<'a> {
     /// Each checked against the manifest.
     parts: BTreeMap<&'a str, Bytes>,
     /// Reused rows of the parts, if any.
-    kept: BTreeMap<String, CarriedRows>,
+    kept: BTreeMap<String, ReusedRows>,
 }
 
 impl TaskInUnits<'_> {
@@ -107,7 +107,7 @@ impl TaskInUnits<'_> {
         let subjects: usize = shards.iter().map(|shard| shard.subjects.len()).sum();
         built.subjects = Some(SubjectCounts {
             built: built_subjects,
-            carried: subjects - built_subjects,
+            reused: subjects - built_subjects,
         });
         Ok(built)
     }
@@ -159,7 +159,7 @@ impl TaskInUnits<'_> {
     ) -> Result<WorkUnit> {
         let fingerprint = fingerprint(shard);
         if known.is_of(fingerprint) {
-            known.carry(stage)?;
+            known.reuse(stage)?;
             return Ok(WorkUnit::default());
         }
         let (mut before, mut earlier) = (Before::default(), BTreeMap::new());
@@ -172,26 +172,26 @@ impl TaskInUnits<'_> {
             before.parts.insert(known.dataset_id, bytes.clone());
             earlier.insert(
                 known.dataset_id,
-                EarlierPart::open(bytes).context(|| known.part.path.clone())?,
+                PreviousPart::open(bytes).context(|| known.part.path.clone())?,
             );
         }
         let mut inputs = Inputs::new(self.entry.inputs.clone());
-        let mut carried = carried_subjects(shard, earlier.values());
-        let findings = self.carried_findings(known, &mut carried, &mut inputs, runtime)?;
+        let mut reused = reused_subjects(shard, earlier.values());
+        let findings = self.reused_issues(known, &mut reused, &mut inputs, runtime)?;
         let changed: Vec<&Subject> = shard
             .subjects
             .iter()
-            .filter(|subject| !carried.contains(subject.key.as_str()))
+            .filter(|subject| !reused.contains(subject.key.as_str()))
             .collect();
         let place = || format!("{} bucket {}", self.declaration.pipeline_id, shard.key);
-        for (dataset_id, part) in earlier.into_iter().filter(|_| !carried.is_empty()) {
+        for (dataset_id, part) in earlier.into_iter().filter(|_| !reused.is_empty()) {
             before.kept.insert(
                 dataset_id.to_owned(),
-                part.keep(|subject| carried.contains(subject))
+                part.keep(|subject| reused.contains(subject))
                     .context(place)?,
             );
         }
-        self.compare_with_before(&shard.key, &carried, &before, stage, runtime);
+        self.compare_with_before(&shard.key, &reused, &before, stage, runtime);
         for (archive, members) in members_of(sharded, &changed)? {
             archive.expect(members.into_iter())?;
         }
@@ -214,7 +214,7 @@ impl TaskInUnits<'_> {
         }
         if let Some(table) = tables
             .iter()
-            .find(|table| !carried.is_empty() && !before.kept.contains_key(&table.dataset_id))
+            .find(|table| !reused.is_empty() && !before.kept.contains_key(&table.dataset_id))
         {
             return Err(Error::store(format!(
                 "{}: no part to carry from",
@@ -225,18 +225,18 @@ impl TaskInUnits<'_> {
         let unit = self.finish_shard(shard, fingerprint, tables, &before.kept, &inputs, stage)?;
         Ok(WorkUnit {
             built_subjects: built,
-            carried_subjects: carried,
+            reused_subjects: reused,
             ..unit
         })
     }
 
     /// Returns the last release's issues about reused subjects, with their pointers numbered.
-    /// Removes a subject from `carried` if one of its issues points to a file that is not an input
+    /// Removes a subject from `reused` if one of its issues points to a file that is not an input
     /// of this build.
-    fn carried_findings(
+    fn reused_issues(
         &self,
         known: &KnownShard<'_>,
-        carried: &mut BTreeSet<String>,
+        reused: &mut BTreeSet<String>,
         inputs: &mut Inputs,
         runtime: &tokio::runtime::Handle,
     ) -> Result<Vec<Issue>> {
@@ -244,7 +244,7 @@ impl TaskInUnits<'_> {
         for known in known
             .0
             .iter()
-            .filter(|known| known.dataset_id == QUARANTINE && !carried.is_empty())
+            .filter(|known| known.dataset_id == QUARANTINE && !reused.is_empty())
         {
             let bytes = runtime.block_on(self.settings.releases.part(
                 &self.previous.expect("parts are known from it").release_id,
@@ -252,7 +252,7 @@ impl TaskInUnits<'_> {
             ))?;
             publish::verify_part(known.part, &bytes)?;
             findings.extend(
-                publish::findings_of_subjects(bytes, |subject| carried.contains(subject))
+                publish::quarantined_issues(bytes, |subject| reused.contains(subject))
                     .context(|| known.part.path.clone())?,
             );
         }
@@ -279,10 +279,10 @@ impl TaskInUnits<'_> {
             .filter(is_lost)
             .filter_map(subject_of_finding)
         {
-            carried.remove(subject);
+            reused.remove(subject);
         }
         findings.retain(|finding| {
-            subject_of_finding(finding).is_some_and(|subject| carried.contains(subject))
+            subject_of_finding(finding).is_some_and(|subject| reused.contains(subject))
         });
         Ok(findings)
     }
@@ -292,7 +292,7 @@ impl TaskInUnits<'_> {
     pub(crate) fn compare_with_before(
         &self,
         bucket: &str,
-        carried: &BTreeSet<String>,
+        reused: &BTreeSet<String>,
         read: &Before<'_>,
         stage: &Stage<'_>,
         runtime: &tokio::runtime::Handle,
@@ -316,11 +316,11 @@ impl TaskInUnits<'_> {
                         return Ok(());
                     };
                     publish::verify_part(part, &bytes)?;
-                    match carried.is_empty() {
+                    match reused.is_empty() {
                         true => stage.add_before(dataset_id, bytes),
                         false => stage.add_others_before(
                             dataset_id,
-                            &EarlierPart::open(bytes)?.keep(|subject| carried.contains(subject))?,
+                            &PreviousPart::open(bytes)?.keep(|subject| reused.contains(subject))?,
                         ),
                     }
                 }
@@ -342,7 +342,7 @@ impl TaskInUnits<'_> {
         shard: &Shard,
         fingerprint: Digest,
         tables: Vec<Table>,
-        kept: &BTreeMap<String, CarriedRows>,
+        kept: &BTreeMap<String, ReusedRows>,
         inputs: &Inputs,
         stage: &Stage<'_>,
     ) -> Result<WorkUnit> {
@@ -391,19 +391,19 @@ impl TaskInUnits<'_> {
             fingerprint,
             subjects: Some(shard.subjects.iter().map(of_subject).collect()),
         };
-        let of_set_aside = Lineage {
+        let of_quarantined = Lineage {
             fingerprint,
             subjects: None,
         };
         if blocked.is_empty() {
             for table in tables {
                 let lineage = if table.dataset_id == QUARANTINE {
-                    &of_set_aside
+                    &of_quarantined
                 } else {
                     &lineage
                 };
-                let carried = kept.get(&table.dataset_id);
-                stage.add(table, inputs, Some(lineage), carried)?;
+                let reused = kept.get(&table.dataset_id);
+                stage.add(table, inputs, Some(lineage), reused)?;
             }
         }
         Ok(WorkUnit {
@@ -444,16 +444,16 @@ pub(crate) fn fingerprint(shard: &Shard) -> Digest {
         .iter()
         .map(|subject| format!("{} {}\n", subject.key, subject.fingerprint))
         .collect();
-    Digest::of(lines.as_bytes())
+    Digest::sha256(lines.as_bytes())
 }
 
 /// Returns the subjects whose fingerprints are unchanged in every earlier part. Returns none if
 /// there are no earlier parts.
-fn carried_subjects<'p>(
+fn reused_subjects<'p>(
     shard: &Shard,
-    before: impl Iterator<Item = &'p EarlierPart>,
+    before: impl Iterator<Item = &'p PreviousPart>,
 ) -> BTreeSet<String> {
-    let mut carried: Option<BTreeSet<String>> = None;
+    let mut reused: Option<BTreeSet<String>> = None;
     for part in before {
         let known: HashMap<&str, Option<Digest>> = part
             .subjects()
@@ -469,17 +469,17 @@ fn carried_subjects<'p>(
             .filter(is_same)
             .map(|subject| subject.key.clone())
             .collect();
-        carried = Some(carried.map_or(same.clone(), |carried| {
-            carried.intersection(&same).cloned().collect()
+        reused = Some(reused.map_or(same.clone(), |reused| {
+            reused.intersection(&same).cloned().collect()
         }));
     }
-    carried.unwrap_or_default()
+    reused.unwrap_or_default()
 }
 
 /// Builds some subjects of one shard for a replay, without reuse and without writing anything.
 pub(crate) fn build_subjects(
     sharded: &dyn Sharded,
-    is_wanted: impl Fn(&Subject) -> bool,
+    is_selected: impl Fn(&Subject) -> bool,
     entry: &TaskEntry,
 ) -> Result<(Vec<Table>, Inputs)> {
     let mut inputs = Inputs::new(entry.inputs.clone());
@@ -487,7 +487,7 @@ pub(crate) fn build_subjects(
         let subjects: Vec<&Subject> = shard
             .subjects
             .iter()
-            .filter(|subject| is_wanted(subject))
+            .filter(|subject| is_selected(subject))
             .collect();
         (!subjects.is_empty()).then_some((shard, subjects))
     });

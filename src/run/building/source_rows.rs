@@ -36,7 +36,7 @@ pub(crate) struct RowUses(BTreeMap<String, SourceRows>);
 
 impl RowUses {
     /// Counts the rows that the tables of a build point to, each once, by its best use.
-    pub(crate) fn of<'a>(
+    pub(crate) fn count<'a>(
         checked: &'a ValidatedTables,
         left_out: &'a [(&'static str, Vec<u64>)],
         inputs: &Inputs,
@@ -63,7 +63,8 @@ impl RowUses {
             } else {
                 (Use::Record, Use::Merged)
             };
-            let pointers = PointerRows::of(table.frame.column(POINTERS)?.as_materialized_series())?;
+            let pointers =
+                PointerRows::from_series(table.frame.column(POINTERS)?.as_materialized_series())?;
             pointers
                 .iter()
                 .flatten()
@@ -178,7 +179,7 @@ mod tests {
     use super::*;
     use polars::prelude::DataFrame;
     use pubdata_build::normalise::pointer_column;
-    use pubdata_build::publish::{BuiltTable, RowsAre};
+    use pubdata_build::publish::{BuiltTable, RowValidation};
     use pubdata_core::ids::Digest;
     use pubdata_core::issue::Issue;
     use pubdata_core::provenance::{Snapshot, SourcePointer};
@@ -199,7 +200,7 @@ mod tests {
             dataset_id: dataset_id.to_owned(),
             partition: BTreeMap::new(),
             frame,
-            rows: RowsAre::Unchecked,
+            rows: RowValidation::Unchecked,
             report: PartReport::default(),
         }
     }
@@ -209,7 +210,7 @@ mod tests {
             source_id: source_id.to_owned(),
             keys: BTreeMap::new(),
             url: String::new(),
-            sha256: Digest::of(source_id.as_bytes()),
+            sha256: Digest::sha256(source_id.as_bytes()),
             size_bytes: 0,
             source_version: String::new(),
             source_date: String::new(),
@@ -226,7 +227,7 @@ mod tests {
     fn warning(offset: u64) -> Issue {
         let pointer = SourcePointer {
             source_id: "a".to_owned(),
-            snapshot: Digest::of(b"a"),
+            snapshot: Digest::sha256(b"a"),
             member: None,
             offset,
             length: 10,
@@ -244,7 +245,7 @@ mod tests {
 
     /// Counts each row once, by its best use, no matter how many tables refer to it.
     #[test]
-    fn a_row_counts_once() {
+    fn row_counts_once_by_its_best_use() {
         let checked = ValidatedTables {
             tables: vec![
                 table(
@@ -267,7 +268,7 @@ mod tests {
             notes: Vec::new(),
         };
         let left_out = [("replaced", [at(70), at(0)].concat())];
-        let uses = RowUses::of(&checked, &left_out, &inputs()).unwrap();
+        let uses = RowUses::count(&checked, &left_out, &inputs()).unwrap();
         let counts = |reasons: &[(&str, u64)]| {
             reasons
                 .iter()

@@ -4,9 +4,9 @@ use std::path::Path;
 
 use rayon::prelude::*;
 
-use super::build::{BuildOutput, Division, build, judged_against};
+use super::build::{BuildOutput, Division, build, checked_against};
 use super::units::{BuiltTask, TaskInUnits};
-use crate::fetching::by_hand::withdrawn_in;
+use crate::fetching::manual_import::withdrawn_in;
 use crate::observer::SharedObserver;
 use crate::reporting::findings::issues_file;
 use crate::reporting::plan::{FetchedSource, Plan, PlannedTask};
@@ -31,7 +31,7 @@ pub(crate) fn build_and_stage(
     check_snapshots(settings, &plan.sources, &entry.inputs)?;
     let issues_file = issues_file(&settings.home, run_id);
     // A build made from a file that was withdrawn is no baseline.
-    let believed = match withdrawn_in(
+    let accepted = match withdrawn_in(
         settings,
         plan.current
             .as_ref()
@@ -48,10 +48,10 @@ pub(crate) fn build_and_stage(
         task_id: &task.task_id,
         entry,
         is_sample: plan.is_sample,
-        previous: believed.filter(|_| division != Division::Shards || !settings.is_forced),
+        previous: accepted.filter(|_| division != Division::Shards || !settings.is_forced),
         observer: Some(observer),
         division,
-        against: Some(judged_against(
+        against: Some(checked_against(
             settings,
             plan.current.as_ref(),
             &task.task_id,
@@ -101,7 +101,7 @@ pub(crate) fn check_snapshots(
     snapshots.forget(snapshot)?;
     let hint = match snapshot.obtained {
         Obtained::ByProgram => "the next run fetches the file again; look at the disk it was on",
-        Obtained::ByHand => "import the file again; look at the disk it was on",
+        Obtained::Manual => "import the file again; look at the disk it was on",
     };
     Err(Error::format(damage).hint(hint))
 }
@@ -109,13 +109,13 @@ pub(crate) fn check_snapshots(
 /// Hashes snapshots in parallel. Returns the first that is missing or damaged, and how.
 pub(super) fn first_damage<'s>(
     snapshots: &Snapshots,
-    wanted: &[&'s Snapshot],
+    selected: &[&'s Snapshot],
 ) -> Result<Option<(&'s Snapshot, String)>> {
-    let damages = wanted
+    let damages = selected
         .par_iter()
         .map(|snapshot| snapshots.damage(snapshot))
         .collect::<Result<Vec<_>>>()?;
-    Ok(wanted
+    Ok(selected
         .iter()
         .zip(damages)
         .find_map(|(snapshot, damage)| Some((*snapshot, damage?))))

@@ -10,13 +10,13 @@ use serde::{Deserialize, Serialize};
 
 use super::build::{Division, caught, expectations, refused, rows_of};
 use super::drift;
-use super::side_by_side::side_by_side;
+use super::in_parallel::in_parallel;
 use super::source_rows::RowUses;
 use super::words;
 use crate::observer::SharedObserver;
 use crate::reporting::report::SubjectCounts;
 use crate::settings::{RunSettings, names};
-use pubdata_build::publish::{IsCompared, Stage, StagedBuild, StagedPart};
+use pubdata_build::publish::{KeepStatistics, Stage, StagedBuild, StagedPart};
 use pubdata_build::validate::{Counts, JudgedTotals, Refusal, SHRINK, example_of, judge_totals};
 use pubdata_core::error::{Error, ErrorKind, Result};
 use pubdata_core::ids::Digest;
@@ -35,7 +35,7 @@ pub(crate) struct TaskInUnits<'a> {
     pub(crate) previous: Option<&'a Manifest>,
     pub(crate) observer: Option<&'a SharedObserver>,
     pub(crate) division: Division,
-    /// Hash of what the build is judged against ([`judged_against`]); none if no later run resumes
+    /// Hash of what the build is judged against ([`checked_against`]); none if no later run resumes
     /// it.
     pub(crate) against: Option<Digest>,
 }
@@ -55,7 +55,8 @@ pub(crate) struct WorkUnit {
     /// Number of subjects that were built rather than reused.
     pub(crate) built_subjects: usize,
     /// Keys of the reused subjects of a shard whose other subjects were built.
-    pub(crate) carried_subjects: BTreeSet<String>,
+    #[serde(rename = "carried_subjects")]
+    pub(crate) reused_subjects: BTreeSet<String>,
     pub(crate) rows: RowUses,
     pub(crate) findings: Vec<SourceFinding>,
     /// Remarks on the totals of a task that is built at once. The totals of other tasks are judged
@@ -138,8 +139,8 @@ impl TaskInUnits<'_> {
             self.entry.clone(),
         )?;
         let stage = stage
-            .judged_against(self.against)
-            .comparing(IsCompared(self.compared().is_some()));
+            .checked_against(self.against)
+            .comparing(KeepStatistics(self.compared().is_some()));
         Ok(stage.observed_by(self.settings.part_observer.as_ref()))
     }
 
@@ -153,7 +154,7 @@ impl TaskInUnits<'_> {
         build: BuildUnit<'_>,
         issues_file: Option<&Path>,
     ) -> Result<(BuiltTask, usize)> {
-        let progress = self.side_by_side(units, &|number| build(number, &stage), issues_file);
+        let progress = self.in_parallel(units, &|number| build(number, &stage), issues_file);
         let built_subjects = progress.built_subjects;
         tracing::info!(task.id = self.task_id, units, built_subjects, "units built");
         Ok((
@@ -172,7 +173,7 @@ impl TaskInUnits<'_> {
         build: BuildUnit<'_>,
         account: &dyn Fn(RowUses) -> Result<RowUses>,
     ) -> Result<BuiltTask> {
-        let mut progress = self.side_by_side(units, &|number| build(number, &stage), None);
+        let mut progress = self.in_parallel(units, &|number| build(number, &stage), None);
         if progress.failures.is_empty() {
             progress.rows = account(std::mem::take(&mut progress.rows))?;
         }
@@ -261,19 +262,19 @@ impl TaskInUnits<'_> {
         ))
     }
 
-    fn side_by_side(
+    fn in_parallel(
         &self,
         units: usize,
         build: &(dyn Fn(usize) -> Result<WorkUnit> + Sync),
         issues_file: Option<&Path>,
     ) -> Progress {
         let progress = Mutex::new(Progress::default());
-        side_by_side(units, &|number| {
+        in_parallel(units, &|number| {
             let result = caught(|| build(number));
             let mut progress = progress.lock().expect("nothing panics while holding it");
             progress.add(number, result, issues_file);
             if let Some(observer) = self.observer {
-                observer.shard_built(self.task_id, progress.done, units);
+                observer.on_shard_built(self.task_id, progress.done, units);
             }
         });
         progress
@@ -355,7 +356,7 @@ impl TaskInUnits<'_> {
         }
         let is_accepted = self
             .settings
-            .waives(&names(self.task_id, dataset_id), SHRINK);
+            .has_override(&names(self.task_id, dataset_id), SHRINK);
         let previous_rows = self
             .previous
             .filter(|_| !is_accepted)

@@ -46,7 +46,7 @@ impl TaskInUnits<'_> {
             ..
         } = *self;
         let previous_rows = |dataset_id: &str, partition: &BTreeMap<String, String>| {
-            let is_accepted = settings.waives(&names(task_id, dataset_id), SHRINK);
+            let is_accepted = settings.has_override(&names(task_id, dataset_id), SHRINK);
             self.previous
                 .filter(|_| !is_accepted)
                 .and_then(|manifest| rows_of(manifest, dataset_id, task_id, Some(partition)))
@@ -63,7 +63,7 @@ impl TaskInUnits<'_> {
             Some(&totals),
             self.is_sample,
         )?;
-        let rows = RowUses::of(&checked, &read.left_out, inputs)?;
+        let rows = RowUses::count(&checked, &read.left_out, inputs)?;
         let ValidatedTables {
             tables,
             issues,

@@ -36,8 +36,12 @@ pub(crate) struct KnownWords {
 
 impl KnownWords {
     /// Loads the known words of a kind such as `status`; none if several tables may be meant.
-    pub(crate) fn of(contracts: &Contracts, declaration: &Declaration, kind: &str) -> Option<Self> {
-        let tables = tables_of(declaration, kind);
+    pub(crate) fn load(
+        contracts: &Contracts,
+        declaration: &Declaration,
+        kind: &str,
+    ) -> Option<Self> {
+        let tables = pipeline_tables(declaration, kind);
         let table = match tables[..] {
             [] => kind.to_owned(),
             [(name, _)] => name.to_owned(),
@@ -101,7 +105,7 @@ impl KnownWords {
 
 /// Returns the settings' tables for words of a kind: for `status`, `[settings.status]` or
 /// `[settings.statuses]`; for `type`, also `[settings.entity_types]`.
-pub(crate) fn tables_of<'d>(
+pub(crate) fn pipeline_tables<'d>(
     declaration: &'d Declaration,
     kind: &str,
 ) -> Vec<(&'d str, &'d toml::Table)> {
@@ -165,7 +169,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_word_is_known_again_in_another_spelling() {
+    fn word_is_recognised_in_another_spelling() {
         let is_same =
             |word: &str, text: &str| is_spelling_of(&normalized_word(word), &normalized_word(text));
         for (word, text) in [
@@ -187,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn a_longer_text_is_guessed_by_the_longest_known_word_in_it() {
+    fn longer_text_is_guessed_by_its_longest_known_word() {
         let known = [
             ("Closed", "final"),
             ("Permit Closed", "inactive"),

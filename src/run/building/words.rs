@@ -14,7 +14,7 @@ use pubdata_core::pipeline::{Declaration, Declarations, WordLimits};
 use pubdata_store::{Manifest, Part, WordCounts};
 
 /// Maximum number of unknown texts reported per column.
-const MOST_TOLD: usize = 10;
+const MAX_REPORTED: usize = 10;
 
 /// Counts by dataset and coded column.
 type Counts = BTreeMap<(String, String), WordCounts>;
@@ -41,9 +41,9 @@ fn of_build(parts: &[StagedPart]) -> Counts {
 }
 
 /// Lists the most common unknown words with their numbers of records.
-fn told(counts: &WordCounts) -> String {
+fn summary(counts: &WordCounts) -> String {
     counts
-        .most(MOST_TOLD)
+        .most(MAX_REPORTED)
         .into_iter()
         .map(|(word, count)| format!("`{word}` {count}"))
         .collect::<Vec<_>>()
@@ -66,7 +66,7 @@ pub(crate) fn tell(
     declarations: &Declarations,
     declaration: &Declaration,
 ) {
-    let mut told: BTreeMap<&str, Vec<String>> = BTreeMap::new();
+    let mut messages: BTreeMap<&str, Vec<String>> = BTreeMap::new();
     for ((dataset_id, column), counts) in of_build(&staged.parts) {
         let (limits, percent) = (
             limits(declaration, &dataset_id, &column),
@@ -75,7 +75,7 @@ pub(crate) fn tell(
         if percent <= limits.warn_percent() {
             continue;
         }
-        let known = KnownWords::of(&declarations.contracts, declaration, &column);
+        let known = KnownWords::load(&declarations.contracts, declaration, &column);
         let line = |(word, _): (&str, u64)| {
             let guess = known
                 .as_ref()
@@ -86,17 +86,18 @@ pub(crate) fn tell(
                 );
             format!("{} = {guess}", quoted(word))
         };
-        let lines: Vec<String> = counts.most(MOST_TOLD).into_iter().map(line).collect();
+        let lines: Vec<String> = counts.most(MAX_REPORTED).into_iter().map(line).collect();
         let table = known.as_ref().map_or(column.as_str(), |known| &known.table);
         let text = format!(
             "`{column}` of {dataset_id} has texts without a known meaning in {} of {} records, {percent:.1} %: {}; lines for [settings.{table}]: {}",
             counts.unknown,
             counts.rows,
-            self::told(&counts),
+            summary(&counts),
             lines.join(", "),
         );
         let is_lost = percent > limits.lost_percent();
-        told.entry(if is_lost { MEANING_LOST } else { UNKNOWN_WORDS })
+        messages
+            .entry(if is_lost { MEANING_LOST } else { UNKNOWN_WORDS })
             .or_default()
             .push(text);
         if is_lost {
@@ -115,7 +116,7 @@ pub(crate) fn tell(
             source.source_id.as_str()
         });
     let file = declaration.pipeline_id.replace('.', "/");
-    for (code, texts) in told {
+    for (code, texts) in messages {
         let consequence = if code == MEANING_LOST {
             "answers mark its meaning as lost; "
         } else {
@@ -173,7 +174,7 @@ pub(super) fn grown(
         let (dataset_id, column) = key;
         let points = now.unknown_percent() - before.unknown_percent();
         let most = limits(declaration, &dataset_id, &column).max_growth_points();
-        if points <= most || settings.waives(&names(task_id, &dataset_id), MEANING) {
+        if points <= most || settings.has_override(&names(task_id, &dataset_id), MEANING) {
             continue;
         }
         let message = format!(
@@ -181,7 +182,7 @@ pub(super) fn grown(
              another column: `pubdata probe {}` suggests lines; max_growth_points is {most} (`words.{column}` under [expect.\"{dataset_id}\"] in the pipeline's file)",
             now.unknown_percent(),
             before.unknown_percent(),
-            told(&now),
+            summary(&now),
             declaration.pipeline_id,
         );
         blocked.push(Refusal::new(MEANING, message));

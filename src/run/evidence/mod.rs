@@ -2,12 +2,12 @@
 //! them may be shown, whether they still produce the record, and what changed it between two
 //! releases.
 
-pub mod at_hand;
+pub mod available_snapshots;
 pub mod part_claims;
+pub mod public_replay;
 pub mod published;
 pub mod replay;
 pub mod shown;
-pub mod told_replay;
 pub mod trace;
 pub mod verify;
 pub mod why;

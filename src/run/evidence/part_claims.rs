@@ -92,10 +92,10 @@ async fn facts_of(
 
 /// Returns the datasets of which a build has a part; none if its declaration is unknown or lost.
 async fn produces(settings: &RunSettings, manifest: &Manifest, entry: &TaskEntry) -> Vec<String> {
-    if !manifest.carries_declarations_of(entry) {
+    if !manifest.has_declarations_of(entry) {
         return Vec::new();
     }
-    let made = MadeWith::of(settings, manifest, entry).await.ok();
+    let made = MadeWith::load(settings, manifest, entry).await.ok();
     made.and_then(|made| {
         made.declaration(entry)
             .map(|declaration| declaration.produces.clone())

@@ -51,7 +51,7 @@ pub(crate) struct Published {
 }
 
 impl Published {
-    pub(crate) fn of(columns: &Map<String, Value>) -> Self {
+    pub(crate) fn from_columns(columns: &Map<String, Value>) -> Self {
         let composed = COMPOSED
             .iter()
             .filter_map(|name| columns.get(*name)?.as_str());
@@ -311,7 +311,7 @@ mod tests {
             "name": " Ann Example ", "phones": ["555-0100"], "identifiers": ["tax=77"], "value": 12.0, "count": 3, "is_open": true,
             "source_fields": "{\"street\":\"1 Main St\"}", "nothing": null,
         });
-        let published = Published::of(columns.as_object().unwrap());
+        let published = Published::from_columns(columns.as_object().unwrap());
         for text in ["ANN EXAMPLE", "555-0100", "77", "12", "3", "1 main st"] {
             assert!(published.has(text), "{text}");
         }
@@ -326,7 +326,7 @@ mod tests {
             "issued_date": "2007-07-17", "job_value": "102795", "square_feet": 2347.0, "line1": "11436 FLUSHWING DR", "url": "https://example.org/permit?id=7",
             "zip": "07017",
         });
-        let published = Published::of(columns.as_object().unwrap());
+        let published = Published::from_columns(columns.as_object().unwrap());
         let same = [
             "2007-07-17T00:00:00",
             "2007-07-17T00:00:00.000",
@@ -377,13 +377,13 @@ mod tests {
     }
 
     #[test]
-    fn parts_of_address_and_key_and_declared_words_are_found_by_what_they_are_read_as() {
+    fn cells_match_published_address_parts_keys_and_mapped_words() {
         let columns = json!({
             "permit_id": "us-il-chicago:100090924-2352", "type": "electrical", "property_class": "non_residential", "line1": "901 W MADISON ST", "line2": "UNIT 4",
             "address_normalized": "901 W MADISON ST UNIT 4, CHICAGO, IL 60607-1234", "city": "CHICAGO", "state": "IL", "zip": "60607", "lat": 41.881626937,
             "lon": -87.649751942,
         });
-        let published = Published::of(columns.as_object().unwrap());
+        let published = Published::from_columns(columns.as_object().unwrap());
         let settings: toml::Table = toml::from_str(
             r#"
             keys = [["permit_number", "block?"]]

@@ -14,17 +14,17 @@ use pubdata_core::ids::Digest;
 use pubdata_core::pipeline::{Format, Source, Syntax};
 use pubdata_core::provenance::{Snapshot, SourcePointer};
 use pubdata_store::evidence::{Excerpt, Shown, ShownBytes, ShownCell, ShownHeader};
-use pubdata_store::{FoundRecord, Snapshots, without_folders};
+use pubdata_store::{FoundRecord, Snapshots, redact_folders};
 
 /// Maximum number of bytes of one source cell that are read, and that are shown.
-const MOST_READ: u64 = 8 << 20;
-const MOST_SHOWN: u64 = 64 << 10;
+const MAX_READ: u64 = 8 << 20;
+const MAX_SHOWN: u64 = 64 << 10;
 /// Number of bytes shown before and after a value in a document.
 const AROUND: u64 = 1 << 10;
 /// Maximum number of a record's source cells that are shown.
-const MOST_POINTERS: usize = 50;
+const MAX_POINTERS: usize = 50;
 /// If a record has more cells, only those that the build read are shown.
-const MOST_CELLS: usize = 500;
+const MAX_CELLS: usize = 500;
 
 /// Reason for a file that is not in the home.
 pub(super) const NO_COPY: &str = "this server has no copy of the publisher's file";
@@ -39,10 +39,10 @@ pub async fn shown_bytes(
 ) -> Result<Vec<ShownBytes>> {
     let entry = entry_of(found)?;
     // If a release has lost its declarations, the current ones are used.
-    let made = MadeWith::of(settings, found.manifest, entry).await.ok();
+    let made = MadeWith::load(settings, found.manifest, entry).await.ok();
     let declared = made.as_ref().map_or(settings, |made| &made.settings);
     let snapshots = Snapshots::look(&settings.home);
-    let published = Published::of(found.columns);
+    let published = Published::from_columns(found.columns);
     let show = |pointer: &SourcePointer| {
         let Some(snapshot) = snapshot_of(entry, pointer) else {
             return ShownBytes::nothing(
@@ -56,7 +56,7 @@ pub async fn shown_bytes(
                 "the source is no longer declared, and the release does not carry its declaration",
             );
         };
-        let looked = Looked {
+        let looked = BytesToShow {
             snapshots: &snapshots,
             snapshot,
             source,
@@ -76,12 +76,12 @@ pub async fn shown_bytes(
     };
     let (first, rest) = found
         .pointers
-        .split_at(found.pointers.len().min(MOST_POINTERS));
+        .split_at(found.pointers.len().min(MAX_POINTERS));
     let beyond = || {
         ShownBytes::nothing(
             Shown::Unavailable,
             format!(
-                "only {MOST_POINTERS} source cells of a record are shown; `pubdata trace` shows all"
+                "only {MAX_POINTERS} source cells of a record are shown; `pubdata trace` shows all"
             ),
         )
     };
@@ -95,7 +95,7 @@ pub async fn shown_bytes(
 /// Removes local folders from a text for untrusted clients.
 pub(super) fn without_home(settings: &RunSettings, text: &str) -> String {
     let folders = [Some(settings.home.root()), settings.releases.folder()];
-    without_folders(text, &folders.into_iter().flatten().collect::<Vec<_>>())
+    redact_folders(text, &folders.into_iter().flatten().collect::<Vec<_>>())
 }
 
 /// Returns true if a source's files are declared open, so that they may be shown unchanged.
@@ -107,7 +107,7 @@ pub fn is_open(settings: &RunSettings, source_id: &str) -> bool {
 }
 
 /// Bytes to show, with everything that decides how much of them is shown.
-struct Looked<'a> {
+struct BytesToShow<'a> {
     snapshots: &'a Snapshots,
     snapshot: &'a Snapshot,
     source: &'a Source,
@@ -117,7 +117,7 @@ struct Looked<'a> {
     published: &'a Published,
 }
 
-impl Looked<'_> {
+impl BytesToShow<'_> {
     fn max_bytes(&self) -> u64 {
         if self.source.members.is_some() {
             self.source.max_member_bytes
@@ -138,10 +138,10 @@ impl Looked<'_> {
         if !path.is_file() {
             return Err(Box::new(ShownBytes::nothing(Shown::Unavailable, NO_COPY)));
         }
-        if *length > MOST_READ {
+        if *length > MAX_READ {
             return Err(Box::new(ShownBytes::nothing(
                 Shown::Withheld,
-                format!("{length} bytes are more than are shown: {MOST_READ} at most are read"),
+                format!("{length} bytes are more than are shown: {MAX_READ} at most are read"),
             )));
         }
         decode::read_range(&path, member.as_deref(), *offset, *length, self.max_bytes())
@@ -150,7 +150,7 @@ impl Looked<'_> {
 
     /// Splits the record into cells; none if it has none.
     fn cells(&self, bytes: &[u8]) -> Result<Option<(RecordText, ColumnPlan)>> {
-        let plan = ColumnPlan::of(self.source, &self.snapshot.keys)?;
+        let plan = ColumnPlan::for_source(self.source, &self.snapshot.keys)?;
         let path = self.snapshots.path(self.snapshot);
         let SourcePointer { member, offset, .. } = self.pointer;
         let task = decode::Task {
@@ -178,9 +178,9 @@ impl Looked<'_> {
             length,
             ..
         } = self.pointer;
-        let sha256 = Some(Digest::of(&bytes));
-        if *length > MOST_SHOWN {
-            let reason = format!("{length} bytes are more than are shown: {MOST_SHOWN} at most");
+        let sha256 = Some(Digest::sha256(&bytes));
+        if *length > MAX_SHOWN {
+            let reason = format!("{length} bytes are more than are shown: {MAX_SHOWN} at most");
             return ShownBytes {
                 sha256,
                 ..ShownBytes::nothing(Shown::Withheld, reason)
@@ -250,7 +250,7 @@ impl Looked<'_> {
 
     /// Shows the published cells.
     fn published(&self) -> ShownBytes {
-        const MAY_TELL: &str =
+        const PERSONAL_DATA_NOTE: &str =
             "the publisher's list may contain personal data that is not published here";
         let bytes = match self.bytes() {
             Ok(bytes) => bytes,
@@ -273,27 +273,29 @@ impl Looked<'_> {
         let Some((record, plan)) = found else {
             return ShownBytes::nothing(
                 Shown::Withheld,
-                format!("{MAY_TELL}, and these bytes cannot be split into cells"),
+                format!("{PERSONAL_DATA_NOTE}, and these bytes cannot be split into cells"),
             );
         };
         let shown = |cell: &RecordCell| {
-            let told = self.cell(plan.as_ref(), cell);
+            let shown_cell = self.cell(plan.as_ref(), cell);
             // A cell that is not mapped has another meaning, even if its text is the same.
-            let name = told.read_as.as_deref().unwrap_or_default();
+            let name = shown_cell.read_as.as_deref().unwrap_or_default();
             let is_published = cell.text.as_deref().is_none_or(|text| {
-                told.is_used && self.published.says_as(name, text, self.settings)
+                shown_cell.is_used && self.published.says_as(name, text, self.settings)
             });
             ShownCell {
                 text: cell.text.clone().filter(|_| is_published),
                 is_withheld: !is_published,
-                ..told
+                ..shown_cell
             }
         };
         let cells: Vec<ShownCell> = record.cells.iter().map(shown).collect();
         let is_all = cells.iter().all(|cell| !cell.is_withheld);
-        let sha256 = is_all.then(|| Digest::of(&bytes));
+        let sha256 = is_all.then(|| Digest::sha256(&bytes));
         let reason = (!is_all).then(|| {
-            format!("{MAY_TELL}: cells are shown whose content is published in the record")
+            format!(
+                "{PERSONAL_DATA_NOTE}: cells are shown whose content is published in the record"
+            )
         });
         ShownBytes {
             shown: Shown::Published,
@@ -334,15 +336,15 @@ impl Looked<'_> {
 
 /// Reduces a very long list of cells to those that the build read.
 fn few(mut cells: Vec<ShownCell>) -> Vec<ShownCell> {
-    if cells.len() > MOST_CELLS {
+    if cells.len() > MAX_CELLS {
         cells.retain(|cell| cell.is_used);
-        cells.truncate(MOST_CELLS);
+        cells.truncate(MAX_CELLS);
     }
     cells
 }
 
 fn header(header: Option<decode::HeaderRow>) -> Option<ShownHeader> {
-    let header = header.filter(|header| header.length <= MOST_SHOWN)?;
+    let header = header.filter(|header| header.length <= MAX_SHOWN)?;
     Some(ShownHeader {
         text: header.text,
         offset: header.offset,

@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-use super::at_hand::{AtHand, Need, blocking, needs};
+use super::available_snapshots::{AvailableSnapshots, Need, blocking, needs};
 use super::replay::{Difference, replay};
 use crate::planning::made_with::{MadeWith, contracts_of};
 use crate::settings::{RunSettings, manifest_of};
@@ -20,7 +20,7 @@ use pubdata_store::evidence::Replay;
 use pubdata_store::{self as store, FoundRecord, Manifest, Part, Releases, Snapshots, TaskEntry};
 
 /// Maximum number of missing snapshots named in a reason.
-const MOST_MISSING: usize = 5;
+const MAX_MISSING: usize = 5;
 
 /// The chain from a published record to the publisher's bytes, and the result of rebuilding the
 /// record from them: `pubdata trace RECORD_ID`.
@@ -171,18 +171,18 @@ pub async fn trace_located(
     let derivations = derivations
         .map(|(column, rule)| (column.to_owned(), rule.to_owned()))
         .collect();
-    let made = MadeWith::of(settings, &manifest, entry).await;
-    let mut at_hand = AtHand::new(settings, None);
+    let made = MadeWith::load(settings, &manifest, entry).await;
+    let mut available_snapshots = AvailableSnapshots::new(settings, None);
     let (
         made,
-        Remade {
+        ReplayResult {
             mut replay,
             mut not_possible,
             missing,
             mut differences,
             mut notes,
         },
-    ) = remade_by(settings, made, &found, &mut at_hand).await?;
+    ) = remade_by(settings, made, &found, &mut available_snapshots).await?;
     if let Some(changed) = changed_part(&settings.releases, &manifest, &part).await? {
         differences.push(Difference::of_bytes(changed));
         (replay, not_possible) = (Replay::Mismatch, None);
@@ -192,7 +192,7 @@ pub async fn trace_located(
     let sources = blocking(|| {
         pointers
             .iter()
-            .map(|pointer| traced_source(declared, &at_hand, entry, pointer))
+            .map(|pointer| traced_source(declared, &available_snapshots, entry, pointer))
             .collect()
     });
     let not_possible =
@@ -237,7 +237,7 @@ fn open_interval(record: &Map<String, Value>) -> Option<String> {
 
 /// Result of rebuilding a record.
 #[derive(Debug)]
-pub(super) struct Remade {
+pub(super) struct ReplayResult {
     pub(crate) replay: Replay,
     /// Why differences do not count against the release.
     pub(super) not_possible: Option<String>,
@@ -254,10 +254,12 @@ pub(super) struct Remade {
 pub(super) async fn remade(
     settings: &RunSettings,
     found: &FoundRecord<'_>,
-    at_hand: &mut AtHand,
-) -> Result<Remade> {
-    let made = MadeWith::of(settings, found.manifest, entry_of(found)?).await;
-    Ok(remade_by(settings, made, found, at_hand).await?.1)
+    available_snapshots: &mut AvailableSnapshots,
+) -> Result<ReplayResult> {
+    let made = MadeWith::load(settings, found.manifest, entry_of(found)?).await;
+    Ok(remade_by(settings, made, found, available_snapshots)
+        .await?
+        .1)
 }
 
 /// Rebuilds a record. `made` is how its build is rebuilt, or why that is lost; it is returned with
@@ -266,20 +268,30 @@ async fn remade_by(
     settings: &RunSettings,
     made: Result<MadeWith>,
     found: &FoundRecord<'_>,
-    at_hand: &mut AtHand,
-) -> Result<(Result<MadeWith>, Remade)> {
+    available_snapshots: &mut AvailableSnapshots,
+) -> Result<(Result<MadeWith>, ReplayResult)> {
     let entry = entry_of(found)?;
     let mut made = made;
     // Tries the inputs to which the record points first. Uses the other inputs of the build only if
     // these are not enough.
-    let remade = remade_with(settings, &mut made, found, at_hand, Inputs::PointedAt).await?;
+    let remade = remade_with(
+        settings,
+        &mut made,
+        found,
+        available_snapshots,
+        Inputs::PointedAt,
+    )
+    .await?;
     if remade.replay == Replay::Match
         || !remade.missing.is_empty()
-        || entry.inputs.iter().all(|input| at_hand.has(input))
+        || entry
+            .inputs
+            .iter()
+            .all(|input| available_snapshots.has(input))
     {
         return Ok((made, remade));
     }
-    let remade = remade_with(settings, &mut made, found, at_hand, Inputs::All).await?;
+    let remade = remade_with(settings, &mut made, found, available_snapshots, Inputs::All).await?;
     Ok((made, remade))
 }
 
@@ -294,9 +306,9 @@ async fn remade_with(
     settings: &RunSettings,
     made: &mut Result<MadeWith>,
     found: &FoundRecord<'_>,
-    at_hand: &mut AtHand,
+    available_snapshots: &mut AvailableSnapshots,
     inputs: Inputs,
-) -> Result<Remade> {
+) -> Result<ReplayResult> {
     let entry = entry_of(found)?;
     // Only archives whose members have their own digests.
     let mut members: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
@@ -325,26 +337,33 @@ async fn remade_with(
     let needed: Vec<(&Snapshot, Need)> = needs(declarations, entry, &members)
         .filter(|(input, _)| is_needed(input))
         .collect();
-    at_hand.take(entry, needed.into_iter()).await?;
+    available_snapshots.take(entry, needed.into_iter()).await?;
     if let Ok(made) = made {
-        made.settings.home = at_hand.home().clone();
+        made.settings.home = available_snapshots.home().clone();
     }
-    blocking(|| remade_once(settings, made, found, at_hand))
+    blocking(|| remade_once(settings, made, found, available_snapshots))
 }
 
 fn remade_once(
     settings: &RunSettings,
     made: &Result<MadeWith>,
     found: &FoundRecord<'_>,
-    at_hand: &AtHand,
-) -> Result<Remade> {
+    available_snapshots: &AvailableSnapshots,
+) -> Result<ReplayResult> {
     let entry = entry_of(found)?;
     let declared = made.as_ref().map_or(settings, |made| &made.settings);
-    let is_all_there = at_hand.missing().is_empty() && at_hand.damaged().is_empty();
+    let is_all_there =
+        available_snapshots.missing().is_empty() && available_snapshots.damaged().is_empty();
     let remake = |made: &MadeWith| {
         let mut notes = made.notes.clone();
         let remade = if is_all_there {
-            replay(made, entry, found, at_hand.elsewhere(), &mut notes)
+            replay(
+                made,
+                entry,
+                found,
+                available_snapshots.elsewhere(),
+                &mut notes,
+            )
         } else {
             Vec::new()
         };
@@ -354,10 +373,16 @@ fn remade_once(
     // parallel.
     let (remade, damaged) = rayon::join(
         || made.as_ref().map(remake),
-        || damaged(declared, at_hand, entry, found.pointers),
+        || damaged(declared, available_snapshots, entry, found.pointers),
     );
     let mut differences = damaged?;
-    differences.extend(at_hand.damaged().iter().cloned().map(Difference::of_bytes));
+    differences.extend(
+        available_snapshots
+            .damaged()
+            .iter()
+            .cloned()
+            .map(Difference::of_bytes),
+    );
     let is_damaged = !differences.is_empty() || made.is_err();
     let (mut notes, mut not_possible) = (Vec::new(), None);
     match (made, remade) {
@@ -374,13 +399,13 @@ fn remade_once(
             differences.extend(remade);
         }
     }
-    let missing = at_hand.missing().to_vec();
+    let missing = available_snapshots.missing().to_vec();
     let replay = if missing.is_empty() || !differences.is_empty() {
-        Replay::of(differences.is_empty(), not_possible.as_ref())
+        Replay::new(differences.is_empty(), not_possible.as_ref())
     } else {
         Replay::NotPossible
     };
-    Ok(Remade {
+    Ok(ReplayResult {
         replay,
         not_possible,
         missing,
@@ -393,11 +418,11 @@ fn remade_once(
 pub(super) fn reason_of(missing: &[String]) -> Option<String> {
     let shown = missing
         .iter()
-        .take(MOST_MISSING)
+        .take(MAX_MISSING)
         .cloned()
         .collect::<Vec<_>>()
         .join("; ");
-    let others = missing.len().saturating_sub(MOST_MISSING);
+    let others = missing.len().saturating_sub(MAX_MISSING);
     (!missing.is_empty()).then(|| {
         if others > 0 {
             format!("{shown}; and {others} more snapshots")
@@ -550,7 +575,7 @@ async fn find(
 /// Returns the record's snapshots whose bytes differ from the fetched ones.
 fn damaged(
     settings: &RunSettings,
-    at_hand: &AtHand,
+    available_snapshots: &AvailableSnapshots,
     entry: &TaskEntry,
     pointers: &[SourcePointer],
 ) -> Result<Vec<Difference>> {
@@ -560,25 +585,24 @@ fn damaged(
         .filter(|pointer| is_of_member(entry, pointer))
         .collect();
     members.dedup_by_key(|pointer| (pointer.snapshot, &pointer.member));
-    for pointer in members
-        .into_iter()
-        .filter(|pointer| snapshot_of(entry, pointer).is_some_and(|snapshot| at_hand.has(snapshot)))
-    {
+    for pointer in members.into_iter().filter(|pointer| {
+        snapshot_of(entry, pointer).is_some_and(|snapshot| available_snapshots.has(snapshot))
+    }) {
         differences.extend(damage_of_member(
             settings,
-            &Snapshots::look(at_hand.home()),
+            &Snapshots::look(available_snapshots.home()),
             entry,
             pointer,
         ));
     }
     // Bytes from the store were checked when they were copied.
     for snapshot in entry.inputs.iter().filter(|input| {
-        at_hand.is_own(input)
+        available_snapshots.is_own(input)
             && pointers
                 .iter()
                 .any(|pointer| pointer.snapshot == input.sha256)
     }) {
-        differences.extend(at_hand.own().damage(snapshot)?);
+        differences.extend(available_snapshots.own().damage(snapshot)?);
     }
     Ok(differences.into_iter().map(Difference::of_bytes).collect())
 }
@@ -644,14 +668,14 @@ fn damage_of_member(
 
 fn traced_source(
     settings: &RunSettings,
-    at_hand: &AtHand,
+    available_snapshots: &AvailableSnapshots,
     entry: &TaskEntry,
     pointer: &SourcePointer,
 ) -> TracedSource {
     let snapshot = snapshot_of(entry, pointer);
     let path = snapshot
-        .filter(|snapshot| at_hand.has(snapshot))
-        .map(|snapshot| Snapshots::look(at_hand.home()).path(snapshot));
+        .filter(|snapshot| available_snapshots.has(snapshot))
+        .map(|snapshot| Snapshots::look(available_snapshots.home()).path(snapshot));
     let max_bytes = settings
         .declarations
         .source(&pointer.source_id)
@@ -682,7 +706,7 @@ fn traced_source(
             .unwrap_or_default(),
         mirror: snapshot.and_then(|snapshot| snapshot.mirror.clone()),
         path: snapshot
-            .map(|snapshot| at_hand.place(snapshot))
+            .map(|snapshot| available_snapshots.place(snapshot))
             .unwrap_or_default(),
         text: bytes.map(|bytes| String::from_utf8_lossy(&bytes).into_owned()),
     }
@@ -695,7 +719,7 @@ async fn changed_part(
     part: &Part,
 ) -> Result<Option<String>> {
     let bytes = releases.part(&manifest.release_id, part).await?;
-    let digest = blocking(|| Digest::of(&bytes));
+    let digest = blocking(|| Digest::sha256(&bytes));
     Ok((digest != part.sha256).then(|| {
         format!(
             "part {} has the SHA-256 {digest}, and the manifest says {}",

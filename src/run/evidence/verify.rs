@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::at_hand::{AtHand, Found, Need, find};
+use super::available_snapshots::{AvailableSnapshots, Found, Need, find};
 use super::part_claims;
 use super::trace::reason_of;
 use crate::building::build::{Division, build};
@@ -105,7 +105,7 @@ pub async fn verify(settings: &RunSettings, release: Option<&ReleaseId>) -> Resu
                 .map(|error| error.to_string()),
         );
     }
-    problems.extend(settings.releases.companion_problems(&manifest).await?);
+    problems.extend(settings.releases.sidecar_problems(&manifest).await?);
     let declarations = manifest.declarations.len();
     let snapshots = inputs.len() - missing.len() - unreadable.len();
     Ok(VerifyReport {
@@ -127,7 +127,7 @@ pub async fn verify(settings: &RunSettings, release: Option<&ReleaseId>) -> Resu
 pub async fn rebuild(settings: &RunSettings, release: Option<&ReleaseId>) -> Result<RebuildReport> {
     let manifest = manifest(settings, release).await?;
     let scratch = settings.home.scratch("rebuild")?;
-    let mut at_hand = AtHand::new(settings, Some(&scratch));
+    let mut available_snapshots = AvailableSnapshots::new(settings, Some(&scratch));
     let mut contributions = Vec::new();
     let mut not_held = BTreeMap::new();
     let mut report = RebuildReport {
@@ -139,30 +139,33 @@ pub async fn rebuild(settings: &RunSettings, release: Option<&ReleaseId>) -> Res
         notes: BTreeMap::new(),
     };
     for (task_id, entry) in &manifest.tasks {
-        let (missing, damaged) = (at_hand.missing().len(), at_hand.damaged().len());
-        at_hand
+        let (missing, damaged) = (
+            available_snapshots.missing().len(),
+            available_snapshots.damaged().len(),
+        );
+        available_snapshots
             .take(entry, entry.inputs.iter().map(|input| (input, Need::Whole)))
             .await?;
-        if let Some(reason) = reason_of(&at_hand.missing()[missing..]) {
+        if let Some(reason) = reason_of(&available_snapshots.missing()[missing..]) {
             report.not_possible.insert(task_id.clone(), reason);
             continue;
         }
-        if at_hand.damaged().len() > damaged {
+        if available_snapshots.damaged().len() > damaged {
             report.differences.extend(
-                at_hand.damaged()[damaged..]
+                available_snapshots.damaged()[damaged..]
                     .iter()
                     .map(|text| format!("{task_id}: {text}")),
             );
             continue;
         }
-        let mut made = match MadeWith::of(settings, &manifest, entry).await {
+        let mut made = match MadeWith::load(settings, &manifest, entry).await {
             Ok(made) => made,
             Err(error) => {
                 report.differences.push(format!("{task_id}: {error}"));
                 continue;
             }
         };
-        made.settings.home = at_hand.home().clone();
+        made.settings.home = available_snapshots.home().clone();
         if !made.notes.is_empty() {
             report.notes.insert(task_id.clone(), made.notes.clone());
         }
@@ -341,7 +344,7 @@ mod tests {
     use pubdata_core::ids::Digest;
 
     fn manifest(parts: &Value) -> Manifest {
-        let digest = Digest::of(b"input");
+        let digest = Digest::sha256(b"input");
         let task = json!({
             "pipeline_id": "test.places", "partition": {}, "input_hash": digest, "declaration_hash": digest, "contracts_hash": digest,
             "code_version": "1.2.3+a.2", "inputs": [], "is_stale": false, "stale_reason": null, "publisher": "Example", "licence": "CC0-1.0",
@@ -356,7 +359,7 @@ mod tests {
 
     fn part(path: &str, bytes: &str, quarantined: Value) -> Value {
         json!({
-            "path": path, "task_id": "test.places", "partition": {}, "rows": 1, "size_bytes": 10, "sha256": Digest::of(bytes.as_bytes()), "key_range": null,
+            "path": path, "task_id": "test.places", "partition": {}, "rows": 1, "size_bytes": 10, "sha256": Digest::sha256(bytes.as_bytes()), "key_range": null,
             "report": {"quarantined": quarantined, "warnings": {}, "notes": []},
         })
     }
@@ -373,7 +376,7 @@ mod tests {
             part("b", "two", json!({"unknown_category": 1})),
             part("d", "four", json!({}))
         ]));
-        let told =
+        let messages =
             |to: &Manifest| differences(&before, to, "test.places", &before.tasks["test.places"]);
         let expected = [
             "a is rebuilt with other bytes",
@@ -381,7 +384,7 @@ mod tests {
             "c is not rebuilt",
             "d is rebuilt but not in the release",
         ];
-        assert_eq!(told(&rebuilt), expected);
-        assert_eq!(told(&before), Vec::<String>::new());
+        assert_eq!(messages(&rebuilt), expected);
+        assert_eq!(messages(&before), Vec::<String>::new());
     }
 }

@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use super::at_hand::{AtHand, Need};
+use super::available_snapshots::{AvailableSnapshots, Need};
 use super::trace::reason_of;
 use super::verify::built_again;
 use crate::planning::made_with::MadeWith;
@@ -83,11 +83,11 @@ pub async fn explained_diff(
         .keys()
         .map(|id| (id.clone(), BTreeMap::new()))
         .collect();
-    let mut not_told_apart = BTreeMap::new();
+    let mut not_distinguished = BTreeMap::new();
     for task_id in task_ids {
         let chain = chain(settings, old, new, &task_id).await?;
         if let Some(reason) = &chain.reason {
-            not_told_apart.insert(task_id.clone(), reason.clone());
+            not_distinguished.insert(task_id.clone(), reason.clone());
         }
         for (dataset_id, dataset) in diff
             .datasets
@@ -117,7 +117,7 @@ pub async fn explained_diff(
             .remove(dataset_id)
             .map(|counts| counts.into_values().collect());
     }
-    diff.not_told_apart = Some(not_told_apart);
+    diff.not_distinguished = Some(not_distinguished);
     Ok(diff)
 }
 
@@ -205,7 +205,7 @@ fn exchanged(before: &TaskEntry, after: &TaskEntry) -> Step {
 
 /// Returns why this program cannot rebuild a build as it was made.
 async fn not_ours(settings: &RunSettings, made: Made<'_>) -> Option<String> {
-    match MadeWith::of(settings, made.manifest, made.entry).await {
+    match MadeWith::load(settings, made.manifest, made.entry).await {
         Ok(made) => made.not_held,
         Err(error) => Some(error.to_string()),
     }
@@ -293,17 +293,19 @@ async fn build_with(
         (contracts.manifest, contracts.entry),
     );
     let mut mixed = MadeWith::mixed(settings, texts.0, texts.1, &entry).await?;
-    let mut at_hand = AtHand::new(settings, Some(scratch));
-    at_hand
+    let mut available_snapshots = AvailableSnapshots::new(settings, Some(scratch));
+    available_snapshots
         .take(
             &entry,
             entry.inputs.iter().map(|input| (input, Need::Whole)),
         )
         .await?;
-    if let Some(reason) = reason_of(at_hand.missing()).or_else(|| reason_of(at_hand.damaged())) {
+    if let Some(reason) = reason_of(available_snapshots.missing())
+        .or_else(|| reason_of(available_snapshots.damaged()))
+    {
         return Err(Error::store(reason));
     }
-    mixed.home = at_hand.home().clone();
+    mixed.home = available_snapshots.home().clone();
     built_again(
         &mixed,
         task_id,
@@ -443,7 +445,7 @@ impl Explained<'_> {
         let Some(staged) = staged else {
             return Ok((None, None));
         };
-        let rows = match staged.is_carried {
+        let rows = match staged.is_reused {
             true => self.rows(self.old, Some(&staged.part)).await?,
             false => Some(PartRows::read(build.bytes(&staged.part)?)?),
         };
@@ -505,9 +507,9 @@ fn causes_of(steps: &[StepChanges], record_id: &str, change: Option<RecordChange
         .filter(|(_, changed)| changed.as_ref().is_none_or(is_of))
         .map(|(step, _)| step)
         .collect();
-    let is_told_apart = !of_record.is_empty() && of_record.iter().all(|step| step.len() == 1);
+    let is_distinguished = !of_record.is_empty() && of_record.iter().all(|step| step.len() == 1);
     Causes {
         causes: of_record.into_iter().flatten().copied().collect(),
-        is_told_apart,
+        is_distinguished,
     }
 }

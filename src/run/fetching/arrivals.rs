@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::wanted::{Fetched, Wanted};
+use super::fetch_target::{FetchTarget, Fetched};
 use crate::reporting::findings::{
     CHANGED_UNSTATED, FILE_MISSING, FUTURE_DATE, LENGTH_UNKNOWN, OPTIONAL_FILE_MISSING,
 };
@@ -27,16 +27,16 @@ pub(crate) struct Arrivals {
 
 impl Arrivals {
     /// Sorts the results of the files, each with a flag that says if the build requires it.
-    pub(crate) fn of(
+    pub(crate) fn new(
         settings: &RunSettings,
-        files: &[(Wanted, bool)],
+        files: &[(FetchTarget, bool)],
         fetched: &BTreeMap<String, Fetched>,
         previous: &[Snapshot],
     ) -> Result<Self> {
         let mut arrivals = Self::default();
         let mut incomplete: BTreeSet<&str> = BTreeSet::new();
         for (
-            Wanted {
+            FetchTarget {
                 request,
                 future_date,
                 ..
@@ -231,12 +231,12 @@ fn of_unknown_length(settings: &RunSettings, found: &[Snapshot]) -> Result<Vec<S
                 known.is_length_unknown && known.snapshot.sha256 == snapshot.sha256
             })
     };
-    let told = |snapshot: &Snapshot| {
+    let to_finding = |snapshot: &Snapshot| {
         let detail = format!(
             "{}: the server states no length, and the file's last line has no end: {} bytes arrived; compare the size with the publisher's",
             snapshot.url, snapshot.size_bytes
         );
         SourceFinding::new(&snapshot.source_id, LENGTH_UNKNOWN, detail)
     };
-    Ok(found.iter().filter(is_unknown).map(told).collect())
+    Ok(found.iter().filter(is_unknown).map(to_finding).collect())
 }

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use jiff::civil::Date;
 
 use super::fetch::fetch_all;
-use super::wanted::{Fetched, Wanted};
+use super::fetch_target::{FetchTarget, Fetched};
 use crate::observer::SharedObserver;
 use crate::reporting::plan::FetchedSource;
 use crate::settings::RunSettings;
@@ -24,10 +24,10 @@ const MAX_BYTES: u64 = 16 << 20;
 pub(crate) async fn date_files(
     settings: &RunSettings,
     fetcher: &Fetcher,
-    files: Vec<&mut Wanted>,
+    files: Vec<&mut FetchTarget>,
     observer: &SharedObserver,
 ) -> Result<Vec<FetchedSource>> {
-    let documents: BTreeMap<String, Wanted> = files
+    let documents: BTreeMap<String, FetchTarget> = files
         .iter()
         .filter_map(|file| document(file))
         .map(|document| (document.request.url.clone(), document))
@@ -64,7 +64,7 @@ pub(crate) async fn date_files(
     Ok(sources)
 }
 
-fn document(file: &Wanted) -> Option<Wanted> {
+fn document(file: &FetchTarget) -> Option<FetchTarget> {
     let dated_by = file.dated_by.as_ref()?;
     let request = Request {
         url: dated_by.url.clone(),
@@ -76,7 +76,7 @@ fn document(file: &Wanted) -> Option<Wanted> {
         max_bytes: MAX_BYTES,
         ..file.request.clone()
     };
-    Some(Wanted {
+    Some(FetchTarget {
         request,
         paging: None,
         dated_by: None,
@@ -88,7 +88,7 @@ fn document(file: &Wanted) -> Option<Wanted> {
 /// (UTC).
 fn stated_change(
     fetcher: &Fetcher,
-    file: &Wanted,
+    file: &FetchTarget,
     documents: &BTreeMap<String, Fetched>,
 ) -> Option<(i64, Date)> {
     let dated_by = file.dated_by.as_ref()?;

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 
 use jiff::Timestamp;
 
+use super::fetch_target::{FetchTarget, Fetched};
 use super::requests::requests;
-use super::wanted::{Fetched, Wanted};
 use crate::settings::RunSettings;
 use pubdata_core::error::{Result, ResultExt};
 use pubdata_core::pipeline::{Declaration, Editions, Source, Variable};
@@ -30,7 +30,7 @@ pub(crate) struct Series {
     last: Option<usize>,
     is_required: bool,
     /// Earlier files to ask for if newer ones are absent, oldest first.
-    earlier: Vec<Wanted>,
+    earlier: Vec<FetchTarget>,
 }
 
 /// Returns the files of a source to fetch now for one partition, and the series of those whose
@@ -40,39 +40,39 @@ pub(crate) fn files_of_source(
     owner: &Declaration,
     source: &Source,
     partition: Option<&str>,
-) -> Result<(Vec<Wanted>, Vec<Series>)> {
+) -> Result<(Vec<FetchTarget>, Vec<Series>)> {
     let Some((variable, range)) = source.range() else {
         return Ok((requests(settings, owner, source, partition)?, Vec::new()));
     };
-    let editions = Editions::of(range, owner.schedule(Some(source))?)
+    let editions = Editions::from_range(range, owner.schedule(Some(source))?)
         .context(|| format!("source {}", source.source_id))?;
     let labels = editions.labels(settings.fetch.clock.now());
     let mut resolved = source.clone();
     resolved
         .variables
         .insert(variable.to_owned(), Variable::Values(labels.clone()));
-    let mut by_others: BTreeMap<BTreeMap<String, String>, Vec<Wanted>> = BTreeMap::new();
-    for wanted in requests(settings, owner, &resolved, partition)? {
+    let mut by_others: BTreeMap<BTreeMap<String, String>, Vec<FetchTarget>> = BTreeMap::new();
+    for target in requests(settings, owner, &resolved, partition)? {
         by_others
-            .entry(without(&wanted.request.keys, variable))
+            .entry(without(&target.request.keys, variable))
             .or_default()
-            .push(wanted);
+            .push(target);
     }
     let (mut files, mut series) = (Vec::new(), Vec::new());
-    for (others, mut wanted) in by_others {
-        let asked = wanted.split_off(
+    for (others, mut targets) in by_others {
+        let requested = targets.split_off(
             editions
                 .last()
-                .map_or(0, |last| wanted.len().saturating_sub(last)),
+                .map_or(0, |last| targets.len().saturating_sub(last)),
         );
-        files.extend(asked);
+        files.extend(requested);
         // A local lookup sends no request, so the number of earlier labels is unlimited.
-        let limit = if settings.is_offline || settings.fetch.asks_folders_only() {
-            wanted.len()
+        let limit = if settings.is_offline || settings.fetch.has_only_local_mirrors() {
+            targets.len()
         } else {
             MAX_EARLIER
         };
-        wanted.drain(..wanted.len().saturating_sub(limit));
+        targets.drain(..targets.len().saturating_sub(limit));
         series.push(Series {
             source_id: source.source_id.clone(),
             variable: variable.to_owned(),
@@ -80,7 +80,7 @@ pub(crate) fn files_of_source(
             labels: labels.clone(),
             last: editions.last(),
             is_required: source.required,
-            earlier: wanted,
+            earlier: targets,
         });
     }
     Ok((files, series))
@@ -95,7 +95,7 @@ pub(crate) fn before_the_first(
     let Some((_, range)) = source.range().filter(|_| source.required) else {
         return Ok(None);
     };
-    let editions = Editions::of(range, owner.schedule(Some(source))?)?;
+    let editions = Editions::from_range(range, owner.schedule(Some(source))?)?;
     let expected: Timestamp = editions.first_expected();
     let is_early = settings.fetch.clock.now() < expected;
     Ok(is_early.then(|| {
@@ -114,12 +114,12 @@ fn without(keys: &BTreeMap<String, String>, variable: &str) -> BTreeMap<String, 
 }
 
 impl Series {
-    fn is_of(&self, file: &Wanted) -> bool {
+    fn is_of(&self, file: &FetchTarget) -> bool {
         file.request.source_id == self.source_id
             && without(&file.request.keys, &self.variable) == self.others
     }
 
-    fn index(&self, file: &Wanted) -> usize {
+    fn index(&self, file: &FetchTarget) -> usize {
         let label = file.request.keys.get(&self.variable);
         self.labels
             .iter()
@@ -131,9 +131,9 @@ impl Series {
     /// for each newer file that is absent.
     pub(crate) fn earlier(
         &mut self,
-        files: &[(Wanted, bool)],
+        files: &[(FetchTarget, bool)],
         fetched: &BTreeMap<String, Fetched>,
-    ) -> Vec<(Wanted, bool)> {
+    ) -> Vec<(FetchTarget, bool)> {
         let Some(last) = self.last else {
             return Vec::new();
         };
@@ -168,15 +168,16 @@ impl Series {
     /// Keeps files that the last build was made from: if they are absent, they are missing.
     pub(crate) fn settle(
         &self,
-        files: &mut Vec<(Wanted, bool)>,
+        files: &mut Vec<(FetchTarget, bool)>,
         fetched: &BTreeMap<String, Fetched>,
         previous: &[Snapshot],
     ) {
-        let is_there =
-            |file: &Wanted| matches!(fetched.get(&file.request.url), Some(Fetched::Snapshots(_)));
+        let is_there = |file: &FetchTarget| {
+            matches!(fetched.get(&file.request.url), Some(Fetched::Snapshots(_)))
+        };
         let is_absent =
-            |file: &Wanted| matches!(fetched.get(&file.request.url), Some(Fetched::Absent));
-        let is_known = |file: &Wanted| {
+            |file: &FetchTarget| matches!(fetched.get(&file.request.url), Some(Fetched::Absent));
+        let is_known = |file: &FetchTarget| {
             previous
                 .iter()
                 .any(|known| known.source_id == self.source_id && known.keys == file.request.keys)

@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use futures_util::StreamExt;
 use futures_util::stream;
 
+use super::fetch_target::{FetchTarget, Fetched, REUSED};
 use super::pages::fetch_list;
 use super::source_fetcher::SourceFetcher;
-use super::wanted::{Fetched, REUSED, Wanted};
 use crate::observer::SharedObserver;
 use crate::reporting::plan::FetchedSource;
 use crate::settings::RunSettings;
@@ -21,17 +21,17 @@ const CONCURRENT_FILES: usize = 8;
 pub(crate) async fn fetch_all(
     settings: &RunSettings,
     fetcher: &Fetcher,
-    wanted: Vec<Wanted>,
+    targets: Vec<FetchTarget>,
     observer: &SharedObserver,
 ) -> Result<(BTreeMap<String, Fetched>, Vec<FetchedSource>)> {
-    observer.fetching(wanted.len());
+    observer.on_fetch_started(targets.len());
     let source_fetcher = SourceFetcher::new(settings, fetcher, observer);
-    let fetch_one = async |wanted: Wanted| {
-        fetch_wanted(&source_fetcher, &wanted)
+    let fetch_one = async |target: FetchTarget| {
+        fetch_source(&source_fetcher, &target)
             .await
-            .map(|(fetched, sources)| (wanted.request.url, fetched, sources))
+            .map(|(fetched, sources)| (target.request.url, fetched, sources))
     };
-    let results: Vec<Result<(String, Fetched, Vec<FetchedSource>)>> = stream::iter(wanted)
+    let results: Vec<Result<(String, Fetched, Vec<FetchedSource>)>> = stream::iter(targets)
         .map(fetch_one)
         .buffer_unordered(CONCURRENT_FILES)
         .collect()
@@ -48,21 +48,21 @@ pub(crate) async fn fetch_all(
 }
 
 /// Fetches a file, or every page of a list.
-async fn fetch_wanted(
+async fn fetch_source(
     source_fetcher: &SourceFetcher<'_>,
-    wanted: &Wanted,
+    target: &FetchTarget,
 ) -> Result<(Fetched, Vec<FetchedSource>)> {
-    if let Some(paging) = &wanted.paging {
-        return fetch_list(source_fetcher, &wanted.request, paging).await;
+    if let Some(paging) = &target.paging {
+        return fetch_list(source_fetcher, &target.request, paging).await;
     }
-    let (fetched, outcome) = source_fetcher.fetch_one(&wanted.request).await?;
-    let mut source = fetched.told(&wanted.request.url, outcome);
+    let (fetched, outcome) = source_fetcher.fetch_one(&target.request).await?;
+    let mut source = fetched.report(&target.request.url, outcome);
     if outcome == REUSED {
-        let changed = wanted
+        let changed = target
             .request
             .stated
             .and_then(|stated| jiff::Timestamp::from_second(stated.seconds).ok());
-        source.detail = wanted
+        source.detail = target
             .dated_by
             .as_ref()
             .zip(changed)

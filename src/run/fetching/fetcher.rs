@@ -102,7 +102,7 @@ pub(crate) fn check_mirrors(fetch: &FetchSettings, declarations: &Declarations) 
         .map(|(_, rest)| rest.split('/').next().unwrap_or_default())
         .chain(redirected)
         .collect();
-    if !fetch.asks_folders_only() {
+    if !fetch.has_only_local_mirrors() {
         return Ok(());
     }
     let mut names = BTreeSet::new();

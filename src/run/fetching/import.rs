@@ -117,10 +117,10 @@ pub async fn import(settings: &RunSettings, import: &Import) -> Result<Imported>
     };
     // Bytes that are imported again replace what their first import replaced.
     let same = before.as_ref().filter(|before| {
-        before.snapshot.obtained == Obtained::ByHand && before.snapshot.sha256 == snapshot.sha256
+        before.snapshot.obtained == Obtained::Manual && before.snapshot.sha256 == snapshot.sha256
     });
     let instead_of = match same {
-        Some(same) => store::last_word_on_import(&settings.home, &same.snapshot)?
+        Some(same) => store::last_import_entry(&settings.home, &same.snapshot)?
             .and_then(|entry| entry.import?.instead_of),
         None => before,
     };
@@ -164,7 +164,7 @@ pub fn withdraw(settings: &RunSettings, withdrawal: &Withdrawal) -> Result<Withd
     let started_at = Timestamp::now();
     let snapshots = Snapshots::open(&settings.home)?;
     let mut counting = snapshots.known_of_source(&withdrawal.source_id)?;
-    counting.retain(|known| known.obtained == Obtained::ByHand);
+    counting.retain(|known| known.obtained == Obtained::Manual);
     let is_meant = |known: &Snapshot| {
         withdrawal.url.as_ref().is_none_or(|url| *url == known.url)
             && withdrawal
@@ -177,7 +177,7 @@ pub fn withdraw(settings: &RunSettings, withdrawal: &Withdrawal) -> Result<Withd
         [one] => one.clone(),
         several => return Err(unclear_withdrawal(&withdrawal.source_id, several, &others)),
     };
-    let instead_of = store::last_word_on_import(&settings.home, &snapshot)?
+    let instead_of = store::last_import_entry(&settings.home, &snapshot)?
         .and_then(|entry| entry.import?.instead_of);
     snapshots.forget(&snapshot)?;
     if let Some(before) = &instead_of {
@@ -291,7 +291,7 @@ pub fn unknown_source(declarations: &Declarations, source_id: &str) -> Error {
     if near.is_empty() {
         return error.hint("a source is named FAMILY.NAME, as `source_id` in a declaration; `pubdata probe` lists them all");
     }
-    near.truncate(MOST_SUGGESTED);
+    near.truncate(MAX_SUGGESTED);
     error.hint(format!(
         "did you mean {}?",
         near.iter()
@@ -305,7 +305,7 @@ pub fn unknown_source(declarations: &Declarations, source_id: &str) -> Error {
 const FIRST_YEAR: i16 = 1900;
 
 /// Larger numbers of names are not helpful as a suggestion.
-const MOST_SUGGESTED: usize = 8;
+const MAX_SUGGESTED: usize = 8;
 
 /// Determines the file of the source that is imported.
 fn request(settings: &RunSettings, import: &Import) -> Result<Request> {
@@ -430,7 +430,7 @@ fn files(
         check_host(source, &url)?;
         return Ok(listed_files(source, &[url])?
             .into_iter()
-            .map(|wanted| wanted.request)
+            .map(|target| target.request)
             .collect());
     }
     if let Some(variable) = &source.on_demand {
@@ -445,7 +445,7 @@ fn files(
         };
         return Ok(requests(settings, owner, &one, None)?
             .into_iter()
-            .map(|wanted| wanted.request)
+            .map(|target| target.request)
             .collect());
     }
     let newest = owner.newest_partition(settings.fetch.clock.now())?;
@@ -463,7 +463,7 @@ fn files(
     for partition in partitions {
         let (of_partition, _) = files_of_source(settings, owner, source, partition.as_deref())
             .context(|| format!("source {}", source.source_id))?;
-        files.extend(of_partition.into_iter().map(|wanted| wanted.request));
+        files.extend(of_partition.into_iter().map(|target| target.request));
     }
     Ok(files)
 }

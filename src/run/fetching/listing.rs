@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::wanted::{Fetched, Wanted};
+use super::fetch_target::{FetchTarget, Fetched};
 use crate::settings::{RunSettings, names};
 use pubdata_build::decode;
 use pubdata_build::validate::SHRINK;
@@ -16,7 +16,7 @@ use pubdata_fetch::{Fetcher, Request, links};
 const MAX_PAGE_BYTES: u64 = 16 << 20;
 
 /// Returns the page that lists a source's files.
-pub(crate) fn listing_page(source: &Source) -> Wanted {
+pub(crate) fn listing_page(source: &Source) -> FetchTarget {
     let request = Request {
         source_id: source.source_id.clone(),
         keys: BTreeMap::new(),
@@ -33,7 +33,7 @@ pub(crate) fn listing_page(source: &Source) -> Wanted {
         app_token: source.app_token.clone(),
         stated: None,
     };
-    Wanted {
+    FetchTarget {
         request,
         paging: None,
         dated_by: None,
@@ -46,7 +46,7 @@ pub(crate) fn listed_requests(
     fetcher: &Fetcher,
     source: &Source,
     page: &Fetched,
-) -> Result<std::result::Result<Vec<Wanted>, String>> {
+) -> Result<std::result::Result<Vec<FetchTarget>, String>> {
     let Some(listing) = &source.listing else {
         return Ok(Ok(Vec::new()));
     };
@@ -74,7 +74,10 @@ pub(crate) fn listed_requests(
 /// Returns the files to fetch if a source's page lists none. They are the newest of each kind among
 /// those that the declaration names and those of the last release. Returns none if the declaration
 /// names none.
-pub(crate) fn otherwise_requests(source: &Source, previous: &[Snapshot]) -> Result<Vec<Wanted>> {
+pub(crate) fn otherwise_requests(
+    source: &Source,
+    previous: &[Snapshot],
+) -> Result<Vec<FetchTarget>> {
     let Some(listing) = source
         .listing
         .as_ref()
@@ -91,7 +94,7 @@ pub(crate) fn otherwise_requests(source: &Source, previous: &[Snapshot]) -> Resu
 }
 
 /// Returns the newest files of each kind among links, as requests.
-pub(super) fn listed_files(source: &Source, links: &[String]) -> Result<Vec<Wanted>> {
+pub(super) fn listed_files(source: &Source, links: &[String]) -> Result<Vec<FetchTarget>> {
     let Some(listing) = &source.listing else {
         return Ok(Vec::new());
     };
@@ -109,7 +112,7 @@ pub(super) fn listed_files(source: &Source, links: &[String]) -> Result<Vec<Want
             max_bytes: source.max_bytes,
             ..page
         };
-        Ok(Wanted {
+        Ok(FetchTarget {
             request,
             paging: None,
             dated_by: None,
@@ -125,13 +128,13 @@ pub(crate) fn no_longer_listed<'a>(
     settings: &RunSettings,
     task_id: &str,
     source: &Source,
-    files: &[Wanted],
+    files: &[FetchTarget],
     previous: &'a [Snapshot],
 ) -> Vec<&'a Snapshot> {
     let Some(listing) = source
         .listing
         .as_ref()
-        .filter(|_| !settings.waives(&names(task_id, &source.source_id), SHRINK))
+        .filter(|_| !settings.has_override(&names(task_id, &source.source_id), SHRINK))
     else {
         return Vec::new();
     };
@@ -140,7 +143,7 @@ pub(crate) fn no_longer_listed<'a>(
         .map(|file| listing.kind(&file.request.keys))
         .collect();
     let known = previous.iter().filter(|snapshot| {
-        snapshot.source_id == source.source_id && listing.is_wanted(&snapshot.keys)
+        snapshot.source_id == source.source_id && listing.is_selected(&snapshot.keys)
     });
     known
         .filter(|snapshot| !listed.contains(&listing.kind(&snapshot.keys)))

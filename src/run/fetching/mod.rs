@@ -3,15 +3,15 @@
 //! elsewhere what to build, and why.
 
 pub mod arrivals;
-pub mod by_hand;
 pub mod dates;
 pub mod editions;
 pub mod fetch;
+pub mod fetch_target;
 pub mod fetcher;
 pub mod import;
 pub mod listing;
+pub mod manual_import;
 pub mod pages;
 pub mod remote;
 pub mod requests;
 pub mod source_fetcher;
-pub mod wanted;

@@ -4,8 +4,8 @@
 
 use std::collections::BTreeMap;
 
+use super::fetch_target::{Fetched, NEW, Paging};
 use super::source_fetcher::SourceFetcher;
-use super::wanted::{Fetched, NEW, Paging};
 use crate::reporting::plan::FetchedSource;
 use pubdata_build::decode;
 use pubdata_core::error::{ErrorKind, Result};
@@ -23,7 +23,7 @@ const LIST_TRIES: u32 = 3;
 const MAX_COUNT_BYTES: u64 = 1 << 20;
 
 /// Result of each address.
-type Told = BTreeMap<String, FetchedSource>;
+type SourcesByUrl = BTreeMap<String, FetchedSource>;
 
 /// The pages of a list and the number of their records, or the reason why it is missing.
 type ListOfPages = std::result::Result<(Vec<Snapshot>, u64), Fetched>;
@@ -75,20 +75,20 @@ impl ListFetcher<'_> {
         first: &Request,
         paging: &Paging,
     ) -> Result<(Fetched, Vec<FetchedSource>)> {
-        let mut told = Told::new();
+        let mut sources = SourcesByUrl::new();
         let mut difference = String::new();
         for _ in 0..LIST_TRIES {
-            let before = match self.count(first, paging, &mut told).await? {
+            let before = match self.count(first, paging, &mut sources).await? {
                 Ok(count) => count,
-                Err(fetched) => return Ok((fetched, told.into_values().collect())),
+                Err(fetched) => return Ok((fetched, sources.into_values().collect())),
             };
-            let (pages, records) = match self.pages(first, paging, &mut told).await? {
+            let (pages, records) = match self.pages(first, paging, &mut sources).await? {
                 Ok(list) => list,
-                Err(fetched) => return Ok((fetched, told.into_values().collect())),
+                Err(fetched) => return Ok((fetched, sources.into_values().collect())),
             };
-            let after = match self.count(first, paging, &mut told).await? {
+            let after = match self.count(first, paging, &mut sources).await? {
                 Ok(count) => count,
-                Err(fetched) => return Ok((fetched, told.into_values().collect())),
+                Err(fetched) => return Ok((fetched, sources.into_values().collect())),
             };
             difference = match (before, after) {
                 (Some(before), Some(after)) if (before, after) != (records, records) => {
@@ -99,25 +99,25 @@ impl ListFetcher<'_> {
                     difference_of(count, records, count)
                 }
                 (None, None) if !difference.is_empty() => difference,
-                _ => return Ok((Fetched::Snapshots(pages), told.into_values().collect())),
+                _ => return Ok((Fetched::Snapshots(pages), sources.into_values().collect())),
             };
             tracing::warn!(source.id = %first.source_id, "{difference}");
         }
         let message =
             format!("{difference}, {LIST_TRIES} times in a row: the list is not accepted");
-        Ok((Fetched::Failed(message), told.into_values().collect()))
+        Ok((Fetched::Failed(message), sources.into_values().collect()))
     }
 
     async fn pages(
         &self,
         first: &Request,
         paging: &Paging,
-        told: &mut Told,
+        sources: &mut SourcesByUrl,
     ) -> Result<ListOfPages> {
         let (mut pages, mut total): (Vec<Snapshot>, u64) = (Vec::new(), 0);
         let mut request = first.clone();
         loop {
-            let fetched = self.tell(&request, told).await?;
+            let fetched = self.fetch_recorded(&request, sources).await?;
             let snapshot = match fetched {
                 Fetched::Snapshots(mut snapshots) if snapshots.len() == 1 => snapshots.remove(0),
                 Fetched::Absent if !pages.is_empty() => {
@@ -179,17 +179,17 @@ impl ListFetcher<'_> {
         &self,
         first: &Request,
         paging: &Paging,
-        told: &mut Told,
+        sources: &mut SourcesByUrl,
     ) -> Result<std::result::Result<Option<u64>, Fetched>> {
         let Some(query) = &paging.pages.count else {
             return Ok(Ok(None));
         };
         let request = paging.count(query, first)?;
-        let fetched = self.tell(&request, told).await?;
+        let fetched = self.fetch_recorded(&request, sources).await?;
         let snapshot = match fetched {
             Fetched::Snapshots(mut snapshots) if snapshots.len() == 1 => snapshots.remove(0),
             Fetched::Absent => {
-                told.remove(&request.url);
+                sources.remove(&request.url);
                 return Ok(Ok(None));
             }
             other => return Ok(Err(other)),
@@ -210,10 +210,14 @@ impl ListFetcher<'_> {
         }))
     }
 
-    async fn tell(&self, request: &Request, told: &mut Told) -> Result<Fetched> {
+    async fn fetch_recorded(
+        &self,
+        request: &Request,
+        sources: &mut SourcesByUrl,
+    ) -> Result<Fetched> {
         let (fetched, outcome) = self.0.fetch_one(request).await?;
         // An address that was new in the first attempt stays new.
-        let was_new = told
+        let was_new = sources
             .get(&request.url)
             .is_some_and(|source| source.outcome == NEW);
         let outcome = if was_new && matches!(fetched, Fetched::Snapshots(_)) {
@@ -221,7 +225,7 @@ impl ListFetcher<'_> {
         } else {
             outcome
         };
-        told.insert(request.url.clone(), fetched.told(&request.url, outcome));
+        sources.insert(request.url.clone(), fetched.report(&request.url, outcome));
         Ok(fetched)
     }
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::wanted::{Paging, Wanted};
+use super::fetch_target::{FetchTarget, Paging};
 use crate::settings::RunSettings;
 use pubdata_core::error::{Error, Result, ResultExt};
 use pubdata_core::pipeline::{DatedBy, Declaration, Format, Source, Syntax, expand};
@@ -14,7 +14,7 @@ pub(crate) fn requests(
     declaration: &Declaration,
     source: &Source,
     partition: Option<&str>,
-) -> Result<Vec<Wanted>> {
+) -> Result<Vec<FetchTarget>> {
     let mut combinations: Vec<BTreeMap<String, String>> = vec![BTreeMap::new()];
     if let (Some(range), Some(value)) = (&declaration.partition, partition) {
         combinations[0].insert(range.variable.clone(), value.to_owned());
@@ -93,7 +93,7 @@ pub(crate) fn requests(
             format: source.format.clone(),
             min_bytes: source.min_bytes,
         });
-        Ok(Wanted {
+        Ok(FetchTarget {
             request,
             paging,
             dated_by: dated_by.transpose()?,

@@ -7,8 +7,8 @@ use std::time::Instant;
 
 use futures_util::FutureExt;
 
-use super::by_hand::{fetched_by_hand, imported, is_by_hand, stands};
-use super::wanted::{Fetched, NEW, REUSED, UNCHANGED};
+use super::fetch_target::{Fetched, NEW, REUSED, UNCHANGED};
+use super::manual_import::{imported, imported_or_due, is_manual, stands};
 use crate::observer::SharedObserver;
 use crate::settings::RunSettings;
 use pubdata_core::error::{Error, ErrorKind, Result};
@@ -19,7 +19,7 @@ use pubdata_fetch::{Fetcher, Outcome, Request, recorded_url};
 const FAILURES_PER_HOST: usize = 3;
 
 /// Maximum length of a failure's message, in characters.
-const MOST_CHARACTERS: usize = 1_000;
+const MAX_CHARACTERS: usize = 1_000;
 
 /// Fetches the files of sources, each by its declared method.
 pub(super) struct SourceFetcher<'a> {
@@ -29,7 +29,7 @@ pub(super) struct SourceFetcher<'a> {
     /// By host.
     failures: std::sync::Mutex<BTreeMap<String, usize>>,
     /// When the first file of a pipeline was requested.
-    begun: std::sync::Mutex<BTreeMap<String, Instant>>,
+    started: std::sync::Mutex<BTreeMap<String, Instant>>,
 }
 
 impl<'a> SourceFetcher<'a> {
@@ -43,7 +43,7 @@ impl<'a> SourceFetcher<'a> {
             fetcher,
             observer,
             failures: std::sync::Mutex::default(),
-            begun: std::sync::Mutex::default(),
+            started: std::sync::Mutex::default(),
         }
     }
 
@@ -73,13 +73,13 @@ impl<'a> SourceFetcher<'a> {
             .map_or("", |(owner, _)| &owner.pipeline_id);
         let deadline = self.settings.fetch.pipeline_deadline;
         let now = self.settings.fetch.clock.instant();
-        let begun = *self
-            .begun
+        let started = *self
+            .started
             .lock()
             .expect("nothing panics while holding it")
             .entry(pipeline_id.to_owned())
             .or_insert(now);
-        let left = deadline.saturating_sub(now.saturating_duration_since(begun));
+        let left = deadline.saturating_sub(now.saturating_duration_since(started));
         let too_late = |_| {
             self.observer.finished();
             Err(Error::fetch(format!("the files of {pipeline_id} took longer than {} minutes", deadline.as_secs().div_ceil(60)))
@@ -122,9 +122,9 @@ impl<'a> SourceFetcher<'a> {
             .settings
             .declarations
             .source(&request.source_id)
-            .is_some_and(|(_, source)| is_by_hand(self.settings, source))
+            .is_some_and(|(_, source)| is_manual(self.settings, source))
         {
-            fetched_by_hand(self.settings, request)?
+            imported_or_due(self.settings, request)?
         } else if failures() >= FAILURES_PER_HOST {
             Fetched::Failed(format!(
                 "not asked: {host} failed {FAILURES_PER_HOST} times in this run"
@@ -142,16 +142,16 @@ impl<'a> SourceFetcher<'a> {
             }
             if let Some(imported) = imported.filter(|imported| stands(imported, &answer)) {
                 self.fetcher.keep_imported(&imported)?;
-                self.observer.fetched(&imported.url, UNCHANGED);
+                self.observer.on_fetched(&imported.url, UNCHANGED);
                 return Ok((Fetched::Snapshots(vec![imported]), UNCHANGED));
             }
             match answer {
                 Ok(Outcome::New(snapshot)) => {
-                    self.observer.fetched(&snapshot.url, NEW);
+                    self.observer.on_fetched(&snapshot.url, NEW);
                     return Ok((Fetched::Snapshots(vec![snapshot]), NEW));
                 }
                 Ok(Outcome::Reused(snapshot)) => {
-                    self.observer.fetched(&snapshot.url, REUSED);
+                    self.observer.on_fetched(&snapshot.url, REUSED);
                     return Ok((Fetched::Snapshots(vec![snapshot]), REUSED));
                 }
                 Ok(Outcome::Unchanged(snapshot)) => Fetched::Snapshots(vec![snapshot]),
@@ -167,14 +167,14 @@ impl<'a> SourceFetcher<'a> {
                     let text = cut(without_places(&error.to_string(), request)?);
                     Fetched::Failed(
                         error
-                            .way_out()
+                            .hint_text()
                             .map_or_else(|| text.clone(), |hint| format!("{text} ({hint})")),
                     )
                 }
             }
         };
         let outcome = fetched.word();
-        self.observer.fetched(&request.url, outcome);
+        self.observer.on_fetched(&request.url, outcome);
         Ok((fetched, outcome))
     }
 }
@@ -193,7 +193,7 @@ fn without_places(text: &str, request: &Request) -> Result<String> {
 
 /// Limits the length of a message: it may quote what a server sends, and the ledger keeps it.
 fn cut(mut text: String) -> String {
-    if let Some((end, _)) = text.char_indices().nth(MOST_CHARACTERS) {
+    if let Some((end, _)) = text.char_indices().nth(MAX_CHARACTERS) {
         text.truncate(end);
         text.push('…');
     }

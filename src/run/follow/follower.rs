@@ -8,7 +8,7 @@ use jiff::civil::{Date, Weekday};
 use jiff::{Timestamp, ToSpan};
 
 use super::known_filings::KnownFilings;
-use super::settings::{Asked, Feeds};
+use super::settings::{Feeds, PolledSource};
 use super::{FollowSettings, PollReport, is_of_feed};
 use pubdata_build::datasets::{Context, FeedEntry, FeedPage, Reading, read_feed};
 use pubdata_core::error::{Error, ErrorKind, Result};
@@ -53,15 +53,15 @@ impl Follower {
             fetch,
             ..
         } = settings;
-        let feeds = Feeds::of(&declarations)?;
+        let feeds = Feeds::from_declarations(&declarations)?;
         let mut known = KnownFilings::default();
         let log = EventLog::open(&home, |event| known.note(event))?;
         // The scratch folder is emptied at the start, because fetched feeds may not have been
         // logged.
         let fetcher = Fetcher::new(fetch.clone(), Snapshots::open(&home.scratch("follow")?)?)?;
         let mut state = FollowState::read(&home)?;
-        if state.begun_on.is_empty() {
-            state.begun_on = feeds.zone.civil(fetch.clock.now()).date().to_string();
+        if state.started_on.is_empty() {
+            state.started_on = feeds.zone.civil(fetch.clock.now()).date().to_string();
             state.write(&home)?;
         }
         Ok(Self {
@@ -85,9 +85,9 @@ impl Follower {
     /// Returns the polling interval of a feed.
     pub(super) fn interval(&self, feed: Feed) -> Duration {
         match feed {
-            Feed::Getcurrent => self.feeds.current.asked.every,
+            Feed::Getcurrent => self.feeds.current.polled.every,
             Feed::Rss => self.feeds.xbrl.every,
-            Feed::DailyIndex => self.feeds.index.asked.every,
+            Feed::DailyIndex => self.feeds.index.polled.every,
         }
     }
 
@@ -97,7 +97,7 @@ impl Follower {
     /// # Errors
     /// `Store` if the log fails. A failure of the feed is described in the report.
     pub async fn poll(&mut self, feed: Feed) -> Result<PollReport> {
-        let asked_at = self.now();
+        let requested_at = self.now();
         let mut report = empty_report(feed, None);
         let outcome = if feed == Feed::Getcurrent {
             self.read_pages(&mut report).await
@@ -112,7 +112,7 @@ impl Follower {
             Ok(None) => Ok(()),
             Err(error) => Err(error),
         };
-        self.conclude(report, outcome, asked_at)
+        self.conclude(report, outcome, requested_at)
     }
 
     /// Reads a daily index and logs the filings that the feeds missed.
@@ -120,11 +120,11 @@ impl Follower {
     /// # Errors
     /// `Store` if the log fails. A failure to read the index is described in the report.
     pub async fn reconcile(&mut self, day: Date) -> Result<PollReport> {
-        let asked_at = self.now();
+        let requested_at = self.now();
         let mut report = empty_report(Feed::DailyIndex, Some(day));
         let index = &self.feeds.index;
-        let (asked, value) = (index.asked.clone(), index.file_of(day)?);
-        let outcome = match self.ask(&asked, Some(&value), Reading::Index).await {
+        let (polled, value) = (index.polled.clone(), index.file_of(day)?);
+        let outcome = match self.ask(&polled, Some(&value), Reading::Index).await {
             Ok(Answer::Read(snapshot, seen)) => {
                 report.outcome = "read";
                 self.take(&mut report, seen, &snapshot.url)
@@ -134,25 +134,25 @@ impl Follower {
         };
         if outcome.is_ok() && report.outcome == "read" {
             let reconciled = Reconciled {
-                at: asked_at.to_string(),
+                at: requested_at.to_string(),
                 filings: report.filings,
                 missed: report.new_filings,
             };
             self.state.reconciled.insert(day.to_string(), reconciled);
         }
-        self.conclude(report, outcome, asked_at)
+        self.conclude(report, outcome, requested_at)
     }
 
     /// Returns the days whose index should exist but was not read. They start with the day on which
     /// the log began and go back at most as far as declared.
     pub fn days_due(&self) -> Vec<Date> {
         let now = self.feeds.zone.civil(self.now());
-        let begun_on: Date = self.state.begun_on.parse().unwrap_or(now.date());
+        let started_on: Date = self.state.started_on.parse().unwrap_or(now.date());
         let index = &self.feeds.index;
         let first = now
             .date()
             .saturating_sub(i64::from(index.look_back_days).days())
-            .max(begun_on);
+            .max(started_on);
         let is_business =
             |day: &Date| !matches!(day.weekday(), Weekday::Saturday | Weekday::Sunday);
         let is_out = |day: &Date| now >= day.saturating_add(1.day()).at(index.from_hour, 0, 0, 0);
@@ -190,7 +190,7 @@ impl Follower {
         for page in 0..paged.max_pages {
             let start = (page * paged.page_entries).to_string();
             let seen = match self
-                .ask(&paged.asked, Some(&start), Reading::Current)
+                .ask(&paged.polled, Some(&start), Reading::Current)
                 .await?
             {
                 Answer::Read(snapshot, seen) => {
@@ -236,8 +236,13 @@ impl Follower {
     }
 
     /// Fetches and reads a file of a source without keeping its bytes.
-    async fn ask(&self, asked: &Asked, value: Option<&str>, reading: Reading) -> Result<Answer> {
-        let source = &asked.source;
+    async fn ask(
+        &self,
+        polled: &PolledSource,
+        value: Option<&str>,
+        reading: Reading,
+    ) -> Result<Answer> {
+        let source = &polled.source;
         let keys: BTreeMap<String, String> = source
             .on_demand
             .iter()
@@ -344,14 +349,14 @@ impl Follower {
         &mut self,
         mut report: PollReport,
         outcome: Result<()>,
-        asked_at: Timestamp,
+        requested_at: Timestamp,
     ) -> Result<PollReport> {
         let state = self.state.feeds.entry(report.feed).or_default();
-        state.asked_at = Some(asked_at.to_string());
+        state.requested_at = Some(requested_at.to_string());
         match outcome {
             Ok(()) => {
                 if report.outcome != "absent" {
-                    state.read_at = Some(asked_at.to_string());
+                    state.read_at = Some(requested_at.to_string());
                     state.failure = None;
                 }
             }
@@ -359,7 +364,7 @@ impl Follower {
                 report.outcome = "failed";
                 report.detail = Some(
                     error
-                        .way_out()
+                        .hint_text()
                         .map_or_else(|| error.to_string(), |hint| format!("{error} ({hint})")),
                 );
                 state.failure.clone_from(&report.detail);

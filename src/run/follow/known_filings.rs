@@ -199,7 +199,7 @@ mod tests {
             Feed::Getcurrent,
             "https://publisher.example/",
         );
-        let mut told = Vec::new();
+        let mut changes = Vec::new();
         for (seq, event) in (1..).zip(new) {
             let accession_number = event.accession_number.to_string();
             let parties = event
@@ -213,7 +213,7 @@ mod tests {
                     )
                 })
                 .collect();
-            told.push((event.event, accession_number.clone(), parties));
+            changes.push((event.event, accession_number.clone(), parties));
             let seen_at = "2024-03-16T02:00:00Z".to_owned();
             known.note(Event {
                 seq,
@@ -225,7 +225,7 @@ mod tests {
                 filing: event.filing,
             });
         }
-        told
+        changes
     }
 
     fn party(cik: &str, role: Option<&str>) -> (String, Option<String>) {
@@ -269,7 +269,7 @@ mod tests {
     }
 
     #[test]
-    fn a_new_party_form_or_role_is_an_update() {
+    fn new_party_form_or_role_is_an_update() {
         let mut known = KnownFilings::default();
         events(&mut known, vec![entry(A, "SC 13D/A", &[(7, None)])], &[]);
         let update = |parties| vec![(EventKind::Update, A.to_owned(), parties)];

@@ -235,7 +235,7 @@ mod tests {
     use std::time::Duration;
 
     #[test]
-    fn a_feed_that_fails_is_left_alone_for_longer_and_longer() {
+    fn failing_feed_is_polled_less_often_up_to_a_limit() {
         let seconds = Duration::from_secs;
         let rests: Vec<Duration> = (0..8).map(|failures| rest(seconds(30), failures)).collect();
         assert_eq!(rests, [30, 60, 120, 240, 480, 600, 600, 600].map(seconds));

@@ -54,27 +54,27 @@ pub(super) struct Feeds {
     pub(super) zone: Zone,
     /// Newest first, in pages of a fixed number of entries.
     pub(super) current: Paged,
-    pub(super) xbrl: Asked,
+    pub(super) xbrl: PolledSource,
     pub(super) index: Index,
 }
 
 /// A source and its polling interval.
 #[derive(Debug, Clone)]
-pub(super) struct Asked {
+pub(super) struct PolledSource {
     pub(super) source: Source,
     pub(super) every: Duration,
 }
 
 #[derive(Debug, Clone)]
 pub(super) struct Paged {
-    pub(super) asked: Asked,
+    pub(super) polled: PolledSource,
     pub(super) page_entries: u32,
     pub(super) max_pages: u32,
 }
 
 #[derive(Debug, Clone)]
 pub(super) struct Index {
-    pub(super) asked: Asked,
+    pub(super) polled: PolledSource,
     /// Template of the file's name by `year`, `quarter`, `month` and `day`.
     pub(super) file: String,
     /// The hour of the next day, in the publisher's time zone, from which the index exists.
@@ -87,7 +87,7 @@ impl Feeds {
     ///
     /// # Errors
     /// `Config`, naming what is missing or wrong.
-    pub(super) fn of(declarations: &Declarations) -> Result<Self> {
+    pub(super) fn from_declarations(declarations: &Declarations) -> Result<Self> {
         let declaration = declarations.pipelines.get(PIPELINE).ok_or_else(|| {
             Error::config(format!("there is no declaration `{PIPELINE}` of feeds"))
         })?;
@@ -102,7 +102,7 @@ impl Feeds {
             .map_err(|error: toml::de::Error| {
                 Error::config(format!("settings: {}", error.message()))
             })?;
-        let asked = |source_id: &str, every_seconds: u32| {
+        let polled = |source_id: &str, every_seconds: u32| {
             let source = declaration
                 .sources
                 .iter()
@@ -117,7 +117,7 @@ impl Feeds {
                     "settings: `{source_id}` cannot be asked every 0 seconds"
                 )));
             }
-            Ok(Asked {
+            Ok(PolledSource {
                 source,
                 every: Duration::from_secs(every_seconds.into()),
             })
@@ -134,28 +134,28 @@ impl Feeds {
             ));
         }
         let feeds = Self {
-            zone: Zone::of_rule(&raw.time_zone)?,
+            zone: Zone::from_posix_rule(&raw.time_zone)?,
             current: Paged {
-                asked: asked(&current.source_id, current.every_seconds)?,
+                polled: polled(&current.source_id, current.every_seconds)?,
                 page_entries: current.page_entries,
                 max_pages: current.max_pages,
             },
-            xbrl: asked(&raw.xbrl.source_id, raw.xbrl.every_seconds)?,
+            xbrl: polled(&raw.xbrl.source_id, raw.xbrl.every_seconds)?,
             index: Index {
-                asked: asked(&index.source_id, index.every_seconds)?,
+                polled: polled(&index.source_id, index.every_seconds)?,
                 file: index.file,
                 from_hour: index.from_hour,
                 look_back_days: index.look_back_days,
             },
         };
-        for (what, asked) in [
-            ("pages", &feeds.current.asked),
-            ("days", &feeds.index.asked),
+        for (what, polled) in [
+            ("pages", &feeds.current.polled),
+            ("days", &feeds.index.polled),
         ] {
-            if asked.source.on_demand.is_none() {
+            if polled.source.on_demand.is_none() {
                 return Err(Error::config(format!(
                     "settings: `{}` must name the variable of its {what} as `on_demand`",
-                    asked.source.source_id
+                    polled.source.source_id
                 )));
             }
         }
@@ -195,7 +195,7 @@ impl Index {
 /// `Config`, naming what is missing or wrong.
 pub fn check(declarations: &Declarations) -> Result<()> {
     if declarations.pipelines.contains_key(PIPELINE) {
-        Feeds::of(declarations).map(|_| ())
+        Feeds::from_declarations(declarations).map(|_| ())
     } else {
         Ok(())
     }

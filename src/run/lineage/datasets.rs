@@ -267,7 +267,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_address_is_host_and_the_rest() {
+    fn address_is_split_into_namespace_and_name() {
         for (url, namespace, name) in [
             (
                 "https://example.org/a/b.zip",
@@ -298,7 +298,7 @@ mod tests {
     }
 
     #[test]
-    fn an_address_has_no_sign_that_none_has() {
+    fn characters_invalid_in_a_uri_are_percent_encoded() {
         assert_eq!(
             uri("file:///srv/my data/é%20[x]"),
             "file:///srv/my%20data/%C3%A9%20%5Bx%5D"

@@ -15,7 +15,7 @@ use pubdata_core::error::{Error, Result};
 use pubdata_core::pipeline::Declaration;
 use pubdata_core::provenance::Snapshot;
 use pubdata_fetch::FetchProgress;
-use pubdata_store::{self as store, Manifest, without_folders};
+use pubdata_store::{self as store, Manifest, redact_folders};
 
 /// Name of the job to which the tasks' jobs belong.
 const RUN: &str = "run";
@@ -25,18 +25,18 @@ pub struct Emitter {
     shown: SharedObserver,
     settings: RunSettings,
     namespace: String,
-    told: Mutex<Told>,
+    state: Mutex<EmitterState>,
 }
 
 /// Progress of the reports so far.
 #[derive(Default)]
-struct Told {
+struct EmitterState {
     /// None before a run has started.
-    run: Option<BegunRun>,
+    run: Option<StartedRun>,
     sender: Option<Sender>,
     /// Files of the tasks that changed.
     files: BTreeMap<String, Vec<Snapshot>>,
-    begun: BTreeSet<String>,
+    started_tasks: BTreeSet<String>,
     /// When the build of a task ended, with or without success.
     built: BTreeMap<String, Timestamp>,
     ended: BTreeSet<String>,
@@ -45,7 +45,7 @@ struct Told {
 }
 
 #[derive(Clone)]
-struct BegunRun {
+struct StartedRun {
     run_id: String,
     at: Timestamp,
     job: JobRun,
@@ -67,15 +67,15 @@ impl Emitter {
             shown,
             settings,
             namespace,
-            told: Mutex::new(Told {
+            state: Mutex::new(EmitterState {
                 sender,
-                ..Told::default()
+                ..EmitterState::default()
             }),
         })
     }
 
-    fn told(&self) -> MutexGuard<'_, Told> {
-        self.told.lock().unwrap_or_else(PoisonError::into_inner)
+    fn state(&self) -> MutexGuard<'_, EmitterState> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Reports the end of a run, waits for the address, and returns an error if events were not
@@ -84,7 +84,7 @@ impl Emitter {
     /// # Errors
     /// As for [`pubdata_fetch::Address`], and `Fetch` if delivery took longer than a minute.
     pub async fn ended(&self, result: std::result::Result<&RunReport, &Error>) -> Result<()> {
-        let Some(run) = self.told().run.clone() else {
+        let Some(run) = self.state().run.clone() else {
             return Ok(());
         };
         let failure = match result {
@@ -95,10 +95,14 @@ impl Emitter {
                 })
             }
             Err(error) => {
-                let text = self.without_folders(&error.to_string());
+                let text = self.redact_folders(&error.to_string());
                 let open: Vec<String> = {
-                    let told = self.told();
-                    told.begun.difference(&told.ended).cloned().collect()
+                    let state = self.state();
+                    state
+                        .started_tasks
+                        .difference(&state.ended)
+                        .cloned()
+                        .collect()
                 };
                 for task_id in open {
                     self.fail(
@@ -144,7 +148,7 @@ impl Emitter {
             inputs: Vec::new(),
             outputs: Vec::new(),
         });
-        let sender = self.told().sender.take();
+        let sender = self.state().sender.take();
         match sender {
             Some(sender) => sender.finish().await,
             None => Ok(()),
@@ -152,7 +156,7 @@ impl Emitter {
     }
 
     /// Reports the tasks of a completed run that were not reported yet.
-    async fn tell_tasks(&self, run: &BegunRun, report: &RunReport) {
+    async fn tell_tasks(&self, run: &StartedRun, report: &RunReport) {
         let manifest = match &report.release_id {
             Some(release_id) => self.settings.releases.manifest(release_id).await.inspect_err(|error| {
                 tracing::warn!(%error, "lineage is reported without the datasets of the release");
@@ -160,7 +164,7 @@ impl Emitter {
             None => Err(Error::store("there is no release")),
         };
         for task in &report.tasks {
-            if self.told().ended.contains(&task.task_id)
+            if self.state().ended.contains(&task.task_id)
                 || (task.outcome == "not_published" && task.late_since.is_none())
             {
                 continue;
@@ -171,7 +175,7 @@ impl Emitter {
 
     /// Reports a task whose build is valid, new or reused. The task still counts as failed if an
     /// edition is late.
-    async fn tell_task(&self, run: &BegunRun, task: &TaskReport, manifest: Option<&Manifest>) {
+    async fn tell_task(&self, run: &StartedRun, task: &TaskReport, manifest: Option<&Manifest>) {
         let is_built = matches!(task.outcome, "built" | "resumed");
         let extent = if is_built {
             Extent::Full
@@ -219,7 +223,7 @@ impl Emitter {
             }
         }
         let at = self
-            .told()
+            .state()
             .built
             .get(&task.task_id)
             .copied()
@@ -237,16 +241,16 @@ impl Emitter {
             inputs: read,
             outputs: made,
         });
-        self.told().ended.insert(task.task_id.clone());
+        self.state().ended.insert(task.task_id.clone());
     }
 
     /// Reports that a task starts, once.
-    fn begin(&self, run: &BegunRun, task_id: &str) {
-        if !self.told().begun.insert(task_id.to_owned()) {
+    fn begin(&self, run: &StartedRun, task_id: &str) {
+        if !self.state().started_tasks.insert(task_id.to_owned()) {
             return;
         }
         let at = self
-            .told()
+            .state()
             .built
             .get(task_id)
             .copied()
@@ -263,7 +267,7 @@ impl Emitter {
     }
 
     /// Reports that a task failed and has nothing new in the release.
-    fn fail(&self, run: &BegunRun, task_id: &str, text: &str, read: Vec<Dataset>) {
+    fn fail(&self, run: &StartedRun, task_id: &str, text: &str, read: Vec<Dataset>) {
         self.begin(run, task_id);
         self.emit(&Event {
             event_type: EventType::Fail,
@@ -274,27 +278,27 @@ impl Emitter {
             inputs: read,
             outputs: Vec::new(),
         });
-        self.told().ended.insert(task_id.to_owned());
+        self.state().ended.insert(task_id.to_owned());
     }
 
     /// Writes an event to the file and sends it to the address.
     fn emit(&self, event: &Event) {
         let event = event.to_json();
-        let mut told = self.told();
-        let Some(run) = &told.run else { return };
-        if !told.is_unwritten {
+        let mut state = self.state();
+        let Some(run) = &state.run else { return };
+        if !state.is_unwritten {
             let path = self.settings.home.lineage_file(&run.run_id);
             if let Err(error) = store::append_lines(&path, &[&event]) {
                 tracing::warn!(%error, "lineage events are not written");
-                told.is_unwritten = true;
+                state.is_unwritten = true;
             }
         }
-        if let Some(sender) = &told.sender {
+        if let Some(sender) = &state.sender {
             sender.send(event.to_string().into_bytes());
         }
     }
 
-    fn job_of(&self, run: &BegunRun, task_id: &str) -> JobRun {
+    fn job_of(&self, run: &StartedRun, task_id: &str) -> JobRun {
         JobRun {
             namespace: self.namespace.clone(),
             name: task_id.to_owned(),
@@ -304,7 +308,7 @@ impl Emitter {
 
     fn tags(
         &self,
-        run: &BegunRun,
+        run: &StartedRun,
         more: impl IntoIterator<Item = (&'static str, String)>,
     ) -> Value {
         let all = [
@@ -336,8 +340,8 @@ impl Emitter {
             .map(|text| String::from_utf8_lossy(text).into_owned())
     }
 
-    fn without_folders(&self, text: &str) -> String {
-        without_folders(text, &[self.settings.home.root()])
+    fn redact_folders(&self, text: &str) -> String {
+        redact_folders(text, &[self.settings.home.root()])
     }
 }
 
@@ -356,19 +360,19 @@ impl FetchProgress for Emitter {
 }
 
 impl Observer for Emitter {
-    fn begun(&self, run_id: &str, at: Timestamp) {
-        self.shown.begun(run_id, at);
+    fn on_run_started(&self, run_id: &str, at: Timestamp) {
+        self.shown.on_run_started(run_id, at);
         let job = JobRun {
             namespace: self.namespace.clone(),
             name: RUN.to_owned(),
             run_id: uuid(at, &[run_id]),
         };
-        let run = BegunRun {
+        let run = StartedRun {
             run_id: run_id.to_owned(),
             at,
             job: job.clone(),
         };
-        self.told().run = Some(run.clone());
+        self.state().run = Some(run.clone());
         // Events of an earlier commit of the same plan stay: that was another run of the job.
         self.emit(&Event {
             event_type: EventType::Start,
@@ -381,45 +385,45 @@ impl Observer for Emitter {
         });
     }
 
-    fn planned(&self, plan: &Plan) {
-        self.shown.planned(plan);
+    fn on_planned(&self, plan: &Plan) {
+        self.shown.on_planned(plan);
         let files = plan
             .tasks
             .iter()
             .filter_map(|task| Some((task.task_id.clone(), task.entry.as_ref()?.inputs.clone())));
-        self.told().files = files.collect();
+        self.state().files = files.collect();
     }
 
-    fn fetching(&self, files: usize) {
-        self.shown.fetching(files);
+    fn on_fetch_started(&self, files: usize) {
+        self.shown.on_fetch_started(files);
     }
 
-    fn fetched(&self, url: &str, outcome: &str) {
-        self.shown.fetched(url, outcome);
+    fn on_fetched(&self, url: &str, outcome: &str) {
+        self.shown.on_fetched(url, outcome);
     }
 
-    fn building(&self, task_id: &str) {
-        self.shown.building(task_id);
-        let run = self.told().run.clone();
+    fn on_task_started(&self, task_id: &str) {
+        self.shown.on_task_started(task_id);
+        let run = self.state().run.clone();
         if let Some(run) = run {
             self.begin(&run, task_id);
         }
     }
 
-    fn shard_built(&self, task_id: &str, done: usize, shards: usize) {
-        self.shown.shard_built(task_id, done, shards);
+    fn on_shard_built(&self, task_id: &str, done: usize, shards: usize) {
+        self.shown.on_shard_built(task_id, done, shards);
     }
 
-    fn built(&self, report: &TaskReport) {
-        self.shown.built(report);
-        let run = self.told().run.clone();
+    fn on_task_built(&self, report: &TaskReport) {
+        self.shown.on_task_built(report);
+        let run = self.state().run.clone();
         let Some(run) = run else { return };
-        self.told()
+        self.state()
             .built
             .insert(report.task_id.clone(), Timestamp::now());
         if matches!(report.outcome, "blocked" | "missing") {
             let files = self
-                .told()
+                .state()
                 .files
                 .remove(&report.task_id)
                 .unwrap_or_default();
@@ -433,7 +437,7 @@ impl Observer for Emitter {
             self.fail(
                 &run,
                 &report.task_id,
-                &self.without_folders(&text),
+                &self.redact_folders(&text),
                 inputs(&files, &report.source_rows, Extent::Full),
             );
         }
@@ -476,7 +480,7 @@ fn run_facets() -> Facets {
 }
 
 /// Returns the facets of a task's run; only the parent names the processing engine.
-fn facets_of_task(run: &BegunRun) -> Facets {
+fn facets_of_task(run: &StartedRun) -> Facets {
     Facets::default().with("parent", run.job.as_parent())
 }
 

@@ -155,7 +155,7 @@ pub(super) fn uuid(began_at: Timestamp, names: &[&str]) -> String {
     let instant = u64::try_from(began_at.as_millisecond())
         .unwrap_or(0)
         .to_be_bytes();
-    let digest = Digest::of(format!("{began_at}\n{}", names.join("\n")).as_bytes());
+    let digest = Digest::sha256(format!("{began_at}\n{}", names.join("\n")).as_bytes());
     let mut bytes = [0_u8; 16];
     bytes[..6].copy_from_slice(&instant[2..]);
     bytes[6..].copy_from_slice(&digest.as_bytes()[..10]);
@@ -177,7 +177,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_run_id_is_a_uuid_of_its_instant_and_of_all_that_names_it() {
+    fn run_id_is_a_uuid_of_its_instant_and_all_its_names() {
         // The example of version 7 in RFC 9562, appendix A.6.
         let instant: Timestamp = "2022-02-22T14:22:22-05:00".parse().unwrap();
         let id = uuid(instant, &["run", "task"]);

@@ -14,7 +14,7 @@ const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Number of rejected events after which sending stops. One event may itself be invalid; after
 /// several, the address is at fault.
-const MOST_REFUSED: usize = 3;
+const MAX_REFUSED: usize = 3;
 
 pub(super) struct Sender {
     /// Unbounded, but limited by two events of bounded size for each task and for the run.
@@ -73,7 +73,7 @@ async fn send_all(
     let mut unsent = 0_usize;
     while let Some(event) = events.recv().await {
         all += 1;
-        if refused.len() == MOST_REFUSED {
+        if refused.len() == MAX_REFUSED {
             unsent += 1;
         } else if let Err(error) = address.send(Some(&event)).await {
             refused.push(error);

@@ -9,7 +9,7 @@ const MOST: usize = 95;
 
 /// Larger numbers are milliseconds rather than seconds: no permit has a date this many seconds
 /// after 1970.
-const MOST_SECONDS: i64 = 100_000_000_000;
+const MAX_SECONDS: i64 = 100_000_000_000;
 
 /// Content of a column's cells.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -45,7 +45,7 @@ pub(super) fn form_of(column: &Column) -> Form {
     // are read from 1973 on.
     let is_below = |text: &str| {
         text.parse::<i64>()
-            .is_ok_and(|units| units.abs() < MOST_SECONDS)
+            .is_ok_and(|units| units.abs() < MAX_SECONDS)
     };
     let seconds = |text: &str| {
         is_below(text) && text.len() >= 9 && day_from_epoch(text, 86_400).is_some_and(is_likely)
@@ -171,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn a_column_with_a_day_above_twelve_speaks_for_the_others() {
+    fn column_with_a_day_above_twelve_proves_the_format_of_the_others() {
         let columns = [column(&["03/04/2025"]), column(&["3/14/2025"])];
         assert_eq!(
             forms(&columns)[0],

@@ -16,7 +16,7 @@ use pubdata_core::pipeline::{EvidenceKind, Format};
 const ROWS_OF_A_BUCKET: u64 = 200_000;
 
 /// Maximum number of words per table that get a comment; the probe lists the others.
-const MOST_WORDS: usize = 80;
+const MAX_WORDS: usize = 80;
 
 /// Writes the declaration and lists its open decisions.
 pub(super) fn write(draft: &Draft<'_>) -> (String, Vec<Decision>) {
@@ -238,7 +238,7 @@ fn columns(writer: &mut Writer, draft: &Draft<'_>) {
         ("status", "no column was found for the status"),
         ("issued_date", "no column was found for the day of issue"),
     ] {
-        if draft.guesses.of(ours).is_none() {
+        if draft.guesses.position(ours).is_none() {
             writer.decide("", &format!("source.columns.{ours}"), what);
         }
     }
@@ -261,7 +261,7 @@ fn expectations(writer: &mut Writer, draft: &Draft<'_>) {
     let filled = |ours: &str| {
         draft
             .guesses
-            .of(ours)
+            .position(ours)
             .map_or(0, |column| draft.sample.columns[column].filled() as u64)
     };
     let named = filled("contractor_name").max(filled("contractor_business_name"));
@@ -337,7 +337,7 @@ fn settings(writer: &mut Writer, draft: &Draft<'_>) {
         );
     }
     writer.line(&format!("dates = [{}]", dates.join(", ")));
-    let has = |ours: &str| guesses.of(ours).is_some();
+    let has = |ours: &str| guesses.position(ours).is_some();
     if !has("line1") {
         let pieces: Vec<String> = PIECES
             .iter()
@@ -384,7 +384,7 @@ fn tables(writer: &mut Writer, draft: &Draft<'_>) {
             continue;
         }
         writer.line(&format!("\n[settings.{table}]"));
-        for word in words.iter().take(MOST_WORDS) {
+        for word in words.iter().take(MAX_WORDS) {
             match &word.ours {
                 Some(ours) => writer.line(&format!(
                     "{} = {}  # {}",
@@ -406,13 +406,13 @@ fn tables(writer: &mut Writer, draft: &Draft<'_>) {
                 }
             }
         }
-        if words.len() > MOST_WORDS {
+        if words.len() > MAX_WORDS {
             writer.decide(
                 "",
                 &format!("settings.{table}"),
                 &format!(
                     "and {} more words, which `pubdata probe` lists",
-                    words.len() - MOST_WORDS
+                    words.len() - MAX_WORDS
                 ),
             );
         }
@@ -429,9 +429,9 @@ pub(super) fn has_whole_addresses(sample: &Sample, guesses: &Guesses) -> bool {
                 .bytes()
                 .all(|byte| byte.is_ascii_digit() || byte == b'-')
     };
-    let is_alone = guesses.of("zip").is_none() && guesses.of("city").is_none();
+    let is_alone = guesses.position("zip").is_none() && guesses.position("city").is_none();
     is_alone
         && guesses
-            .of("line1")
+            .position("line1")
             .is_some_and(|column| sample.columns[column].is_mostly(70, is_whole))
 }

@@ -75,7 +75,7 @@ impl Draft<'_> {
     pub(super) fn has_contractor(&self) -> bool {
         ["contractor_name", "contractor_business_name"]
             .iter()
-            .any(|ours| self.guesses.of(ours).is_some())
+            .any(|ours| self.guesses.position(ours).is_some())
     }
 }
 

@@ -32,7 +32,7 @@ const CODES: &[&str] = &[
 ];
 
 /// A column with more distinct words than this has no codes.
-const MOST_WORDS: usize = 500;
+const MAX_WORDS: usize = 500;
 
 /// Returns true if the cells of a column can be checked.
 pub(super) fn is_checked(ours: &str) -> bool {
@@ -79,7 +79,7 @@ pub(super) fn fit(
     }
     if CODES.contains(&ours) {
         let words = column.counts().len();
-        let most = (records / 10).clamp(30, MOST_WORDS);
+        let most = (records / 10).clamp(30, MAX_WORDS);
         return if words <= most {
             Ok(format!("{} in it", counted(words, "word")))
         } else {

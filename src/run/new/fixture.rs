@@ -7,7 +7,7 @@ use super::guess::Guesses;
 use super::sample::Sample;
 use pubdata_core::pipeline::{Encoding, Format};
 
-const MOST_ROWS: usize = 6;
+const MAX_ROWS: usize = 6;
 
 /// Writes the rows of a fixture as a file in the publisher's layout.
 pub(super) fn rows(sample: &Sample, guesses: &Guesses, has_whole_addresses: bool) -> Vec<u8> {
@@ -45,7 +45,7 @@ pub(super) fn rows(sample: &Sample, guesses: &Guesses, has_whole_addresses: bool
 fn chosen(sample: &Sample, guesses: &Guesses) -> Vec<usize> {
     let coded: Vec<usize> = ["status", "type"]
         .iter()
-        .filter_map(|ours| guesses.of(ours))
+        .filter_map(|ours| guesses.position(ours))
         .collect();
     let mut seen: Vec<Vec<Option<&str>>> = Vec::new();
     let mut chosen = Vec::new();
@@ -60,13 +60,13 @@ fn chosen(sample: &Sample, guesses: &Guesses) -> Vec<usize> {
             .iter()
             .map(|column| sample.columns[*column].cells[row].as_deref())
             .collect();
-        if chosen.len() < MOST_ROWS && !seen.contains(&words) {
+        if chosen.len() < MAX_ROWS && !seen.contains(&words) {
             seen.push(words);
             chosen.push(row);
         }
     }
-    for row in 0..records.min(MOST_ROWS / 2) {
-        if chosen.len() < MOST_ROWS / 2 && !chosen.contains(&row) {
+    for row in 0..records.min(MAX_ROWS / 2) {
+        if chosen.len() < MAX_ROWS / 2 && !chosen.contains(&row) {
             chosen.push(row);
         }
     }
@@ -95,7 +95,7 @@ fn invented(ours: &str, text: &str, place: usize, has_whole_addresses: bool) -> 
         "job_value" | "fees" | "square_feet" | "housing_units" | "city" | "address_state"
         | "zip" => text.to_owned(),
         _ if DAYS.contains(&ours) => text.to_owned(),
-        _ if is_code(ours) && !may_reach_a_person(text) => text.to_owned(),
+        _ if is_code(ours) && !is_contact_detail(text) => text.to_owned(),
         _ => String::new(),
     }
 }
@@ -141,7 +141,7 @@ fn coarse(text: &str) -> String {
 }
 
 /// Returns true if a text looks like an e-mail address or a telephone number.
-fn may_reach_a_person(text: &str) -> bool {
+fn is_contact_detail(text: &str) -> bool {
     text.contains('@') || text.bytes().filter(u8::is_ascii_digit).count() >= 7
 }
 

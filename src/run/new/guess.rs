@@ -37,7 +37,7 @@ pub(super) struct Guesses {
 }
 
 impl Guesses {
-    pub(super) fn of(&self, ours: &str) -> Option<usize> {
+    pub(super) fn position(&self, ours: &str) -> Option<usize> {
         self.mapped
             .iter()
             .find(|mapped| mapped.ours == ours)
@@ -239,7 +239,7 @@ fn named(column: &Column, known: &Known) -> Named {
             let (ours, is_by_words) = ((*ours).to_owned(), by_words == Some(*ours));
             let is_usual = most * 2 >= uses.lists();
             let reason = format!("so in {}", lists_of(lists));
-            if is_usual && (most > 1 || names::is_akin(&words, &ours)) {
+            if is_usual && (most > 1 || names::shares_word_with(&words, &ours)) {
                 return Named::As {
                     ours,
                     lists: most,
@@ -310,7 +310,7 @@ fn choose(sample: &Sample, ours: String, mut all: Vec<Candidate>, guesses: &mut 
                 sample.columns[other.column].published
             )) == names::key(&sample.columns[chosen.column].published);
         let raw = format!("{ours}_raw");
-        if is_raw && guesses.of(&raw).is_none() {
+        if is_raw && guesses.position(&raw).is_none() {
             guesses.mapped.push(Mapped {
                 ours: raw,
                 column: other.column,
@@ -333,7 +333,7 @@ fn choose(sample: &Sample, ours: String, mut all: Vec<Candidate>, guesses: &mut 
 
 /// Drops guesses that need another column or duplicate one.
 fn together(sample: &Sample, guesses: &mut Guesses) {
-    let has = |guesses: &Guesses, ours: &str| guesses.of(ours).is_some();
+    let has = |guesses: &Guesses, ours: &str| guesses.position(ours).is_some();
     let is_half = has(guesses, "lat") != has(guesses, "lon");
     let has_pair = has(guesses, "lat") && has(guesses, "lon");
     let has_line = has(guesses, "line1");

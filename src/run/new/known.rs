@@ -55,7 +55,7 @@ impl Uses {
 
 impl Known {
     /// Collects the mappings of a builder's declarations.
-    pub(super) fn of<'d>(
+    pub(super) fn from_declarations<'d>(
         declarations: impl Iterator<Item = &'d Declaration>,
         builder: &str,
     ) -> Self {
@@ -253,7 +253,7 @@ mod tests {
     use pubdata_core::pipeline::Declarations;
 
     fn known() -> Known {
-        Known::of(
+        Known::from_declarations(
             Declarations::load(DeclarationFiles::built_in())
                 .unwrap()
                 .pipelines
@@ -282,7 +282,7 @@ mod tests {
     }
 
     #[test]
-    fn a_word_is_known_only_where_all_lists_agree() {
+    fn word_is_known_only_if_all_lists_agree() {
         let known = known();
         assert_eq!(
             known.word("status", " ISSUED").map(|(ours, ..)| ours),

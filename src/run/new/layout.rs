@@ -220,13 +220,13 @@ mod tests {
 
     fn found(text: &[u8]) -> String {
         layout(text, true).map_or_else(
-            |error| format!("{error}; {}", error.way_out().unwrap_or_default()),
+            |error| format!("{error}; {}", error.hint_text().unwrap_or_default()),
             |format| as_toml(&with_normalized_names(&format)),
         )
     }
 
     #[test]
-    fn a_layout_is_known_from_the_beginning() {
+    fn layout_is_detected_from_the_start_of_the_file() {
         for (text, expected) in [
             (
                 &b"a,b\n1,\"x;y;z\"\n"[..],

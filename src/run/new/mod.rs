@@ -128,7 +128,7 @@ pub struct NewReport {
 /// table; `Store` if files cannot be written.
 pub async fn new_list(settings: &NewSettings, observer: &SharedObserver) -> Result<NewReport> {
     check_kind(&settings.kind)?;
-    let place = Place::of(&settings.jurisdiction, settings.name.as_deref())?;
+    let place = Place::parse(&settings.jurisdiction, settings.name.as_deref())?;
     let (template, page) = address(&settings.url)?;
     let first = template.replace("{offset}", "0");
     let on_mirror = mirror_path(&first)?;
@@ -143,10 +143,13 @@ pub async fn new_list(settings: &NewSettings, observer: &SharedObserver) -> Resu
             !fetcher.is_sample(),
         ),
     };
-    let sample = sample::taken_apart(beginning, &temporary, &on_mirror)?;
+    let sample = sample::split_into_records(beginning, &temporary, &on_mirror)?;
     let declarations = Declarations::load(new_files.declared.clone())?;
     let built_in = Declarations::load(DeclarationFiles::built_in())?;
-    let known = Known::of(teachers(&declarations, &built_in, &place), &settings.kind);
+    let known = Known::from_declarations(
+        reference_declarations(&declarations, &built_in, &place),
+        &settings.kind,
+    );
     let forms = forms(&sample, settings.is_month_first);
     let guesses = guess::guess(
         &sample,
@@ -155,7 +158,7 @@ pub async fn new_list(settings: &NewSettings, observer: &SharedObserver) -> Resu
         &given(&sample, &settings.columns)?,
         &place,
     );
-    refuse_without_what_is_needed(&sample, &guesses)?;
+    require_number_and_address(&sample, &guesses)?;
     let words = vocabulary::look_up(&sample, &guesses, &known);
     let evidence = match (is_of_publisher, sample.is_whole) {
         (true, true) => EvidenceKind::File,
@@ -220,7 +223,7 @@ pub async fn new_list(settings: &NewSettings, observer: &SharedObserver) -> Resu
 
 /// Returns the declarations from which guesses are learned: those of the folder and the built-in
 /// ones, without the list's own.
-fn teachers<'d>(
+fn reference_declarations<'d>(
     folder: &'d Declarations,
     built_in: &'d Declarations,
     place: &Place,
@@ -256,13 +259,13 @@ fn check_kind(kind: &str) -> Result<()> {
 
 /// Returns the date formats of all columns; the operator's choice decides ambiguous ones.
 fn forms(sample: &Sample, is_month_first: bool) -> Vec<(Form, Option<String>)> {
-    let told = |(form, proof): (Form, Option<String>)| match form {
+    let describe = |(form, proof): (Form, Option<String>)| match form {
         Form::Ambiguous(_) if is_month_first => (Form::Days("month_day_year"), None),
         form => (form, proof),
     };
     dates::forms(&sample.columns)
         .into_iter()
-        .map(told)
+        .map(describe)
         .collect()
 }
 
@@ -298,7 +301,7 @@ fn given(sample: &Sample, columns: &BTreeMap<String, String>) -> Result<BTreeMap
 }
 
 /// Refuses a file without a permit number or an address, which a declaration requires.
-fn refuse_without_what_is_needed(sample: &Sample, guesses: &Guesses) -> Result<()> {
+fn require_number_and_address(sample: &Sample, guesses: &Guesses) -> Result<()> {
     let names: Vec<&str> = sample
         .columns
         .iter()
@@ -308,12 +311,12 @@ fn refuse_without_what_is_needed(sample: &Sample, guesses: &Guesses) -> Result<(
         (
             "permit_number",
             "the number of the permit",
-            guesses.of("permit_number").is_some(),
+            guesses.position("permit_number").is_some(),
         ),
         (
             "line1",
             "the street address",
-            guesses.of("line1").is_some() || guesses.of("street_name").is_some(),
+            guesses.position("line1").is_some() || guesses.position("street_name").is_some(),
         ),
     ] {
         if !is_there {

@@ -188,7 +188,7 @@ pub(super) fn meaning(words: &[String]) -> Option<&'static str> {
 
 /// Returns our columns whose own names mean them.
 #[cfg(test)]
-pub(super) fn called_as_ours() -> Vec<&'static str> {
+pub(super) fn self_named_columns() -> Vec<&'static str> {
     let mut names: Vec<&'static str> = MEANINGS
         .iter()
         .map(|meaning| meaning.ours)
@@ -199,7 +199,7 @@ pub(super) fn called_as_ours() -> Vec<&'static str> {
 }
 
 /// Returns true if a name has one of the words that characterise our column.
-pub(super) fn is_akin(words: &[String], ours: &str) -> bool {
+pub(super) fn shares_word_with(words: &[String], ours: &str) -> bool {
     let of_ours = MEANINGS.iter().filter(|meaning| meaning.ours == ours);
     of_ours.flat_map(|meaning| meaning.groups).any(|group| {
         words
@@ -279,7 +279,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_means_a_column_only_with_all_of_its_words() {
+    fn column_name_is_recognised_only_if_all_its_words_match() {
         let of = |name: &str| meaning(&words(name));
         assert_eq!(of("Record Number"), Some("permit_number"));
         assert_eq!(of("Issue Dt"), Some("issued_date"));

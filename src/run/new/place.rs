@@ -20,7 +20,7 @@ impl Place {
     ///
     /// # Errors
     /// `Config` if the form is invalid.
-    pub(super) fn of(jurisdiction: &str, list: Option<&str>) -> Result<Self> {
+    pub(super) fn parse(jurisdiction: &str, list: Option<&str>) -> Result<Self> {
         let is_word = |text: &str| {
             !text.is_empty()
                 && text
@@ -84,8 +84,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_jurisdiction_names_its_place() {
-        let place = Place::of("us-mo-kansas_city", None).unwrap();
+    fn jurisdiction_id_gives_the_state_name_and_pipeline() {
+        let place = Place::parse("us-mo-kansas_city", None).unwrap();
         assert_eq!(
             (
                 place.state.as_str(),
@@ -94,9 +94,13 @@ mod tests {
             ),
             ("MO", "Kansas City", "permit.kansas_city")
         );
-        assert!(Place::of("us-md-baltimore_county", None).unwrap().is_county);
+        assert!(
+            Place::parse("us-md-baltimore_county", None)
+                .unwrap()
+                .is_county
+        );
         assert_eq!(
-            Place::of("us-co-denver", Some("denver_roofs"))
+            Place::parse("us-co-denver", Some("denver_roofs"))
                 .unwrap()
                 .declaration_file(),
             "pipelines/permit/denver_roofs.toml"
@@ -109,8 +113,8 @@ mod tests {
             "us-colorado-denver",
             "us-co-../x",
         ] {
-            assert!(Place::of(wrong, None).is_err(), "{wrong}");
+            assert!(Place::parse(wrong, None).is_err(), "{wrong}");
         }
-        assert!(Place::of("us-co-denver", Some("../x")).is_err());
+        assert!(Place::parse("us-co-denver", Some("../x")).is_err());
     }
 }

@@ -15,7 +15,7 @@ use pubdata_store::TemporaryHome;
 const HEAD_BYTES: u64 = 4 << 20;
 
 /// Maximum number of records examined.
-const MOST_RECORDS: usize = 20_000;
+const MAX_RECORDS: usize = 20_000;
 
 /// Beginning of a file.
 pub(super) struct Sample {
@@ -154,7 +154,7 @@ pub(super) async fn of_publisher(fetcher: &Fetcher, request: &Request) -> Result
 ///
 /// # Errors
 /// `Format` if it is no table or has no whole record.
-pub(super) fn taken_apart(
+pub(super) fn split_into_records(
     beginning: Beginning,
     temporary: &TemporaryHome,
     place: &str,
@@ -165,7 +165,7 @@ pub(super) fn taken_apart(
         is_whole,
     } = beginning;
     let published = layout(&bytes, is_whole)?;
-    let (records_only, records) = decode::excerpt(&published, &bytes, is_whole, MOST_RECORDS)
+    let (records_only, records) = decode::excerpt(&published, &bytes, is_whole, MAX_RECORDS)
         .filter(|(_, records)| *records > 0)
         .ok_or_else(|| {
             Error::format(format!(

@@ -56,7 +56,7 @@ fn guessed(
     file: &Path,
 ) -> (sample::Sample, Guesses) {
     let temporary = TemporaryHome::make("guess").unwrap();
-    let sample = sample::taken_apart(
+    let sample = sample::split_into_records(
         sample::of_file(file).unwrap(),
         &temporary,
         "example.org/list",
@@ -68,25 +68,25 @@ fn guessed(
         .filter(|other| jurisdiction(other) != jurisdiction(declaration));
     let forms = dates::forms(&sample.columns);
     // A state's list has no single city.
-    let place = Place::of(jurisdiction(declaration).unwrap_or_default(), None)
-        .or_else(|_| Place::of("us-nj-every_county", None))
+    let place = Place::parse(jurisdiction(declaration).unwrap_or_default(), None)
+        .or_else(|_| Place::parse("us-nj-every_county", None))
         .unwrap();
     let guesses = guess::guess(
         &sample,
         &forms,
-        &Known::of(others, "permit"),
+        &Known::from_declarations(others, "permit"),
         &BTreeMap::new(),
         &place,
     );
     (sample, guesses)
 }
 
-/// Compares column by column. `told` gets a line for each difference.
+/// Compares column by column. `messages` gets a line for each difference.
 fn compared(
     declaration: &Declaration,
     sample: &sample::Sample,
     guesses: &Guesses,
-    told: &mut Vec<String>,
+    messages: &mut Vec<String>,
 ) -> Agreement {
     let source = &declaration.sources[0];
     let mut agreement = Agreement::default();
@@ -106,7 +106,7 @@ fn compared(
             Some(mapped) if declared.contains(&mapped.ours) => agreement.same += 1,
             Some(mapped) => {
                 agreement.other += 1;
-                told.push(format!(
+                messages.push(format!(
                     "{}: `{}` is {declared:?}, guessed {} ({})",
                     declaration.pipeline_id, column.name, mapped.ours, mapped.reason
                 ));
@@ -121,7 +121,7 @@ fn compared(
 #[test]
 fn guesses_agree_with_what_persons_have_declared() {
     let all = Declarations::load(DeclarationFiles::built_in()).unwrap();
-    let mut told = Vec::new();
+    let mut messages = Vec::new();
     let mut sum = Agreement::default();
     let mut lists = 0;
     for declaration in all
@@ -142,7 +142,7 @@ fn guesses_agree_with_what_persons_have_declared() {
             continue;
         };
         let (sample, guesses) = guessed(&all, declaration, &file);
-        let agreement = compared(declaration, &sample, &guesses, &mut told);
+        let agreement = compared(declaration, &sample, &guesses, &mut messages);
         lists += 1;
         sum = Agreement {
             same: sum.same + agreement.same,
@@ -155,20 +155,20 @@ fn guesses_agree_with_what_persons_have_declared() {
     assert!(
         sum.other * 100 <= columns * 3,
         "a column in {columns} that is guessed wrong is a wrong figure: {sum:?}\n{}",
-        told.join("\n")
+        messages.join("\n")
     );
     assert!(
         sum.same * 100 >= columns * 68,
         "{sum:?}\n{}",
-        told.join("\n")
+        messages.join("\n")
     );
 }
 
 #[test]
-fn a_column_called_as_ours_is_never_passed_over() {
+fn column_with_one_of_our_names_is_always_mapped_or_listed_as_open() {
     let all = Declarations::load(DeclarationFiles::built_in()).unwrap();
     // A part of an address means nothing without the others.
-    let ours: Vec<_> = super::names::called_as_ours()
+    let ours: Vec<_> = super::names::self_named_columns()
         .into_iter()
         .filter(|ours| !known::PIECES.contains(ours))
         .collect();
@@ -180,18 +180,18 @@ fn a_column_called_as_ours_is_never_passed_over() {
     )
     .unwrap();
     let temporary = TemporaryHome::make("guess").unwrap();
-    let sample = sample::taken_apart(
+    let sample = sample::split_into_records(
         sample::of_file(&file).unwrap(),
         &temporary,
         "example.org/list",
     )
     .unwrap();
     let forms = dates::forms(&sample.columns);
-    let place = Place::of("us-nj-every_county", None).unwrap();
+    let place = Place::parse("us-nj-every_county", None).unwrap();
     let guesses = guess::guess(
         &sample,
         &forms,
-        &Known::of(all.pipelines.values(), "permit"),
+        &Known::from_declarations(all.pipelines.values(), "permit"),
         &BTreeMap::new(),
         &place,
     );

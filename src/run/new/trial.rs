@@ -10,7 +10,7 @@ use serde::Serialize;
 use super::place::Place;
 use crate::building::declaration_faults::declaration_faults;
 use crate::observer::SharedObserver;
-use crate::probe::{End, ProbeSettings, ProbedTask, probe};
+use crate::probe::{ProbeSettings, ProbedTask, TaskOutcome, probe};
 use crate::settings::Chosen;
 use pubdata_core::declared::DeclarationFiles;
 use pubdata_core::error::{Error, Result};
@@ -22,7 +22,7 @@ use pubdata_store::TemporaryHome;
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct Trial {
     /// Outcome that a run would report.
-    #[schemars(with = "End")]
+    #[schemars(with = "TaskOutcome")]
     pub outcome: &'static str,
     /// Reasons for the outcome.
     pub reasons: Vec<String>,

@@ -32,7 +32,7 @@ pub struct GuessedWord {
 pub(super) fn look_up(sample: &Sample, guesses: &Guesses, known: &Known) -> Vec<GuessedWord> {
     let mut found = Vec::new();
     for table in TABLES {
-        let Some(column) = guesses.of(table) else {
+        let Some(column) = guesses.position(table) else {
             continue;
         };
         // Words that differ only in case or blanks are one word.

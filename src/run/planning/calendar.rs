@@ -28,7 +28,7 @@ pub(crate) fn due(
             .iter()
             .filter(|input| input.source_id == source.source_id)
             .collect();
-        if (!is_own && !owner.produces.is_empty()) || !is_renewed(source) || files.is_empty() {
+        if (!is_own && !owner.produces.is_empty()) || !has_later_files(source) || files.is_empty() {
             continue;
         }
         let Some(schedule) = owner.schedule(Some(source))? else {
@@ -40,9 +40,11 @@ pub(crate) fn due(
             .zip(partition)
             .filter(|(range, _)| is_own && names(&source.url, &range.variable));
         let day = match (source.range(), vintage) {
-            (Some((variable, range)), _) => {
-                due_of_labels(&Editions::of(range, Some(schedule))?, variable, &files)
-            }
+            (Some((variable, range)), _) => due_of_labels(
+                &Editions::from_range(range, Some(schedule))?,
+                variable,
+                &files,
+            ),
             (None, Some((range, value))) => {
                 let year = value
                     .parse()
@@ -58,7 +60,7 @@ pub(crate) fn due(
 }
 
 /// Returns true if a source is expected to have other files later.
-fn is_renewed(source: &Source) -> bool {
+fn has_later_files(source: &Source) -> bool {
     let is_typed = source
         .variables
         .values()
@@ -144,7 +146,7 @@ impl Expected {
     ///
     /// # Errors
     /// `Config` if the calendar cannot be read.
-    pub(crate) fn of(
+    pub(crate) fn for_partition(
         declaration: &Declaration,
         partition: Option<&str>,
         published: Option<PublishedRange>,

@@ -147,35 +147,35 @@ mod tests {
             part_format: 2,
             others: vec![1, 3],
         };
-        let told = |made_by: &str| today.differs_from(made_by, declaration);
-        assert_eq!(told("0.2.0+4.2-1-3"), None);
-        assert_eq!(told("0.2.0+4.2-3-1"), None);
+        let reason = |made_by: &str| today.differs_from(made_by, declaration);
+        assert_eq!(reason("0.2.0+4.2-1-3"), None);
+        assert_eq!(reason("0.2.0+4.2-3-1"), None);
         assert_eq!(
-            told("0.1.0+3.1-1-2").unwrap(),
+            reason("0.1.0+3.1-1-2").unwrap(),
             "made by code version 3 of permit.nola, this program has 4; pubdata 0.1.0 can"
         );
         assert_eq!(
-            told("0.2.0+3.2-1-3").unwrap(),
+            reason("0.2.0+3.2-1-3").unwrap(),
             "made by code version 3 of permit.nola, this program has 4; the build of pubdata 0.2.0 that made it can"
         );
         assert_eq!(
-            told("0.1.0+4.2-1-2").unwrap(),
+            reason("0.1.0+4.2-1-2").unwrap(),
             "made with code versions 1, 2 of what permit.nola builds on, this program has 1, 3; pubdata 0.1.0 can"
         );
         assert_eq!(
-            told("0.1.0+4.1-1-3").unwrap(),
+            reason("0.1.0+4.1-1-3").unwrap(),
             "its parts have format 1, this program writes 2; pubdata 0.1.0 can"
         );
         assert_eq!(
-            told("0.1.0+4.2-1-3").unwrap(),
+            reason("0.1.0+4.2-1-3").unwrap(),
             "made by pubdata 0.1.0, this is 0.2.0; pubdata 0.1.0 can"
         );
         assert_eq!(
-            told("0.1.0+3").unwrap(),
+            reason("0.1.0+3").unwrap(),
             "made by code version 3 of permit.nola, this program has 4; pubdata 0.1.0 can"
         );
         assert_eq!(
-            told("seven").unwrap(),
+            reason("seven").unwrap(),
             "made by code seven, this program has 0.2.0+4.2-1-3"
         );
         let gone = CodeVersion {

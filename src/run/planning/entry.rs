@@ -8,7 +8,7 @@ use jiff::Timestamp;
 use super::calendar::due;
 use super::made_with::fingerprint;
 use super::selection::Selected;
-use crate::fetching::by_hand::{other_date, stated_dates};
+use crate::fetching::manual_import::{other_date, stated_dates};
 use crate::reporting::findings::unconfirmed_layout;
 use crate::settings::RunSettings;
 use pubdata_build::publish;
@@ -89,7 +89,7 @@ pub(crate) fn reasons(
     if reasons.is_empty() && entry.input_hash != previous.input_hash {
         let mut inputs = entry.inputs.iter().chain(&previous.inputs);
         reasons.push(
-            match inputs.any(|input| input.obtained == Obtained::ByHand) {
+            match inputs.any(|input| input.obtained == Obtained::Manual) {
                 true => {
                     "the stated date of an imported file changed, or the sources became or ceased to be samples"
                         .to_owned()
@@ -98,7 +98,7 @@ pub(crate) fn reasons(
             },
         );
     }
-    if let Some(refusal) = publish::refusal_to_carry(current, contracts, &task_id_of(entry)) {
+    if let Some(refusal) = publish::reason_not_reusable(current, contracts, &task_id_of(entry)) {
         reasons.push(refusal);
     }
     if reasons.is_empty() && is_forced {
@@ -185,7 +185,7 @@ pub(crate) fn entry(
         findings,
         pipeline_id: declaration.pipeline_id.clone(),
         partition,
-        input_hash: Digest::of(text.as_bytes()),
+        input_hash: Digest::sha256(text.as_bytes()),
         declaration_hash,
         contracts_hash,
         code_version,

@@ -24,7 +24,7 @@ pub(crate) struct Texts {
 
 impl Texts {
     /// Returns the texts of the current declarations.
-    pub(crate) fn of(settings: &RunSettings, declaration: &Declaration) -> Result<Self> {
+    pub(crate) fn load(settings: &RunSettings, declaration: &Declaration) -> Result<Self> {
         let mut declared = vec![canonical_json(declaration)];
         for (owner, source) in sources_of(settings, declaration)? {
             if !std::ptr::eq(owner, declaration) {
@@ -107,11 +107,11 @@ pub(crate) fn fingerprint(
     settings: &RunSettings,
     declaration: &Declaration,
 ) -> Result<(Digest, Digest, String)> {
-    let texts = Texts::of(settings, declaration)?;
+    let texts = Texts::load(settings, declaration)?;
     let code_version = CodeVersion::todays(&settings.declarations, declaration).to_string();
     Ok((
-        Digest::of(texts.declared.as_bytes()),
-        Digest::of(texts.contracts.as_bytes()),
+        Digest::sha256(texts.declared.as_bytes()),
+        Digest::sha256(texts.contracts.as_bytes()),
         code_version,
     ))
 }
@@ -134,8 +134,8 @@ pub(crate) fn declared_texts(
         let Texts {
             declared,
             contracts,
-        } = Texts::of(settings, declaration)?;
-        texts.extend([declared, contracts].map(|text| (Digest::of(text.as_bytes()), text)));
+        } = Texts::load(settings, declaration)?;
+        texts.extend([declared, contracts].map(|text| (Digest::sha256(text.as_bytes()), text)));
     }
     Ok(texts)
 }
@@ -157,12 +157,12 @@ impl MadeWith {
     ///
     /// # Errors
     /// `Store` if the release has lost it.
-    pub(crate) async fn of(
+    pub(crate) async fn load(
         settings: &RunSettings,
         manifest: &Manifest,
         entry: &TaskEntry,
     ) -> Result<Self> {
-        if !manifest.carries_declarations_of(entry) {
+        if !manifest.has_declarations_of(entry) {
             return Self::todays(settings, entry);
         }
         let declared = settings
@@ -199,7 +199,7 @@ impl MadeWith {
         let not_held = other_code(&own, entry);
         let notes = not_held.clone().into_iter().collect();
         Ok(Self {
-            settings: settings.making_again(own),
+            settings: settings.for_rebuild(own),
             not_held,
             notes,
         })
@@ -217,7 +217,7 @@ impl MadeWith {
         entry: &TaskEntry,
     ) -> Result<RunSettings> {
         let text = async |(manifest, of): (&Manifest, &TaskEntry), digest: &Digest| match manifest
-            .carries_declarations_of(of)
+            .has_declarations_of(of)
         {
             true => settings.releases.text(&manifest.release_id, digest).await,
             false => Err(Error::store(format!(
@@ -239,7 +239,7 @@ impl MadeWith {
             contracts,
             files: settings.declarations.files.clone(),
         };
-        Ok(settings.making_again(own))
+        Ok(settings.for_rebuild(own))
     }
 
     /// Uses the current declarations, because the release is of an earlier version that kept none.
@@ -296,7 +296,7 @@ fn who_can(entry: &TaskEntry) -> String {
 pub(crate) async fn contracts_of(settings: &RunSettings, manifest: &Manifest) -> Contracts {
     let mut contracts = settings.declarations.contracts.clone();
     for entry in manifest.tasks.values() {
-        if let Ok(made) = MadeWith::of(settings, manifest, entry).await {
+        if let Ok(made) = MadeWith::load(settings, manifest, entry).await {
             let of_release = made
                 .settings
                 .declarations

@@ -7,16 +7,16 @@ use super::entry::{entry, reasons};
 use super::selection::{Selected, selected, sources_of};
 use super::upstream::{AcceptedFiles, OtherTasks, Upstream, spared, upstream_of};
 use crate::fetching::arrivals::Arrivals;
-use crate::fetching::by_hand::{is_by_hand, listed_by_hand, withdrawn_in, word_on};
 use crate::fetching::dates::date_files;
 use crate::fetching::editions::{Series, before_the_first, files_of_source};
 use crate::fetching::fetch::fetch_all;
+use crate::fetching::fetch_target::{FetchTarget, Fetched};
 use crate::fetching::fetcher::fetcher;
 use crate::fetching::listing::{
     listed_requests, listing_page, no_longer_listed, no_longer_listed_message, otherwise_requests,
 };
+use crate::fetching::manual_import::{import_note, imported_or_due_files, is_manual, withdrawn_in};
 use crate::fetching::requests::requests;
-use crate::fetching::wanted::{Fetched, Wanted};
 use crate::observer::SharedObserver;
 use crate::reporting::findings::{FILE_MISSING, PAGE_NOT_READ};
 use crate::reporting::plan::{FetchedSource, Plan, PlannedTask, Problem, TaskState};
@@ -32,7 +32,7 @@ use pubdata_store::{Manifest, Snapshots, TaskEntry};
 struct Candidate<'a> {
     task: Selected<'a>,
     /// The files, each with a flag that says if the build requires it.
-    files: Vec<(Wanted, bool)>,
+    files: Vec<(FetchTarget, bool)>,
     /// Sources whose files are listed on a page, and the problems of files that could not be found
     /// there.
     listed: Vec<&'a Source>,
@@ -68,13 +68,13 @@ impl Candidate<'_> {
         let AcceptedFiles { snapshots, lacking } =
             others.accepted_files(self.task.declaration, &self.upstream)?;
         self.of_upstream = snapshots;
-        let pipeline_of = |file: &Wanted| {
+        let pipeline_of = |file: &FetchTarget| {
             settings
                 .declarations
                 .source(&file.request.source_id)
                 .map(|(owner, _)| owner.pipeline_id.as_str())
         };
-        let did_not_come = |(file, is_required): &&(Wanted, bool)| {
+        let did_not_come = |(file, is_required): &&(FetchTarget, bool)| {
             *is_required && !matches!(fetched.get(&file.request.url), Some(Fetched::Snapshots(_)))
         };
         let of_files = self
@@ -178,7 +178,7 @@ pub async fn plan(settings: &RunSettings, observer: &SharedObserver) -> Result<P
         let range = published
             .get(&candidate.task.declaration.pipeline_id)
             .copied();
-        let expected = Expected::of(
+        let expected = Expected::for_partition(
             candidate.task.declaration,
             candidate.task.partition.as_deref(),
             range,
@@ -248,7 +248,7 @@ async fn fetch_files(
 ) -> Result<(BTreeMap<String, Fetched>, Vec<FetchedSource>)> {
     let (mut fetched, mut sources) = (BTreeMap::new(), Vec::new());
     loop {
-        let is_new = |file: &&mut Wanted| !fetched.contains_key(&file.request.url);
+        let is_new = |file: &&mut FetchTarget| !fetched.contains_key(&file.request.url);
         let files = candidates
             .iter_mut()
             .flat_map(|candidate| &mut candidate.files)
@@ -260,18 +260,18 @@ async fn fetch_files(
             .iter()
             .flat_map(|candidate| &candidate.files)
             .map(|(file, _)| (file.request.url.as_str(), file));
-        let wanted: BTreeMap<&str, &Wanted> = files
+        let targets: BTreeMap<&str, &FetchTarget> = files
             .filter(|(url, _)| !fetched.contains_key(*url))
             .collect();
-        let (more, told) = fetch_all(
+        let (more, reported) = fetch_all(
             settings,
             fetcher,
-            wanted.into_values().cloned().collect(),
+            targets.into_values().cloned().collect(),
             observer,
         )
         .await?;
         fetched.extend(more);
-        sources.extend(told);
+        sources.extend(reported);
         let mut is_complete = true;
         for Candidate { series, files, .. } in candidates.iter_mut() {
             for series in series {
@@ -299,9 +299,9 @@ pub async fn fetch_on_demand(
 ) -> Result<Vec<FetchedSource>> {
     let fetcher = fetcher(settings)?;
     fetcher.prepare().await?;
-    let mut wanted = Vec::new();
+    let mut targets = Vec::new();
     for declaration in settings.declarations.pipelines.values() {
-        let is_wanted = settings.selectors.is_empty()
+        let is_needed = settings.selectors.is_empty()
             || settings
                 .selectors
                 .iter()
@@ -309,23 +309,23 @@ pub async fn fetch_on_demand(
         for source in declaration
             .sources
             .iter()
-            .filter(|source| is_wanted && source.on_demand.as_deref() == Some(variable))
+            .filter(|source| is_needed && source.on_demand.as_deref() == Some(variable))
         {
             let source = Source {
                 variables: [(variable.to_owned(), Variable::Values(values.to_vec()))].into(),
                 ..source.clone()
             };
-            wanted.extend(requests(settings, declaration, &source, None)?);
+            targets.extend(requests(settings, declaration, &source, None)?);
         }
     }
-    if wanted.is_empty() {
+    if targets.is_empty() {
         return Err(
             Error::config(format!("no selected pipeline has files by `{variable}`")).hint(format!(
                 "`pubdata fetch sec --{variable} …` fetches those of the SEC"
             )),
         );
     }
-    Ok(fetch_all(settings, &fetcher, wanted, observer).await?.1)
+    Ok(fetch_all(settings, &fetcher, targets, observer).await?.1)
 }
 
 /// Fetches the pages that list files, and adds the newest listed files to their tasks. If a page no
@@ -340,10 +340,10 @@ async fn find_listed(
 ) -> Result<Vec<FetchedSource>> {
     // Keyed by address: sources that share a page fetch it once. Two concurrent fetches would write
     // the same snapshot.
-    let pages: BTreeMap<&str, Wanted> = candidates
+    let pages: BTreeMap<&str, FetchTarget> = candidates
         .iter()
         .flat_map(|candidate| &candidate.listed)
-        .filter(|source| !is_by_hand(settings, source))
+        .filter(|source| !is_manual(settings, source))
         .map(|source| (source.url.as_str(), listing_page(source)))
         .collect();
     let (fetched, sources) = if pages.is_empty() {
@@ -358,10 +358,10 @@ async fn find_listed(
         for source in &candidate.listed {
             let files = match fetched
                 .get(&source.url)
-                .filter(|_| !is_by_hand(settings, source))
+                .filter(|_| !is_manual(settings, source))
             {
                 Some(page) => listed_requests(fetcher, source, page)?,
-                None => listed_by_hand(settings, source)?,
+                None => imported_or_due_files(settings, source)?,
             };
             let files = match files {
                 Ok(files) => files,
@@ -369,7 +369,7 @@ async fn find_listed(
                     let mut files = otherwise_requests(source, previous)?;
                     if files.is_empty() {
                         // Falls back to manually imported files if the page refuses programs.
-                        files = listed_by_hand(settings, source)?.unwrap_or_default();
+                        files = imported_or_due_files(settings, source)?.unwrap_or_default();
                     }
                     if !files.is_empty() {
                         let detail = format!(
@@ -393,7 +393,7 @@ async fn find_listed(
             let gone =
                 no_longer_listed(settings, &candidate.task.task_id, source, &files, previous);
             if source.partial {
-                let told = |gone: &Snapshot| {
+                let reason = |gone: &Snapshot| {
                     SourceFinding::new(
                         &source.source_id,
                         FILE_MISSING,
@@ -402,7 +402,7 @@ async fn find_listed(
                 };
                 candidate
                     .no_longer_listed
-                    .extend(gone.into_iter().map(|gone| (gone.clone(), told(gone))));
+                    .extend(gone.into_iter().map(|gone| (gone.clone(), reason(gone))));
             } else if !gone.is_empty() {
                 candidate.not_listed.push(format!(
                     "{}: {}",
@@ -465,8 +465,8 @@ fn candidates<'a>(
                 .partition
                 .as_deref()
                 .filter(|_| std::ptr::eq(owner, task.declaration));
-            let (wanted, of_source) = files_of_source(settings, owner, source, partition)?;
-            files.extend(wanted.into_iter().map(|wanted| (wanted, source.required)));
+            let (targets, of_source) = files_of_source(settings, owner, source, partition)?;
+            files.extend(targets.into_iter().map(|target| (target, source.required)));
             series.extend(of_source);
             not_listed.extend(before_the_first(settings, owner, source)?);
         }
@@ -494,7 +494,7 @@ fn published_ranges(
 ) -> BTreeMap<String, PublishedRange> {
     let mut ranges: BTreeMap<String, PublishedRange> = BTreeMap::new();
     for candidate in candidates {
-        let is_there = |(file, _): &&(Wanted, bool)| {
+        let is_there = |(file, _): &&(FetchTarget, bool)| {
             matches!(fetched.get(&file.request.url), Some(Fetched::Snapshots(_)))
         };
         let own = candidate
@@ -540,7 +540,7 @@ fn judge(
         mut problems,
         mut findings,
         is_failed,
-    } = Arrivals::of(
+    } = Arrivals::new(
         settings,
         &candidate.files,
         fetched,
@@ -603,7 +603,7 @@ fn judge(
     }
     if problems.is_empty() {
         // A build made from a file that was withdrawn is no baseline.
-        let believed = if withdrawn_in(settings, previous)?.is_some() {
+        let accepted = if withdrawn_in(settings, previous)?.is_some() {
             None
         } else {
             previous
@@ -612,7 +612,7 @@ fn judge(
             settings,
             &candidate.task.task_id,
             &snapshots,
-            believed,
+            accepted,
         )?);
     }
     snapshots.extend(candidate.of_upstream.iter().cloned());
@@ -659,12 +659,12 @@ fn losses(
             .source(&first.source_id)
             .map_or(100.0, |(_, source)| source.max_shrink_percent);
         let loss = 100.0 - size_bytes as f64 * 100.0 / (*known_bytes).max(1) as f64;
-        if loss > most && !settings.waives(&names(task_id, &first.source_id), SHRINK) {
-            let by_hand = word_on(settings, first)?
+        if loss > most && !settings.has_override(&names(task_id, &first.source_id), SHRINK) {
+            let manual = import_note(settings, first)?
                 .map(|word| format!(". {word}"))
                 .unwrap_or_default();
             let message = format!(
-                "{} ({}) has {size_bytes} bytes, {loss:.1} % fewer than the {known_bytes} of the last release; a loss of more than {most} % is rejected. Look at the file{by_hand}",
+                "{} ({}) has {size_bytes} bytes, {loss:.1} % fewer than the {known_bytes} of the last release; a loss of more than {most} % is rejected. Look at the file{manual}",
                 first.source_id, first.url
             );
             let next_step = Some(format!(

@@ -96,12 +96,12 @@ pub fn check_chosen(declarations: &Declarations, chosen: &Chosen, now: Timestamp
 }
 
 fn unknown_selector(declarations: &Declarations, selector: &str, now: Timestamp) -> Error {
-    let (pipeline_id, asked) = selector.split_once('/').unwrap_or((selector, ""));
+    let (pipeline_id, requested) = selector.split_once('/').unwrap_or((selector, ""));
     let range = declarations
         .pipelines
         .get(pipeline_id)
         .and_then(|declaration| declaration.partition.as_ref());
-    let value = asked
+    let value = requested
         .split_once('=')
         .and_then(|(_, value)| value.parse::<i32>().ok());
     if let (Some(range), Some(value)) = (range, value)

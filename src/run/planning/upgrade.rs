@@ -147,9 +147,9 @@ fn next_run(settings: &RunSettings, manifest: &Manifest) -> Result<NextRun> {
 async fn kept(settings: &RunSettings, manifest: Manifest) -> KeptRelease {
     let (mut can_be_made_again, mut without_declarations) = (0, 0);
     for entry in manifest.tasks.values() {
-        let made = MadeWith::of(settings, &manifest, entry).await;
+        let made = MadeWith::load(settings, &manifest, entry).await;
         can_be_made_again += usize::from(made.is_ok_and(|made| made.not_held.is_none()));
-        without_declarations += usize::from(!manifest.carries_declarations_of(entry));
+        without_declarations += usize::from(!manifest.has_declarations_of(entry));
     }
     let Manifest {
         release_id,

@@ -3,8 +3,8 @@
 
 use std::collections::BTreeMap;
 
+use crate::fetching::fetch_target::FetchTarget;
 use crate::fetching::requests::requests;
-use crate::fetching::wanted::Wanted;
 use crate::planning::selection::{Selected, sources_of};
 use crate::settings::RunSettings;
 use pubdata_core::error::Result;
@@ -28,14 +28,14 @@ pub(super) struct Address<'a> {
 }
 
 /// A task whose outcome is predicted.
-pub(super) struct Foreseen<'a> {
+pub(super) struct PredictedTask<'a> {
     pub(super) task_id: String,
     pub(super) declaration: &'a Declaration,
     pub(super) partition: Option<String>,
     pub(super) sources: Vec<(&'a Declaration, &'a Source)>,
 }
 
-impl<'a> Foreseen<'a> {
+impl<'a> PredictedTask<'a> {
     pub(super) fn new(settings: &'a RunSettings, selected: Selected<'a>) -> Result<Self> {
         let sources = sources_of(settings, selected.declaration)?;
         // A run never fetches on-demand files, and bundled files need no request.
@@ -64,7 +64,7 @@ impl<'a> Foreseen<'a> {
             .partition
             .as_deref()
             .filter(|_| owner.pipeline_id == self.declaration.pipeline_id);
-        let address = |file: Wanted| Address {
+        let address = |file: FetchTarget| Address {
             source,
             request: file.request,
             is_lookup: is_lookup(owner),
@@ -76,9 +76,9 @@ impl<'a> Foreseen<'a> {
                 .map(|file| vec![address(file)])
                 .collect());
         };
-        let editions = Editions::of(range, owner.schedule(Some(source))?)?;
+        let editions = Editions::from_range(range, owner.schedule(Some(source))?)?;
         let labels = editions.labels(settings.fetch.clock.now());
-        let wanted = editions
+        let index = editions
             .last()
             .map_or(0, |last| labels.len().saturating_sub(last));
         let mut rows = Vec::new();
@@ -103,8 +103,8 @@ impl<'a> Foreseen<'a> {
             rows.extend(by_others.into_values());
             Ok::<(), pubdata_core::error::Error>(())
         };
-        if wanted + 1 < labels.len() {
-            add(&labels[wanted..=wanted])?;
+        if index + 1 < labels.len() {
+            add(&labels[index..=index])?;
         }
         add(&labels
             .iter()
@@ -133,7 +133,7 @@ pub(super) fn is_lookup(owner: &Declaration) -> bool {
     owner.produces.is_empty()
 }
 
-fn few(mut files: Vec<Wanted>) -> Vec<Wanted> {
+fn few(mut files: Vec<FetchTarget>) -> Vec<FetchTarget> {
     if files.len() > FEW_FILES {
         let newest = files.split_off(files.len() - 1);
         files.truncate(1);

@@ -6,11 +6,11 @@ use std::collections::BTreeMap;
 use futures_util::StreamExt;
 use futures_util::stream;
 
-use super::address::{Address, Foreseen};
+use super::address::{Address, PredictedTask};
 use super::examine::examine;
 use super::listing::{listed, read_pages};
 use super::report::Verdict;
-use super::{Asked, ProbeContext, Role, stand_in};
+use super::{ProbeContext, ProbedAddress, Role, fallback_file};
 use crate::planning::selection::{Selected, selected};
 use pubdata_core::error::{Error, Result};
 use pubdata_fetch::{Head, Piece};
@@ -22,7 +22,7 @@ const CONCURRENT_FILES: usize = 48;
 /// has.
 pub(super) async fn newest_partitions<'d>(
     context: &'d ProbeContext<'_>,
-) -> Result<Vec<Foreseen<'d>>> {
+) -> Result<Vec<PredictedTask<'d>>> {
     let run = &context.run;
     let mut by_pipeline: Vec<Vec<Selected<'_>>> = Vec::new();
     for task in selected(
@@ -41,9 +41,9 @@ pub(super) async fn newest_partitions<'d>(
     }
     let mut newest = Vec::new();
     for partitions in by_pipeline {
-        let mut candidates: Vec<Foreseen<'_>> = partitions
+        let mut candidates: Vec<PredictedTask<'_>> = partitions
             .into_iter()
-            .map(|task| Foreseen::new(run, task))
+            .map(|task| PredictedTask::new(run, task))
             .collect::<Result<_>>()?;
         while let Some(candidate) = candidates.pop() {
             if candidates.is_empty() || is_published(context, &candidate).await? {
@@ -56,7 +56,7 @@ pub(super) async fn newest_partitions<'d>(
 }
 
 /// Returns true if the first required file of a partition exists.
-async fn is_published(context: &ProbeContext<'_>, task: &Foreseen<'_>) -> Result<bool> {
+async fn is_published(context: &ProbeContext<'_>, task: &PredictedTask<'_>) -> Result<bool> {
     if task.partition.is_none() {
         return Ok(true);
     }
@@ -88,9 +88,9 @@ async fn is_published(context: &ProbeContext<'_>, task: &Foreseen<'_>) -> Result
 /// Requests the head of every file of the tasks, each once.
 pub(super) async fn ask<'a>(
     context: &'a ProbeContext<'_>,
-    tasks: &[Foreseen<'a>],
-) -> Result<Vec<Asked<'a>>> {
-    let mut asked = Vec::new();
+    tasks: &[PredictedTask<'a>],
+) -> Result<Vec<ProbedAddress<'a>>> {
+    let mut probed = Vec::new();
     // Keyed by source and first address: a source that several tasks read is requested once.
     let mut rows: BTreeMap<(String, String), Vec<Address<'a>>> = BTreeMap::new();
     let mut add = |row: Vec<Address<'a>>| {
@@ -114,56 +114,56 @@ pub(super) async fn ask<'a>(
     }
     let pages = read_pages(context, tasks).await?;
     for (page, files) in listed(context, tasks, &pages)? {
-        asked.extend(page);
+        probed.extend(page);
         files.into_iter().for_each(|address| add(vec![address]));
     }
-    context.observer.fetching(rows.len());
+    context.observer.on_fetch_started(rows.len());
     // Neighbours in the list share a host; alternating lets all hosts start at once.
     let rows = in_turns(rows.into_values().collect());
-    let examined: Vec<Result<Option<Asked<'a>>>> = stream::iter(rows)
+    let examined: Vec<Result<Option<ProbedAddress<'a>>>> = stream::iter(rows)
         .map(async |row| ask_row(context, row).await)
         .buffer_unordered(CONCURRENT_FILES)
         .collect()
         .await;
     for result in examined {
-        asked.extend(result?);
+        probed.extend(result?);
     }
-    asked.sort_by(|a, b| {
+    probed.sort_by(|a, b| {
         (&a.address.source.source_id, &a.address.request.url)
             .cmp(&(&b.address.source.source_id, &b.address.request.url))
     });
-    Ok(asked)
+    Ok(probed)
 }
 
 /// Tries the addresses of a row one after another until one has a file.
 async fn ask_row<'a>(
     context: &ProbeContext<'_>,
     row: Vec<Address<'a>>,
-) -> Result<Option<Asked<'a>>> {
+) -> Result<Option<ProbedAddress<'a>>> {
     let mut absent = None;
     for address in row {
         let examined = examine(context, &address).await?;
-        let (examined, stand_in) = stand_in::of(context, &address, examined).await?;
+        let (examined, fallback_file) = fallback_file::load(context, &address, examined).await?;
         let verdict = examined.verdict();
-        let is_absent = verdict == Verdict::Absent && stand_in.is_none();
-        let asked = Asked {
+        let is_absent = verdict == Verdict::Absent && fallback_file.is_none();
+        let probed = ProbedAddress {
             address,
             role: Role::File,
             examined,
-            stand_in,
+            fallback_file,
         };
         if !is_absent {
             context
                 .observer
-                .fetched(&asked.address.request.url, verdict.word());
-            return Ok(Some(asked));
+                .on_fetched(&probed.address.request.url, verdict.word());
+            return Ok(Some(probed));
         }
-        absent = absent.or(Some(asked));
+        absent = absent.or(Some(probed));
     }
-    context.observer.fetched(
+    context.observer.on_fetched(
         absent
             .as_ref()
-            .map_or("", |asked| asked.address.request.url.as_str()),
+            .map_or("", |probed| probed.address.request.url.as_str()),
         Verdict::Absent.word(),
     );
     Ok::<_, Error>(absent)

@@ -4,14 +4,14 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use super::address::{Foreseen, sample_path};
+use super::address::{PredictedTask, sample_path};
 use super::edit::{self, Edit, Edits};
-use super::foresee::{Foresight, Nights, unknown_values};
 use super::header::columns_of;
-use super::report::Would;
+use super::predict::{Prediction, TrialRuns, unknown_values};
+use super::report::PredictedOutcome;
 use super::suggest::{self, Last};
 use super::values::{self, Cells};
-use super::{Asked, ProbeContext};
+use super::{ProbeContext, ProbedAddress};
 use pubdata_core::declared::DeclarationFiles;
 use pubdata_core::error::Result;
 use pubdata_core::pipeline::{Declarations, expand};
@@ -19,14 +19,14 @@ use pubdata_fetch::recorded_url;
 use pubdata_store::Snapshots;
 
 /// Results by task.
-pub(super) type Tried = BTreeMap<String, (Would, Vec<String>)>;
+pub(super) type Tried = BTreeMap<String, (PredictedOutcome, Vec<String>)>;
 
 /// Returns the changes of declarations that the received files suggest.
 pub(super) fn edits(
     context: &ProbeContext<'_>,
-    tasks: &[Foreseen<'_>],
-    asked: &[Asked<'_>],
-    foresights: &[Foresight],
+    tasks: &[PredictedTask<'_>],
+    probed: &[ProbedAddress<'_>],
+    predictions: &[Prediction],
 ) -> Result<Edits> {
     let mut edits = Edits::new();
     let mut add = |pipeline_id: &str, new: Vec<Edit>| {
@@ -37,38 +37,38 @@ pub(super) fn edits(
             }
         }
     };
-    for asked in asked {
+    for probed in probed {
         let Some((owner, _)) = context
             .given
             .declarations
-            .source(&asked.address.source.source_id)
+            .source(&probed.address.source.source_id)
         else {
             continue;
         };
-        if let Some(location) = &asked.examined.location {
+        if let Some(location) = &probed.examined.location {
             add(
                 &owner.pipeline_id,
-                suggest::moved(&asked.address, location)
+                suggest::moved(&probed.address, location)
                     .into_iter()
                     .collect(),
             );
         }
-        if !asked.examined.header.missing.is_empty() || !asked.examined.header.new.is_empty() {
-            let (now, last) = cells(context, asked)?;
+        if !probed.examined.header.missing.is_empty() || !probed.examined.header.new.is_empty() {
+            let (now, last) = cells(context, probed)?;
             add(
                 &owner.pipeline_id,
-                suggest::columns(owner, &asked.address, &asked.examined, &now, &last),
+                suggest::columns(owner, &probed.address, &probed.examined, &now, &last),
             );
         }
     }
-    for (task, foresight) in tasks.iter().zip(foresights) {
-        if let Some(night) = &foresight.night {
+    for (task, prediction) in tasks.iter().zip(predictions) {
+        if let Some(trial_run) = &prediction.trial_run {
             add(
                 &task.declaration.pipeline_id,
                 suggest::words(
                     &context.given.declarations.contracts,
                     task.declaration,
-                    &unknown_values(night),
+                    &unknown_values(trial_run),
                 ),
             );
         }
@@ -88,8 +88,8 @@ pub(super) fn apply(files: &DeclarationFiles, edits: &Edits) -> Result<Declarati
 
 /// Returns the values of the new columns of a file, with the columns and values of the file in the
 /// home.
-fn cells(context: &ProbeContext<'_>, asked: &Asked<'_>) -> Result<(Cells, Last)> {
-    let (address, examined) = (&asked.address, &asked.examined);
+fn cells(context: &ProbeContext<'_>, probed: &ProbedAddress<'_>) -> Result<(Cells, Last)> {
+    let (address, examined) = (&probed.address, &probed.examined);
     let recorded = recorded_url(&address.request.url)?;
     let path = context
         .temporary
@@ -128,13 +128,13 @@ fn cells(context: &ProbeContext<'_>, asked: &Asked<'_>) -> Result<(Cells, Last)>
         .as_ref()
         .and_then(|snapshots| Some((snapshots, of_release.or_else(|| of_url(snapshots))?)));
     let last = known
-        .and_then(|(snapshots, snapshot)| last(asked, &snapshots.path(&snapshot)).ok())
+        .and_then(|(snapshots, snapshot)| last(probed, &snapshots.path(&snapshot)).ok())
         .unwrap_or_default();
     Ok((now, last))
 }
 
-fn last(asked: &Asked<'_>, path: &Path) -> Result<Last> {
-    let (address, examined) = (&asked.address, &asked.examined);
+fn last(probed: &ProbedAddress<'_>, path: &Path) -> Result<Last> {
+    let (address, examined) = (&probed.address, &probed.examined);
     let pattern = address
         .source
         .member
@@ -161,9 +161,9 @@ fn last(asked: &Asked<'_>, path: &Path) -> Result<Last> {
 /// Repeats the trial runs with changed declarations. Returns the predicted outcome of each task,
 /// and the reasons why it would still not be built.
 pub(super) async fn try_out(
-    nights: &Nights<'_, '_>,
+    trial_runs: &TrialRuns<'_, '_>,
     suggested: &DeclarationFiles,
-    tasks: &[Foreseen<'_>],
+    tasks: &[PredictedTask<'_>],
     edits: &Edits,
 ) -> Result<Tried> {
     let mut tried = BTreeMap::new();
@@ -191,15 +191,15 @@ pub(super) async fn try_out(
         if changed.is_empty() || changed.into_iter().any(is_moved) {
             continue;
         }
-        let foresight = nights.foresee(&declarations, task).await?;
-        if foresight.not_sampled.is_none() {
+        let prediction = trial_runs.predict(&declarations, task).await?;
+        if prediction.not_sampled.is_none() {
             tried.insert(
                 task.task_id.clone(),
                 (
-                    foresight
+                    prediction
                         .end
-                        .would(nights.context.last_build(&task.task_id)),
-                    foresight.reasons,
+                        .predicted_outcome(trial_runs.context.last_build(&task.task_id)),
+                    prediction.reasons,
                 ),
             );
         }

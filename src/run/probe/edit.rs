@@ -471,7 +471,7 @@ ignore = [
     }
 
     #[test]
-    fn a_change_without_a_place_is_refused() {
+    fn edit_of_an_undeclared_source_is_rejected() {
         let edit = Edit::Url {
             source_id: "a.none".to_owned(),
             url: "https://example.org/".to_owned(),

@@ -8,15 +8,15 @@ use super::address::{Address, sample_path};
 use super::examined::Examined;
 use super::excerpt::{Beginning, Cut, cut, first_piece, is_archive};
 use super::header::{columns_of, judged};
+use super::hints::hints;
 use super::report::Verdict;
-use super::way_out::ways_out;
-use crate::fetching::by_hand::due_message;
+use crate::fetching::manual_import::due_message;
 use pubdata_core::error::{ErrorKind, IoExt, Result};
 use pubdata_core::pipeline::Source;
 use pubdata_fetch::{self as fetch, Head, Request, recorded_url};
 
 /// Words of pages that block programs.
-const WALLS: [&str; 9] = [
+const BLOCK_PAGE_WORDS: [&str; 9] = [
     "captcha",
     "cf-chl",
     "just a moment",
@@ -36,13 +36,13 @@ pub(super) async fn examine(context: &ProbeContext<'_>, address: &Address<'_>) -
     } = address;
     if source.by_hand && !context.fetcher.has_mirror() {
         return Ok(Examined::with(
-            Verdict::NotAsked,
+            Verdict::NotRequested,
             None,
             due_message(&source.source_id, &recorded_url(&request.url)?),
         ));
     }
     let mut examined = ask(context, address).await?;
-    examined.ways_out = ways_out(context, source, request, &examined);
+    examined.hints = hints(context, source, request, &examined);
     Ok(examined)
 }
 
@@ -152,7 +152,7 @@ pub(super) async fn examine_own(
         verdict,
         status,
         problem,
-        ways_out,
+        hints,
         location,
         dated,
         ..
@@ -162,7 +162,7 @@ pub(super) async fn examine_own(
         verdict: Some(verdict.unwrap_or(Verdict::Ok)),
         status,
         problem,
-        ways_out,
+        hints,
         location,
         dated,
         is_refused_file: false,
@@ -265,7 +265,7 @@ pub(super) fn unavailable(
             message,
             hint,
         } => Examined {
-            ways_out: hint.into_iter().collect(),
+            hints: hint.into_iter().collect(),
             ..Examined::with(Verdict::Refused, status, message)
         },
         Head::Unreachable {
@@ -273,15 +273,15 @@ pub(super) fn unavailable(
             message,
             hint,
         } => Examined {
-            ways_out: hint.into_iter().collect(),
+            hints: hint.into_iter().collect(),
             ..Examined::with(Verdict::Unreachable, status, message)
         },
         Head::NotConfigured { variable } => {
-            Examined::with(Verdict::NotAsked, None, format!("needs {variable}"))
+            Examined::with(Verdict::NotRequested, None, format!("needs {variable}"))
         }
         Head::Unusable { message, hint } => Examined {
-            ways_out: hint.into_iter().collect(),
-            ..Examined::with(Verdict::NotAsked, None, message)
+            hints: hint.into_iter().collect(),
+            ..Examined::with(Verdict::NotRequested, None, message)
         },
         Head::Found { status, .. } => Examined {
             status,
@@ -301,7 +301,9 @@ fn is_page(bytes: &[u8], content_type: Option<&str>) -> bool {
 
 fn wall(page: &[u8]) -> Option<&'static str> {
     let page = String::from_utf8_lossy(page).to_lowercase();
-    WALLS.into_iter().find(|word| page.contains(word))
+    BLOCK_PAGE_WORDS
+        .into_iter()
+        .find(|word| page.contains(word))
 }
 
 fn size_problem(

@@ -9,7 +9,7 @@ pub(super) struct Examined {
     pub(super) status: Option<u16>,
     pub(super) problem: Option<String>,
     /// Hints for the operator.
-    pub(super) ways_out: Vec<String>,
+    pub(super) hints: Vec<String>,
     /// The file that a run would use instead.
     pub(super) in_use: Option<String>,
     /// The target of the server's redirect.

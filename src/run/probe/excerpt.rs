@@ -14,7 +14,7 @@ const HEAD_BYTES: u64 = 256 << 10;
 const WHOLE_BYTES: u64 = 8 << 20;
 
 /// Maximum size of the beginning of a member after decompression.
-const MOST_UNPACKED: usize = 2 << 20;
+const MAX_UNPACKED: usize = 2 << 20;
 
 /// Bytes of a file to examine.
 pub(super) struct Beginning {
@@ -146,9 +146,9 @@ async fn cut_archive(
     }
     let start = usize::try_from(member.start).unwrap_or(usize::MAX);
     let content = match beginning.bytes.get(start..).filter(|rest| rest.len() as u64 >= HEAD_BYTES / 2 || beginning.is_whole) {
-        Some(packed) => decode::unpack_start(packed, MOST_UNPACKED)?,
+        Some(packed) => decode::unpack_start(packed, MAX_UNPACKED)?,
         None => match fetcher.head(place, Piece::At(member.start, HEAD_BYTES)).await? {
-            Head::Found { bytes, start, .. } if start == member.start => decode::unpack_start(&bytes, MOST_UNPACKED)?,
+            Head::Found { bytes, start, .. } if start == member.start => decode::unpack_start(&bytes, MAX_UNPACKED)?,
             _ => return Ok(Cut::Structure("the server sends no parts of files, and the member is not at the archive's beginning".to_owned())),
         },
     };

@@ -6,15 +6,15 @@ use std::collections::BTreeMap;
 use futures_util::StreamExt;
 use futures_util::stream;
 
-use super::address::{Address, Foreseen, is_lookup, sample_path};
+use super::address::{Address, PredictedTask, is_lookup, sample_path};
 use super::examine::unavailable;
 use super::examined::Examined;
+use super::hints::hints;
 use super::report::Verdict;
-use super::way_out::ways_out;
-use super::{Asked, ProbeContext, Role};
-use crate::fetching::by_hand::{imported_files, is_by_hand, listing_due_message};
+use super::{ProbeContext, ProbedAddress, Role};
+use crate::fetching::fetch_target::{FetchTarget, Fetched};
 use crate::fetching::listing::{listed_requests, listing_page, otherwise_requests};
-use crate::fetching::wanted::{Fetched, Wanted};
+use crate::fetching::manual_import::{imported_files, is_manual, listing_due_message};
 use pubdata_core::error::{Error, ErrorKind, Result};
 use pubdata_core::pipeline::Source;
 use pubdata_core::provenance::Snapshot;
@@ -29,12 +29,12 @@ pub(super) type Page = std::result::Result<Snapshot, Examined>;
 /// Requests the pages that list files, each once, and puts them on the mirror of samples.
 pub(super) async fn read_pages(
     context: &ProbeContext<'_>,
-    tasks: &[Foreseen<'_>],
+    tasks: &[PredictedTask<'_>],
 ) -> Result<BTreeMap<String, Page>> {
     let sources = listings(tasks)
         .into_iter()
         .map(|(source, _)| source)
-        .filter(|source| !is_by_hand(&context.run, source));
+        .filter(|source| !is_manual(&context.run, source));
     let by_url: BTreeMap<&str, &Source> = sources
         .map(|source| (source.url.as_str(), source))
         .collect();
@@ -64,7 +64,7 @@ async fn read_page(context: &ProbeContext<'_>, source: &Source) -> Result<Page> 
         }
         Ok(Outcome::NotConfigured { variable }) => {
             return Ok(Err(Examined::with(
-                Verdict::NotAsked,
+                Verdict::NotRequested,
                 None,
                 format!("needs {variable}"),
             )));
@@ -95,9 +95,9 @@ async fn read_page(context: &ProbeContext<'_>, source: &Source) -> Result<Page> 
 /// not be read from it.
 pub(super) fn listed<'a>(
     context: &ProbeContext<'_>,
-    tasks: &[Foreseen<'a>],
+    tasks: &[PredictedTask<'a>],
     pages: &BTreeMap<String, Page>,
-) -> Result<Vec<(Option<Asked<'a>>, Vec<Address<'a>>)>> {
+) -> Result<Vec<(Option<ProbedAddress<'a>>, Vec<Address<'a>>)>> {
     let mut all = Vec::new();
     for (source, is_lookup) in listings(tasks) {
         let of_page = match pages.get(&source.url) {
@@ -112,7 +112,7 @@ pub(super) fn listed<'a>(
                 let files = imported(context, source)?;
                 if files.is_empty() {
                     Err(Examined::with(
-                        Verdict::NotAsked,
+                        Verdict::NotRequested,
                         None,
                         listing_due_message(source),
                     ))
@@ -121,7 +121,7 @@ pub(super) fn listed<'a>(
                 }
             }
         };
-        let address = |file: Wanted| Address {
+        let address = |file: FetchTarget| Address {
             source,
             request: file.request,
             is_lookup,
@@ -139,7 +139,7 @@ pub(super) fn listed<'a>(
                 )
             }
         };
-        if page.is_some() || is_by_hand(&context.run, source) {
+        if page.is_some() || is_manual(&context.run, source) {
             put_on_page(context, source, &files)?;
         }
         all.push((page, files.into_iter().map(address).collect()));
@@ -152,10 +152,10 @@ fn page<'a>(
     source: &'a Source,
     is_lookup: bool,
     mut examined: Examined,
-    files: &[Wanted],
-) -> Asked<'a> {
+    files: &[FetchTarget],
+) -> ProbedAddress<'a> {
     let request = listing_page(source).request;
-    examined.ways_out = ways_out(context, source, &request, &examined);
+    examined.hints = hints(context, source, &request, &examined);
     let role = Role::Page {
         is_replaced: !files.is_empty(),
     };
@@ -167,7 +167,7 @@ fn page<'a>(
         };
         examined.in_use = Some(format!("asked for instead: {}{others}", first.request.url));
     }
-    Asked {
+    ProbedAddress {
         address: Address {
             source,
             request,
@@ -175,11 +175,11 @@ fn page<'a>(
         },
         role,
         examined,
-        stand_in: None,
+        fallback_file: None,
     }
 }
 
-fn imported(context: &ProbeContext<'_>, source: &Source) -> Result<Vec<Wanted>> {
+fn imported(context: &ProbeContext<'_>, source: &Source) -> Result<Vec<FetchTarget>> {
     context.snapshots.as_ref().map_or_else(
         || Ok(Vec::new()),
         |snapshots| imported_files(snapshots, source),
@@ -187,7 +187,11 @@ fn imported(context: &ProbeContext<'_>, source: &Source) -> Result<Vec<Wanted>> 
 }
 
 /// Returns the files of a source that the last release was made from.
-fn previous(context: &ProbeContext<'_>, tasks: &[Foreseen<'_>], source: &Source) -> Vec<Snapshot> {
+fn previous(
+    context: &ProbeContext<'_>,
+    tasks: &[PredictedTask<'_>],
+    source: &Source,
+) -> Vec<Snapshot> {
     let readers = tasks.iter().filter(|task| {
         task.sources
             .iter()
@@ -206,7 +210,7 @@ fn previous(context: &ProbeContext<'_>, tasks: &[Foreseen<'_>], source: &Source)
         .collect()
 }
 
-fn listings<'a>(tasks: &[Foreseen<'a>]) -> Vec<(&'a Source, bool)> {
+fn listings<'a>(tasks: &[PredictedTask<'a>]) -> Vec<(&'a Source, bool)> {
     let mut listings: Vec<(&Source, bool)> = Vec::new();
     for (owner, source) in tasks
         .iter()
@@ -225,7 +229,7 @@ fn listings<'a>(tasks: &[Foreseen<'a>]) -> Vec<(&'a Source, bool)> {
 
 /// Adds files that a run would fetch to the page on the mirror of samples, although the publisher's
 /// page does not list them.
-fn put_on_page(context: &ProbeContext<'_>, source: &Source, files: &[Wanted]) -> Result<()> {
+fn put_on_page(context: &ProbeContext<'_>, source: &Source, files: &[FetchTarget]) -> Result<()> {
     if files.is_empty() {
         return Ok(());
     }

@@ -10,25 +10,25 @@ mod edit;
 mod examine;
 mod examined;
 mod excerpt;
-mod foresee;
+mod fallback_file;
 mod header;
+mod hints;
 mod listing;
-mod night;
+mod predict;
 mod report;
-mod stand_in;
+mod report_builder;
 mod suggest;
-mod told;
+mod trial_run;
 mod values;
-mod way_out;
 
-pub use report::{End, ProbeReport, ProbedSource, ProbedTask, Verdict, Would};
+pub use report::{PredictedOutcome, ProbeReport, ProbedSource, ProbedTask, TaskOutcome, Verdict};
 
 use self::address::Address;
 use self::ask::{ask, newest_partitions};
 use self::examined::Examined;
-use self::foresee::Nights;
+use self::fallback_file::FallbackFile;
+use self::predict::TrialRuns;
 use self::report::{LastBuild, TaskCounts, exit_code};
-use self::stand_in::StandIn;
 use crate::fetching::fetcher::{check_mirrors, with_logins};
 use crate::observer::SharedObserver;
 use crate::planning::accepted::{AcceptedIds, accepted_ids};
@@ -81,21 +81,21 @@ enum Role {
 }
 
 /// An address with its result.
-struct Asked<'a> {
+struct ProbedAddress<'a> {
     address: Address<'a>,
     role: Role,
     examined: Examined,
     /// The file of the home that a run would use in place of the publisher's.
-    stand_in: Option<StandIn>,
+    fallback_file: Option<FallbackFile>,
 }
 
-impl Asked<'_> {
+impl ProbedAddress<'_> {
     /// Returns true if a run would have the file.
-    fn is_had(&self) -> bool {
+    fn is_available(&self) -> bool {
         match self.role {
             Role::Page { is_replaced } => is_replaced,
             Role::File => {
-                self.stand_in.is_some()
+                self.fallback_file.is_some()
                     || (matches!(self.examined.verdict(), Verdict::Ok | Verdict::Changed)
                         && !self.examined.is_refused_file)
             }
@@ -112,7 +112,7 @@ impl Asked<'_> {
 
     /// Returns true if its build requires the missing file.
     fn is_missing(&self) -> bool {
-        !self.is_had()
+        !self.is_available()
             && self.address.source.required
             && (!self.address.source.partial || matches!(self.role, Role::Page { .. }))
     }
@@ -148,10 +148,13 @@ impl Asked<'_> {
         if self.role != Role::File {
             return None;
         }
-        let stays = match &self.stand_in {
-            Some(stand_in) if !stand_in.is_earlier => return None,
-            Some(stand_in) => format!("the file of {} stays in use", stand_in.snapshot.source_date),
-            None if self.is_had() || self.is_missing() => return None,
+        let stays = match &self.fallback_file {
+            Some(fallback_file) if !fallback_file.is_earlier => return None,
+            Some(fallback_file) => format!(
+                "the file of {} stays in use",
+                fallback_file.snapshot.source_date
+            ),
+            None if self.is_available() || self.is_missing() => return None,
             None => "published without it".to_owned(),
         };
         let code = if source.required {
@@ -179,32 +182,32 @@ pub async fn probe(settings: &ProbeSettings, observer: &SharedObserver) -> Resul
     let context = ProbeContext::new(settings, observer)?;
     context.fetcher.prepare().await?;
     let tasks = newest_partitions(&context).await?;
-    let asked = ask(&context, &tasks).await?;
-    let nights = Nights {
+    let probed = ask(&context, &tasks).await?;
+    let trial_runs = TrialRuns {
         context: &context,
-        asked: &asked,
+        probed: &probed,
     };
-    observer.fetching(tasks.len());
-    let mut foresights = Vec::new();
+    observer.on_fetch_started(tasks.len());
+    let mut predictions = Vec::new();
     for task in &tasks {
-        foresights.push(nights.foresee(&settings.declarations, task).await?);
-        observer.fetched(&task.task_id, "foreseen");
+        predictions.push(trial_runs.predict(&settings.declarations, task).await?);
+        observer.on_fetched(&task.task_id, "foreseen");
     }
-    let edits = corrections::edits(&context, &tasks, &asked, &foresights)?;
+    let edits = corrections::edits(&context, &tasks, &probed, &predictions)?;
     let suggested = corrections::apply(&settings.declarations.files, &edits)?;
-    let tried = corrections::try_out(&nights, &suggested, &tasks, &edits).await?;
-    let teller = told::Teller {
+    let tried = corrections::try_out(&trial_runs, &suggested, &tasks, &edits).await?;
+    let report_builder = report_builder::ReportBuilder {
         context: &context,
         tasks: &tasks,
-        asked: &asked,
-        foresights: &foresights,
+        probed: &probed,
+        predictions: &predictions,
         edits: &edits,
         tried: &tried,
     };
-    let tasks = teller.tasks();
+    let tasks = report_builder.tasks();
     Ok(ProbeReport {
-        sources: teller.sources()?,
-        counts: TaskCounts::of(&tasks),
+        sources: report_builder.sources()?,
+        counts: TaskCounts::from_tasks(&tasks),
         exit_code: exit_code(&tasks),
         tasks,
         suggested,
@@ -214,7 +217,7 @@ pub async fn probe(settings: &ProbeSettings, observer: &SharedObserver) -> Resul
 impl<'p> ProbeContext<'p> {
     /// Returns whether the next release can keep a task's last build.
     fn last_build(&self, task_id: &str) -> LastBuild {
-        match publish::refusal_to_carry(
+        match publish::reason_not_reusable(
             self.given.published.as_ref(),
             &self.given.declarations.contracts,
             task_id,

@@ -25,7 +25,8 @@ pub enum Verdict {
     /// No response, or a request to try again later.
     Unreachable,
     /// The file needs a manual import, a secret is not configured, or a setting cannot be used.
-    NotAsked,
+    #[serde(rename = "not_asked")]
+    NotRequested,
 }
 
 impl Verdict {
@@ -37,7 +38,7 @@ impl Verdict {
             Self::Refused => "refused",
             Self::Moved => "moved",
             Self::Unreachable => "unreachable",
-            Self::NotAsked => "not_asked",
+            Self::NotRequested => "not_asked",
         }
     }
 }
@@ -45,7 +46,8 @@ impl Verdict {
 /// Predicted effect of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum Would {
+#[schemars(rename = "Would")]
+pub enum PredictedOutcome {
     Publish,
     PublishWithFindings,
     /// The last good build stays: a source is unavailable, or the partition is not published yet.
@@ -55,7 +57,7 @@ pub enum Would {
     Block,
 }
 
-impl Would {
+impl PredictedOutcome {
     pub fn word(self) -> &'static str {
         match self {
             Self::Publish => "publish",
@@ -75,15 +77,15 @@ pub(super) enum LastBuild {
 
 /// Outcome of a task, as a run names it; the worst last.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, JsonSchema)]
-#[schemars(with = "String", extend("enum" = ["built", "not_published", "missing", "blocked"]))]
-pub enum End {
+#[schemars(rename = "End", with = "String", extend("enum" = ["built", "not_published", "missing", "blocked"]))]
+pub enum TaskOutcome {
     Built(ExitCode),
     NotPublished,
     Missing,
     Blocked,
 }
 
-impl End {
+impl TaskOutcome {
     /// Returns the outcome's name in the report of a run.
     pub fn word(self) -> &'static str {
         match self {
@@ -95,13 +97,13 @@ impl End {
     }
 
     /// Returns the effect of this outcome on the release.
-    pub(super) fn would(self, last: LastBuild) -> Would {
+    pub(super) fn predicted_outcome(self, last: LastBuild) -> PredictedOutcome {
         match self {
-            Self::Built(ExitCode::Ok) => Would::Publish,
-            Self::Built(_) => Would::PublishWithFindings,
-            Self::NotPublished => Would::KeepLast,
-            Self::Missing if last == LastBuild::Stays => Would::KeepLast,
-            Self::Missing | Self::Blocked => Would::Block,
+            Self::Built(ExitCode::Ok) => PredictedOutcome::Publish,
+            Self::Built(_) => PredictedOutcome::PublishWithFindings,
+            Self::NotPublished => PredictedOutcome::KeepLast,
+            Self::Missing if last == LastBuild::Stays => PredictedOutcome::KeepLast,
+            Self::Missing | Self::Blocked => PredictedOutcome::Block,
         }
     }
 
@@ -115,7 +117,7 @@ impl End {
     }
 }
 
-impl Serialize for End {
+impl Serialize for TaskOutcome {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.serialize_str(self.word())
     }
@@ -157,13 +159,15 @@ pub struct ProbedSource {
     #[schemars(range(min = 100, max = 599))]
     pub status: Option<u16>,
     /// Predicted effect of a run.
-    pub would: Would,
+    #[serde(rename = "would")]
+    pub predicted: PredictedOutcome,
     /// Outcome that a run would report for the tasks because of this address.
-    pub outcome: End,
+    pub outcome: TaskOutcome,
     /// Description of the problem; null if there is none.
     pub problem: Option<String>,
     /// Hints for the operator, the most likely one first.
-    pub ways_out: Vec<String>,
+    #[serde(rename = "ways_out")]
+    pub hints: Vec<String>,
     /// The file that a run would use instead of this address; null if it uses the address.
     pub in_use: Option<String>,
     /// Comparison of the file's columns with the declared ones.
@@ -176,7 +180,7 @@ pub struct ProbedSource {
     pub suggestion: Option<String>,
     /// Predicted effect of a run with all suggestions, as far as the sample shows; null without a
     /// suggestion.
-    pub with_suggestions: Option<Would>,
+    pub with_suggestions: Option<PredictedOutcome>,
     /// Problems that would remain with all suggestions.
     pub remaining: Vec<String>,
 }
@@ -187,9 +191,10 @@ pub struct ProbedTask {
     /// A pipeline, with its partition if it has one: `census.acs5/vintage=2023`.
     pub task_id: String,
     /// Predicted effect of a run.
-    pub would: Would,
+    #[serde(rename = "would")]
+    pub predicted: PredictedOutcome,
     /// Outcome that a run would report.
-    pub outcome: End,
+    pub outcome: TaskOutcome,
     /// True if the release would have a build of the task, new or from an earlier run.
     pub is_in_release: bool,
     /// Reasons for the outcome; readable alone.
@@ -199,7 +204,7 @@ pub struct ProbedTask {
     /// Why the builder did not run; null if it did.
     pub not_sampled: Option<String>,
     /// Predicted effect of a run with all suggestions; null without a suggestion.
-    pub with_suggestions: Option<Would>,
+    pub with_suggestions: Option<PredictedOutcome>,
 }
 
 /// Number of tasks by predicted effect.
@@ -232,13 +237,18 @@ pub struct ProbeReport {
 }
 
 impl TaskCounts {
-    pub(super) fn of(tasks: &[ProbedTask]) -> Self {
-        let count = |would: Would| tasks.iter().filter(|task| task.would == would).count();
+    pub(super) fn from_tasks(tasks: &[ProbedTask]) -> Self {
+        let count = |predicted: PredictedOutcome| {
+            tasks
+                .iter()
+                .filter(|task| task.predicted == predicted)
+                .count()
+        };
         Self {
-            would_publish: count(Would::Publish),
-            would_publish_with_findings: count(Would::PublishWithFindings),
-            would_keep_last: count(Would::KeepLast),
-            would_block: count(Would::Block),
+            would_publish: count(PredictedOutcome::Publish),
+            would_publish_with_findings: count(PredictedOutcome::PublishWithFindings),
+            would_keep_last: count(PredictedOutcome::KeepLast),
+            would_block: count(PredictedOutcome::Block),
         }
     }
 }

@@ -15,7 +15,7 @@ use pubdata_core::pipeline::{Declaration, nearest};
 const SAME_VALUES_PERCENT: usize = 80;
 
 /// Smaller numbers of distinct values prove nothing.
-const FEWEST_VALUES: usize = 2;
+const MIN_VALUES: usize = 2;
 
 /// Returns the changes of a declaration that make it read the current file. A missing mapped column
 /// gets the new name, and other new columns are ignored. A missing column that resembles no new one
@@ -87,15 +87,13 @@ fn by_values<'n>(
     last: &Last,
 ) -> Option<(&'n str, Rule)> {
     let share = |name: &&str, known: &BTreeSet<String>| {
-        let values = now
-            .get(*name)
-            .filter(|values| values.len() >= FEWEST_VALUES)?;
+        let values = now.get(*name).filter(|values| values.len() >= MIN_VALUES)?;
         Some(values.iter().filter(|value| known.contains(*value)).count() * 100 / values.len())
     };
     let before = last
         .cells
         .get(column)
-        .filter(|values| values.len() >= FEWEST_VALUES);
+        .filter(|values| values.len() >= MIN_VALUES);
     let words = values::table_words(declaration, column);
     let of = |known: &BTreeSet<String>| {
         let scored: Vec<(usize, &'n str)> = new
@@ -112,7 +110,7 @@ fn by_values<'n>(
     by_last.or_else(|| {
         Some((
             Some(&words)
-                .filter(|words| words.len() >= FEWEST_VALUES)
+                .filter(|words| words.len() >= MIN_VALUES)
                 .and_then(of)?,
             Rule::WordsOfSettings,
         ))
@@ -151,7 +149,7 @@ pub(super) fn words(
 ) -> Vec<Edit> {
     let mut edits = Vec::new();
     for (kind, texts) in unknown {
-        let Some(known) = KnownWords::of(contracts, declaration, kind) else {
+        let Some(known) = KnownWords::load(contracts, declaration, kind) else {
             continue;
         };
         for text in texts {

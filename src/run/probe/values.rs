@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use super::address::Address;
-use crate::building::word_guess::tables_of;
+use crate::building::word_guess::pipeline_tables;
 use pubdata_build::decode::{self, ColumnPlan};
 use pubdata_core::error::Result;
 use pubdata_core::pipeline::Declaration;
@@ -14,7 +14,7 @@ use pubdata_core::pipeline::Declaration;
 pub(super) type Cells = BTreeMap<String, BTreeSet<String>>;
 
 /// Maximum number of distinct values kept of a column.
-const MOST_VALUES: usize = 2_000;
+const MAX_VALUES: usize = 2_000;
 
 /// Number of rows that are examined.
 const ROWS: usize = 4_096;
@@ -28,10 +28,10 @@ pub(super) fn of_file(
     columns: &[(String, Vec<String>)],
     all: &[String],
 ) -> Result<Cells> {
-    let wanted: BTreeSet<&String> = columns.iter().flat_map(|(_, names)| names).collect();
+    let mapped: BTreeSet<&String> = columns.iter().flat_map(|(_, names)| names).collect();
     let ignore = all
         .iter()
-        .filter(|column| !wanted.contains(column))
+        .filter(|column| !mapped.contains(column))
         .cloned()
         .collect();
     let want = |plan: ColumnPlan, (name, names): &(String, Vec<String>)| {
@@ -65,7 +65,7 @@ pub(super) fn of_file(
                     .flatten()
                     .map(|text| text.trim().to_uppercase())
                     .filter(|text| !text.is_empty())
-                    .take(MOST_VALUES),
+                    .take(MAX_VALUES),
             );
         }
         Ok(())
@@ -77,7 +77,7 @@ pub(super) fn of_file(
 /// Returns the words of the settings' tables for a column, in upper case.
 pub(super) fn table_words(declaration: &Declaration, column: &str) -> BTreeSet<String> {
     let column = column.trim_end_matches("_raw").trim_end_matches("_code");
-    tables_of(declaration, column)
+    pipeline_tables(declaration, column)
         .into_iter()
         .flat_map(|(_, table)| table.keys())
         .map(|word| word.trim().to_uppercase())

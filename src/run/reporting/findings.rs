@@ -45,7 +45,7 @@ const COLUMN_TURNED_EMPTY: &str = "column_turned_empty";
 const UNCONFIRMED_LAYOUT: &str = "unconfirmed_layout";
 
 /// Smaller numbers of rows do not prove that a column has lost its values.
-const FEWEST_ROWS: u64 = 100;
+const MIN_ROWS: u64 = 100;
 
 /// Returns the lowest exit code of a run with a finding.
 pub(crate) fn exit_code(finding: &SourceFinding) -> ExitCode {
@@ -75,7 +75,7 @@ pub(crate) fn next_step(finding: &SourceFinding, pipeline_id: &str) -> String {
 }
 
 /// Returns true if a finding is about the fetch of a file or page.
-pub(crate) fn is_of_arrivals(finding: &SourceFinding) -> bool {
+pub(crate) fn is_about_fetch(finding: &SourceFinding) -> bool {
     [
         CHANGED_UNSTATED,
         FILE_MISSING,
@@ -90,7 +90,7 @@ pub(crate) fn is_of_arrivals(finding: &SourceFinding) -> bool {
 /// Returns true if a finding is about the build itself and holds for as long as the build does.
 /// Other findings hold for one run's fetches only.
 pub(crate) fn is_of_build(finding: &SourceFinding) -> bool {
-    !is_of_arrivals(finding) && finding.code != UNCONFIRMED_LAYOUT
+    !is_about_fetch(finding) && finding.code != UNCONFIRMED_LAYOUT
 }
 
 /// Reports that a layout is known from documents alone.
@@ -190,7 +190,7 @@ fn empty_columns<'p>(
             |known| known.intersection(&of_part).copied().collect(),
         ));
     }
-    empty.filter(|_| rows >= FEWEST_ROWS)
+    empty.filter(|_| rows >= MIN_ROWS)
 }
 
 /// Returns the file for the details of one run's issues.

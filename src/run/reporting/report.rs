@@ -46,7 +46,8 @@ pub struct SubjectCounts {
     /// Built from their sources.
     pub built: usize,
     /// Reused from the last release, because nothing that decides their rows had changed.
-    pub carried: usize,
+    #[serde(rename = "carried")]
+    pub reused: usize,
 }
 
 /// Outcome, in a plan, of a task that a run would build.

@@ -9,7 +9,7 @@ use super::keys::{CreatedKey, refused, scope_schema};
 use super::plans::PlanLimits;
 use crate::http::body::{Body, request, required};
 use crate::http::components::Data;
-use crate::http::endpoint::{Access, Call, Endpoint, Handler, Validity};
+use crate::http::endpoint::{Access, CachePolicy, Call, Endpoint, Handler};
 use crate::http::meta::Meta;
 use crate::http::problem::{Code, Problem, Result};
 use crate::json::Json;
@@ -24,9 +24,9 @@ pub const SHOW: Endpoint = Endpoint {
     summary: "Contents of an invitation",
     access: Access::Everyone,
     parameters: &[],
-    body: Some(Data::of::<InvitationRequest>()),
-    data: Data::of::<Offer<'static>>(),
-    validity: Validity::Moment,
+    body: Some(Data::for_type::<InvitationRequest>()),
+    data: Data::for_type::<Offer<'static>>(),
+    cache_policy: CachePolicy::NoStore,
     handler: Handler::WithoutRelease(|call, json| show(call, json).boxed()),
 };
 
@@ -37,9 +37,9 @@ pub const REDEEM: Endpoint = Endpoint {
     summary: "Create the key of an invitation",
     access: Access::Everyone,
     parameters: &[],
-    body: Some(Data::of::<InvitationRequest>()),
-    data: Data::of::<CreatedKey<'static>>(),
-    validity: Validity::Moment,
+    body: Some(Data::for_type::<InvitationRequest>()),
+    data: Data::for_type::<CreatedKey<'static>>(),
+    cache_policy: CachePolicy::NoStore,
     handler: Handler::WithoutRelease(|call, json| redeem(call, json).boxed()),
 };
 
@@ -91,7 +91,7 @@ async fn show(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
         name: &invitation.name,
         scopes: &invitation.scopes,
         plan: &invitation.plan,
-        limits: PlanLimits::of(plan),
+        limits: PlanLimits::from_plan(plan),
         expires_at: &invitation.expires_at,
         key_expires_in_days: invitation.key_expires_in_days,
     });
@@ -115,13 +115,13 @@ async fn redeem(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
         invitation.id = invitation.id,
         "API key created from an invitation"
     );
-    json.value(&CreatedKey::of(&created, call));
+    json.value(&CreatedKey::new(&created, call));
     Ok(Meta::default())
 }
 
 /// Returns the digest of the token in the body.
 fn token(call: &Call<'_>) -> Result<Digest> {
-    Ok(Digest::of(
+    Ok(Digest::sha256(
         InvitationRequest::read(call.body)?.token.as_bytes(),
     ))
 }

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use crate::http::body::{Body, request, required};
 use crate::http::components::Data;
-use crate::http::endpoint::{Access, Call, Endpoint, Handler, Validity};
+use crate::http::endpoint::{Access, CachePolicy, Call, Endpoint, Handler};
 use crate::http::meta::Meta;
 use crate::http::parameters::format;
 use crate::http::problem::{Code, Problem, Result};
@@ -19,7 +19,7 @@ use pubdata_store::{ApiKey, Keys, NewKey, Scope, change_keys, expires_after};
 /// Longest time after which a key expires.
 const MAX_DAYS: i64 = 36_500;
 /// Plan of a key whose request names none.
-const USUAL_PLAN: &str = "standard";
+const DEFAULT_PLAN: &str = "standard";
 
 pub const ENDPOINT: Endpoint = Endpoint {
     method: "GET",
@@ -29,8 +29,8 @@ pub const ENDPOINT: Endpoint = Endpoint {
     access: Access::Scope(Scope::Admin),
     parameters: &[format("keys")],
     body: None,
-    data: Data::of::<KeyList<'static>>(),
-    validity: Validity::Moment,
+    data: Data::for_type::<KeyList<'static>>(),
+    cache_policy: CachePolicy::NoStore,
     handler: Handler::WithoutRelease(|call, json| list(call, json).boxed()),
 };
 
@@ -41,9 +41,9 @@ pub const CREATE: Endpoint = Endpoint {
     summary: "Create an API key",
     access: Access::Scope(Scope::Admin),
     parameters: &[],
-    body: Some(Data::of::<NewKeyRequest>()),
-    data: Data::of::<CreatedKey<'static>>(),
-    validity: Validity::Moment,
+    body: Some(Data::for_type::<NewKeyRequest>()),
+    data: Data::for_type::<CreatedKey<'static>>(),
+    cache_policy: CachePolicy::NoStore,
     handler: Handler::WithoutRelease(|call, json| create(call, json).boxed()),
 };
 
@@ -55,8 +55,8 @@ pub const REVOKE: Endpoint = Endpoint {
     access: Access::Scope(Scope::Admin),
     parameters: &[],
     body: None,
-    data: Data::of::<Key<'static>>(),
-    validity: Validity::Moment,
+    data: Data::for_type::<Key<'static>>(),
+    cache_policy: CachePolicy::NoStore,
     handler: Handler::WithoutRelease(|call, json| revoke(call, json).boxed()),
 };
 
@@ -123,7 +123,7 @@ pub struct Key<'a> {
 }
 
 impl<'a> Key<'a> {
-    pub fn of(key: &'a ApiKey, call: &Call<'_>) -> Self {
+    pub fn new(key: &'a ApiKey, call: &Call<'_>) -> Self {
         let now = call.service.now();
         let previous = key
             .previous
@@ -158,10 +158,10 @@ pub struct CreatedKey<'a> {
 }
 
 impl<'a> CreatedKey<'a> {
-    pub fn of(created: &'a pubdata_store::CreatedKey, call: &Call<'_>) -> Self {
+    pub fn new(created: &'a pubdata_store::CreatedKey, call: &Call<'_>) -> Self {
         Self {
             key: &created.key,
-            entry: Key::of(&created.entry, call),
+            entry: Key::new(&created.entry, call),
         }
     }
 }
@@ -187,7 +187,7 @@ async fn create(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
     let new = NewKey {
         name,
         scopes,
-        plan: plan.unwrap_or_else(|| USUAL_PLAN.to_owned()),
+        plan: plan.unwrap_or_else(|| DEFAULT_PLAN.to_owned()),
         expires_at,
     };
     let plans = &call.service.settings.plans;
@@ -200,7 +200,7 @@ async fn create(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
         by = call.client.id,
         "API key created"
     );
-    json.value(&CreatedKey::of(&created, call));
+    json.value(&CreatedKey::new(&created, call));
     Ok(Meta::default())
 }
 
@@ -218,7 +218,7 @@ async fn revoke(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
         .await
         .map_err(|error| refused("key_id", &error))?;
     tracing::info!(key.id = revoked.id, by = call.client.id, "API key revoked");
-    json.value(&Key::of(&revoked, call));
+    json.value(&Key::new(&revoked, call));
     Ok(Meta::default())
 }
 
@@ -234,7 +234,7 @@ pub fn refused(field: &str, error: &Error) -> Problem {
 async fn list(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
     let keys = all(call).await?;
     json.value(&KeyList {
-        keys: keys.iter().map(|key| Key::of(key, call)).collect(),
+        keys: keys.iter().map(|key| Key::new(key, call)).collect(),
     });
     Ok(Meta::default())
 }

@@ -11,7 +11,7 @@ use super::plans::PlanLimits;
 use super::usage::KeyUsage;
 use crate::http::body::{Body, request};
 use crate::http::components::Data;
-use crate::http::endpoint::{Access, Call, Endpoint, Handler, Validity};
+use crate::http::endpoint::{Access, CachePolicy, Call, Endpoint, Handler};
 use crate::http::meta::Meta;
 use crate::http::problem::{Code, Problem, Result};
 use crate::json::Json;
@@ -19,7 +19,7 @@ use pubdata_core::ids::Digest;
 use pubdata_store::{ApiKey, change_keys};
 
 /// How long a replaced secret is accepted, by default and at most.
-const USUAL_OVERLAP_MINUTES: i64 = 60;
+const DEFAULT_OVERLAP_MINUTES: i64 = 60;
 const MAX_OVERLAP_MINUTES: i64 = 24 * 60;
 
 pub const ENDPOINT: Endpoint = Endpoint {
@@ -30,8 +30,8 @@ pub const ENDPOINT: Endpoint = Endpoint {
     access: Access::Optional,
     parameters: &[],
     body: None,
-    data: Data::of::<Me<'static>>(),
-    validity: Validity::Moment,
+    data: Data::for_type::<Me<'static>>(),
+    cache_policy: CachePolicy::NoStore,
     handler: Handler::WithoutRelease(|call, json| me(call, json).boxed()),
 };
 
@@ -42,9 +42,9 @@ pub const ROTATE: Endpoint = Endpoint {
     summary: "Give your key a new secret",
     access: Access::Key,
     parameters: &[],
-    body: Some(Data::of::<RotationRequest>()),
-    data: Data::of::<CreatedKey<'static>>(),
-    validity: Validity::Moment,
+    body: Some(Data::for_type::<RotationRequest>()),
+    data: Data::for_type::<CreatedKey<'static>>(),
+    cache_policy: CachePolicy::NoStore,
     handler: Handler::WithoutRelease(|call, json| rotate(call, json).boxed()),
 };
 
@@ -56,8 +56,8 @@ pub const REVOKE: Endpoint = Endpoint {
     access: Access::Key,
     parameters: &[],
     body: None,
-    data: Data::of::<Key<'static>>(),
-    validity: Validity::Moment,
+    data: Data::for_type::<Key<'static>>(),
+    cache_policy: CachePolicy::NoStore,
     handler: Handler::WithoutRelease(|call, json| revoke(call, json).boxed()),
 };
 
@@ -100,13 +100,15 @@ async fn me(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
         None => None,
     };
     json.value(&Me {
-        key: key.as_ref().map(|(key, _)| Key::of(key, call)),
+        key: key.as_ref().map(|(key, _)| Key::new(key, call)),
         secret_valid_until: key
             .as_ref()
             .and_then(|(key, secret)| valid_until(key, secret)),
         plan: &call.client.plan_name,
-        limits: PlanLimits::of(call.client.plan),
-        usage: key.as_ref().map(|(key, _)| KeyUsage::of(call, &key.id)),
+        limits: PlanLimits::from_plan(call.client.plan),
+        usage: key
+            .as_ref()
+            .map(|(key, _)| KeyUsage::for_key(call, &key.id)),
     });
     Ok(Meta::default())
 }
@@ -114,8 +116,8 @@ async fn me(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
 async fn rotate(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
     let overlap = RotationRequest::read(call.body)?
         .overlap_minutes
-        .unwrap_or(USUAL_OVERLAP_MINUTES);
-    let (key, now) = (present_key(call).await?, call.service.now());
+        .unwrap_or(DEFAULT_OVERLAP_MINUTES);
+    let (key, now) = (current_key(call).await?, call.service.now());
     let (home, store) = (&call.service.home, call.service.catalog.releases().store());
     let rotated = change_keys(home, store, |keys| {
         keys.rotate(&key.id, &key.sha256, overlap, now)
@@ -127,18 +129,18 @@ async fn rotate(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
         overlap_minutes = overlap,
         "API key has a new secret"
     );
-    json.value(&CreatedKey::of(&rotated, call));
+    json.value(&CreatedKey::new(&rotated, call));
     Ok(Meta::default())
 }
 
 async fn revoke(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
-    let (key, now) = (present_key(call).await?, call.service.now());
+    let (key, now) = (current_key(call).await?, call.service.now());
     let (home, store) = (&call.service.home, call.service.catalog.releases().store());
     let revoked = change_keys(home, store, |keys| keys.revoke(&key.id, now))
         .await
         .map_err(|error| refused("key", &error))?;
     tracing::info!(key.id = revoked.id, by = call.client.id, "API key revoked");
-    json.value(&Key::of(&revoked, call));
+    json.value(&Key::new(&revoked, call));
     Ok(Meta::default())
 }
 
@@ -165,7 +167,7 @@ async fn own_key(call: &Call<'_>) -> Result<ApiKey> {
 
 /// Returns the same key, but only for its current secret. A replaced secret may be known to others
 /// and must not change the key.
-async fn present_key(call: &Call<'_>) -> Result<ApiKey> {
+async fn current_key(call: &Call<'_>) -> Result<ApiKey> {
     let key = own_key(call).await?;
     if call.client.secret == Some(key.sha256) {
         return Ok(key);

@@ -14,7 +14,7 @@ use crate::http::endpoint::{Family, Placeholder, Tag};
 use crate::release::loaded::NOTHING;
 
 /// Endpoints for holders of a key and for invited clients.
-pub static OF_HOLDERS: Family = Family {
+pub static HOLDER_FAMILY: Family = Family {
     tag: Tag {
         name: "Your key",
         description: "Scopes, plan, limits and use of the key that is sent; its rotation and revocation, and a first key by invitation.",

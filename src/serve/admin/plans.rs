@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use crate::http::body::MAX_BATCH_ITEMS;
 use crate::http::components::Data;
-use crate::http::endpoint::{Access, Call, Endpoint, Handler, Validity};
+use crate::http::endpoint::{Access, CachePolicy, Call, Endpoint, Handler};
 use crate::http::meta::Meta;
 use crate::http::parameters::{LIMIT, format};
 use crate::http::problem::Result;
@@ -23,8 +23,8 @@ pub const ENDPOINT: Endpoint = Endpoint {
     access: Access::Everyone,
     parameters: &[format("plans")],
     body: None,
-    data: Data::of::<PlanList<'static>>(),
-    validity: Validity::Moment,
+    data: Data::for_type::<PlanList<'static>>(),
+    cache_policy: CachePolicy::NoStore,
     handler: Handler::WithoutRelease(|call, json| ready(list(call, json)).boxed()),
 };
 
@@ -62,7 +62,7 @@ pub struct PlanLimits {
 }
 
 impl PlanLimits {
-    pub fn of(
+    pub fn from_plan(
         Plan {
             requests_per_minute,
             burst,
@@ -74,7 +74,7 @@ impl PlanLimits {
             burst,
             stream_sockets,
             batch_items: MAX_BATCH_ITEMS,
-            page_records: LIMIT.most_count(),
+            page_records: LIMIT.max_integer(),
         }
     }
 }
@@ -85,7 +85,7 @@ fn list(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
     let plans = plans.into_iter().map(|(plan, limits)| NamedPlan {
         plan,
         is_for_keys: plan != ANONYMOUS_PLAN,
-        limits: PlanLimits::of(limits),
+        limits: PlanLimits::from_plan(limits),
     });
     json.value(&PlanList {
         plans: plans.collect(),

@@ -10,7 +10,7 @@ use serde::Serialize;
 
 use crate::answer::{self, Instant};
 use crate::http::components::Data;
-use crate::http::endpoint::{Access, Call, Endpoint, Handler, Validity};
+use crate::http::endpoint::{Access, CachePolicy, Call, Endpoint, Handler};
 use crate::http::meta::Meta;
 use crate::http::parameters::format;
 use crate::http::problem::Result;
@@ -28,8 +28,8 @@ pub const ENDPOINT: Endpoint = Endpoint {
     access: Access::Scope(Scope::Admin),
     parameters: &[format("tasks")],
     body: None,
-    data: Data::of::<StatusReport<'static>>(),
-    validity: Validity::Moment,
+    data: Data::for_type::<StatusReport<'static>>(),
+    cache_policy: CachePolicy::NoStore,
     handler: Handler::Files(|call, json| status(call, json).boxed()),
 };
 
@@ -148,7 +148,7 @@ struct Run<'a> {
 const RUNS: usize = 10;
 
 /// Newest run that included a task, and the task's outcome in it.
-type LastWord<'a> = (&'a LedgerEntry, &'a LedgerTask);
+type NewestOutcome<'a> = (&'a LedgerEntry, &'a LedgerTask);
 
 async fn status(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
     let home = call.service.home.clone();
@@ -156,7 +156,7 @@ async fn status(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
     let ledger = reading
         .await
         .map_err(|error| Error::store(format!("reading the ledger failed: {error}")))??;
-    let mut last: BTreeMap<&str, LastWord<'_>> = BTreeMap::new();
+    let mut last: BTreeMap<&str, NewestOutcome<'_>> = BTreeMap::new();
     for run in ledger
         .iter()
         .filter(|run| run.channel == call.service.catalog.channel())
@@ -191,21 +191,21 @@ async fn status(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
         },
         tasks: known
             .into_iter()
-            .map(|task_id| Task::of(call, task_id, last.get(task_id).copied()))
+            .map(|task_id| Task::new(call, task_id, last.get(task_id).copied()))
             .collect(),
         runs: ledger
             .iter()
             .rev()
             .filter(is_run)
             .take(RUNS)
-            .map(Run::of)
+            .map(Run::from_entry)
             .collect(),
     });
     Ok(Meta::default())
 }
 
 impl<'a> Task<'a> {
-    fn of(call: &'a Call<'_>, task_id: &'a str, last: Option<LastWord<'a>>) -> Self {
+    fn new(call: &'a Call<'_>, task_id: &'a str, last: Option<NewestOutcome<'a>>) -> Self {
         let manifest = &call.release.manifest;
         let entry = manifest.tasks.get(task_id);
         let findings: BTreeSet<_> = entry
@@ -240,7 +240,7 @@ impl<'a> Task<'a> {
 }
 
 impl<'a> Run<'a> {
-    fn of(run: &'a LedgerEntry) -> Self {
+    fn from_entry(run: &'a LedgerEntry) -> Self {
         Self {
             run_id: &run.run_id,
             channel: &run.channel,

@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use super::keys;
 use crate::http::components::Data;
-use crate::http::endpoint::{Access, Call, Endpoint, Handler, Validity};
+use crate::http::endpoint::{Access, CachePolicy, Call, Endpoint, Handler};
 use crate::http::meta::Meta;
 use crate::http::parameters::format;
 use crate::http::problem::Result;
@@ -22,8 +22,8 @@ pub const ENDPOINT: Endpoint = Endpoint {
     access: Access::Scope(Scope::Admin),
     parameters: &[format("keys")],
     body: None,
-    data: Data::of::<UsageReport<'static>>(),
-    validity: Validity::Moment,
+    data: Data::for_type::<UsageReport<'static>>(),
+    cache_policy: CachePolicy::NoStore,
     handler: Handler::WithoutRelease(|call, json| usage(call, json).boxed()),
 };
 
@@ -74,8 +74,8 @@ struct Counts {
 
 impl Counts {
     /// Returns the counts of a key; zero if it has sent no request.
-    fn of(call: &Call<'_>, key_id: &str) -> Self {
-        let Some(used) = call.service.usage.of(key_id) else {
+    fn for_key(call: &Call<'_>, key_id: &str) -> Self {
+        let Some(used) = call.service.usage.get(key_id) else {
             return Self {
                 requests: 0,
                 rate_limited: 0,
@@ -102,10 +102,10 @@ impl Counts {
 }
 
 impl KeyUsage {
-    pub fn of(call: &Call<'_>, key_id: &str) -> Self {
+    pub fn for_key(call: &Call<'_>, key_id: &str) -> Self {
         Self {
             since: since(call),
-            counts: Counts::of(call, key_id),
+            counts: Counts::for_key(call, key_id),
         }
     }
 }
@@ -120,7 +120,7 @@ async fn usage(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
         key_id: &key.id,
         name: &key.name,
         plan: &key.plan,
-        counts: Counts::of(call, &key.id),
+        counts: Counts::for_key(call, &key.id),
     });
     json.value(&UsageReport {
         since: since(call),

@@ -4,15 +4,15 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::asked;
 use super::datasets::family;
+use super::query;
 use crate::answer::Sha256;
 use crate::contact::Contact;
-use crate::described::{
+use crate::dataset_summary::{
     Origin, day_of, description, licences, newest_date, period, tasks_of, title,
 };
 use crate::http::components::Data;
-use crate::http::endpoint::{Access, Call, Endpoint, Handler, Validity};
+use crate::http::endpoint::{Access, CachePolicy, Call, Endpoint, Handler};
 use crate::http::meta::Meta;
 use crate::http::parameters::{AS_OF, RELEASE};
 use crate::http::problem::Result;
@@ -29,8 +29,8 @@ pub const ENDPOINT: Endpoint = Endpoint {
     access: Access::Everyone,
     parameters: &[RELEASE, AS_OF],
     body: None,
-    data: Data::of::<Catalog<'static>>(),
-    validity: Validity::Release,
+    data: Data::for_type::<Catalog<'static>>(),
+    cache_policy: CachePolicy::PerRelease,
     handler: Handler::Document(list),
 };
 
@@ -292,7 +292,7 @@ fn list(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
         .settings
         .contact
         .as_deref()
-        .and_then(Contact::of);
+        .and_then(Contact::parse);
     let contact = contact.map(|Contact { name, address }| DcatContact {
         node_type: "Kind",
         name,
@@ -300,7 +300,7 @@ fn list(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
     });
     let contact: Vec<DcatContact<'_>> = contact.into_iter().collect();
     json.value(&Catalog {
-        id: format!("{}/v1/catalog.json{}", call.service.own_url(), asked::release_asked_for(call)),
+        id: format!("{}/v1/catalog.json{}", call.service.own_url(), query::release_query(call)),
         node_type: "Catalog",
         conforms_to: DcatStandard { node_type: "Standard", title: "DCAT-US 3.0" },
         title: CATALOG_TITLE,
@@ -310,15 +310,15 @@ fn list(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
         ),
         language: vec!["en"],
         modified: day_of(manifest),
-        homepage: DcatDocument::of(call, CATALOG_TITLE, "/datasets"),
-        dataset: manifest.datasets.iter().map(|(dataset_id, dataset)| DcatDataset::of(call, (dataset_id, dataset), &contact)).collect(),
+        homepage: DcatDocument::new(call, CATALOG_TITLE, "/datasets"),
+        dataset: manifest.datasets.iter().map(|(dataset_id, dataset)| DcatDataset::new(call, (dataset_id, dataset), &contact)).collect(),
         contact_point: contact,
     });
     Ok(Meta::default())
 }
 
 impl<'a> DcatDocument<'a> {
-    fn of(call: &Call<'_>, title: &'a str, path: &str) -> Self {
+    fn new(call: &Call<'_>, title: &'a str, path: &str) -> Self {
         Self {
             node_type: "Document",
             title,
@@ -328,7 +328,7 @@ impl<'a> DcatDocument<'a> {
 }
 
 impl<'a> DcatDataset<'a> {
-    fn of(
+    fn new(
         call: &'a Call<'_>,
         (dataset_id, dataset): (&'a str, &'a DatasetEntry),
         contact: &[DcatContact<'a>],
@@ -336,11 +336,11 @@ impl<'a> DcatDataset<'a> {
         let (manifest, contract) = (&call.release.manifest, call.contracts().get(dataset_id));
         let tasks = tasks_of(manifest, dataset);
         let (origin, address) = (
-            Origin::of(&tasks),
+            Origin::from_tasks(&tasks),
             format!("{}/v1/datasets/{dataset_id}", call.service.own_url()),
         );
         // Links of an earlier release must lead to that release.
-        let of_release = asked::release_asked_for(call);
+        let of_release = query::release_query(call);
         let link = |title, path: &str| DcatLink {
             node_type: "Distribution",
             title,
@@ -378,7 +378,7 @@ impl<'a> DcatDataset<'a> {
                 .collect(),
             language: vec!["en"],
             keyword: vec![family(dataset_id)],
-            landing_page: DcatDocument::of(
+            landing_page: DcatDocument::new(
                 call,
                 title(dataset_id, contract),
                 &format!("/datasets/{dataset_id}"),

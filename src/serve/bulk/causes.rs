@@ -68,7 +68,7 @@ pub struct SourceFile<'a> {
 
 impl<'a> Causes<'a> {
     /// Compares two builds of a task: the causes and the files that differ.
-    pub fn of(
+    pub fn compare(
         service: &Service,
         before: Option<&'a TaskEntry>,
         after: Option<&'a TaskEntry>,
@@ -77,11 +77,11 @@ impl<'a> Causes<'a> {
         // All changed files count as one cause here; `inputs` lists them.
         let is_of_a_file = |cause: &&Cause| matches!(cause, Cause::SourceChanged { .. });
         let of_files = causes.iter().filter(is_of_a_file).take(1);
-        let file = |input: Option<&'a Snapshot>| input.map(SourceFile::of);
+        let file = |input: Option<&'a Snapshot>| input.map(SourceFile::from_snapshot);
         Self {
             causes: of_files
                 .chain(causes.iter().filter(|cause| !is_of_a_file(cause)))
-                .map(|cause| BuildCause::of(service, cause))
+                .map(|cause| BuildCause::new(service, cause))
                 .collect(),
             inputs: changed_inputs(before, after)
                 .into_iter()
@@ -95,21 +95,21 @@ impl<'a> Causes<'a> {
 }
 
 impl BuildCause {
-    fn of(service: &Service, cause: &Cause) -> Self {
-        let told = |text: &str| Some(service.told(text));
+    fn new(service: &Service, cause: &Cause) -> Self {
+        let redact = |text: &str| Some(service.redact(text));
         let (cause, before, after) = match cause {
             Cause::TaskAdded => ("task_added", None, None),
             Cause::TaskRemoved => ("task_removed", None, None),
             Cause::SourceChanged { .. } => ("source_changed", None, None),
             Cause::DeclarationChanged => ("declaration_changed", None, None),
             Cause::ContractsChanged => ("contracts_changed", None, None),
-            Cause::CodeChanged { from, to } => ("code_changed", told(from), told(to)),
+            Cause::CodeChanged { from, to } => ("code_changed", redact(from), redact(to)),
             Cause::SampleChanged => ("sample_changed", None, None),
             Cause::LayoutEvidenceChanged => ("layout_evidence_changed", None, None),
-            Cause::DateChanged { from, to, .. } => ("date_changed", told(from), told(to)),
+            Cause::DateChanged { from, to, .. } => ("date_changed", redact(from), redact(to)),
             Cause::InputsChanged => ("inputs_changed", None, None),
             Cause::BecameStale { reason } => {
-                ("became_stale", None, reason.as_deref().and_then(told))
+                ("became_stale", None, reason.as_deref().and_then(redact))
             }
             Cause::BecameFresh => ("became_fresh", None, None),
         };
@@ -122,7 +122,7 @@ impl BuildCause {
 }
 
 impl<'a> SourceFile<'a> {
-    pub fn of(input: &'a Snapshot) -> Self {
+    pub fn from_snapshot(input: &'a Snapshot) -> Self {
         Self {
             source_id: &input.source_id,
             url: &input.url,

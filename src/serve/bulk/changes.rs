@@ -8,11 +8,11 @@ use futures_util::FutureExt;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::asked::{self, Earlier};
 use super::causes::Causes;
+use super::query::{self, Earlier};
 use crate::answer::Sha256;
 use crate::http::components::Data;
-use crate::http::endpoint::{Access, Call, Endpoint, Handler, Validity, query};
+use crate::http::endpoint::{Access, CachePolicy, Call, Endpoint, Handler, query};
 use crate::http::meta::Meta;
 use crate::http::parameters::{Kind, RELEASE_ID, format};
 use crate::http::problem::{Code, Problem, Result};
@@ -38,13 +38,13 @@ pub const ENDPOINT: Endpoint = Endpoint {
     access: Access::Everyone,
     parameters: Parameters::DECLARED,
     body: None,
-    data: Data::of::<Changes<'static>>(),
-    validity: Validity::Release,
+    data: Data::for_type::<Changes<'static>>(),
+    cache_policy: CachePolicy::PerRelease,
     handler: Handler::Files(|call, json| compare(call, json).boxed()),
 };
 
 /// Maximum number of listed parts of a dataset; all are counted.
-const MOST_PARTS: usize = 100;
+const MAX_PARTS: usize = 100;
 
 #[derive(Serialize, JsonSchema)]
 struct Changes<'a> {
@@ -126,23 +126,23 @@ struct TaskChange<'a> {
 }
 
 /// Part on both sides; `None` on a side that does not have it.
-type Sides<'a> = (Option<&'a Part>, Option<&'a Part>);
+type PartPair<'a> = (Option<&'a Part>, Option<&'a Part>);
 
 async fn compare(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
-    let release = asked::release(call).await?;
-    let after = asked::manifest(call, &release);
-    let since = match Parameters::of(call)?.since {
-        Some(text) => asked::by_id(call, "since", text).await?,
+    let release = query::release(call).await?;
+    let after = query::manifest(call, &release);
+    let since = match Parameters::read(call)?.since {
+        Some(text) => query::by_id(call, "since", text).await?,
         None => release_before(call, &after.release_id).await?,
     };
-    let before = asked::manifest(call, &since);
+    let before = query::manifest(call, &since);
     let dataset_ids: BTreeSet<&String> = before
         .datasets
         .keys()
         .chain(after.datasets.keys())
         .collect();
     let task = |task_id: String| TaskChange {
-        causes: Causes::of(
+        causes: Causes::compare(
             call.service,
             before.tasks.get(&task_id),
             after.tasks.get(&task_id),
@@ -150,11 +150,11 @@ async fn compare(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
         task_id,
     };
     json.value(&Changes {
-        from: ReleaseName::of(before),
-        to: ReleaseName::of(after),
+        from: ReleaseName::from_manifest(before),
+        to: ReleaseName::from_manifest(after),
         datasets: dataset_ids
             .into_iter()
-            .filter_map(|dataset_id| DatasetChange::of(before, after, dataset_id))
+            .filter_map(|dataset_id| DatasetChange::compare(before, after, dataset_id))
             .collect(),
         tasks: causes(before, after).into_keys().map(task).collect(),
     });
@@ -172,7 +172,11 @@ async fn release_before(call: &Call<'_>, id: &ReleaseId) -> Result<Earlier> {
         .iter()
         .position(|entry| entry.release_id == *id)
         .unwrap_or(0);
-    for entry in history[..first].iter().rev().take(asked::MOST_ASKED_FOR) {
+    for entry in history[..first]
+        .iter()
+        .rev()
+        .take(query::MAX_RELEASES_CHECKED)
+    {
         if let Some(manifest) = catalog.manifests.manifest(&entry.release_id).await? {
             return Ok(Some(manifest));
         }
@@ -190,10 +194,11 @@ async fn release_before(call: &Call<'_>, id: &ReleaseId) -> Result<Earlier> {
 
 impl<'a> DatasetChange<'a> {
     /// Returns the differences of a dataset; `None` if it has none.
-    fn of(before: &'a Manifest, after: &'a Manifest, dataset_id: &'a str) -> Option<Self> {
+    fn compare(before: &'a Manifest, after: &'a Manifest, dataset_id: &'a str) -> Option<Self> {
         let sides = paired_parts(before, after, dataset_id);
         let all = sides.len();
-        let changed: Vec<PartChange<'_>> = sides.into_iter().filter_map(PartChange::of).collect();
+        let changed: Vec<PartChange<'_>> =
+            sides.into_iter().filter_map(PartChange::compare).collect();
         if changed.is_empty() {
             return None;
         }
@@ -211,7 +216,7 @@ impl<'a> DatasetChange<'a> {
             changed: count(Change::Changed),
             unchanged: all - changed.len(),
         };
-        let changed_parts = changed.into_iter().take(MOST_PARTS).collect();
+        let changed_parts = changed.into_iter().take(MAX_PARTS).collect();
         Some(Self {
             dataset_id,
             rows_before: rows(before),
@@ -224,7 +229,7 @@ impl<'a> DatasetChange<'a> {
 
 impl<'a> PartChange<'a> {
     /// Returns `None` if the part is equal on both sides.
-    fn of((before, after): Sides<'a>) -> Option<Self> {
+    fn compare((before, after): PartPair<'a>) -> Option<Self> {
         let change = match (before, after) {
             (Some(before), Some(after)) if before.sha256 == after.sha256 => return None,
             (Some(_), Some(_)) => Change::Changed,

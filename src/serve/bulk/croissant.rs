@@ -6,16 +6,16 @@ use schemars::{JsonSchema, Schema};
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use super::asked;
 use super::catalog::{ACCESS, CATALOG_TITLE};
 use super::datasets::family;
+use super::query;
 use super::table;
 use crate::answer::{Instant, Sha256};
-use crate::described::{
+use crate::dataset_summary::{
     Origin, citation, day_of, description, licences, newest_date, period, tasks_of, title,
 };
 use crate::http::components::Data;
-use crate::http::endpoint::{Access, Call, Endpoint, Handler, Validity};
+use crate::http::endpoint::{Access, CachePolicy, Call, Endpoint, Handler};
 use crate::http::meta::Meta;
 use crate::http::parameters::{AS_OF, RELEASE};
 use crate::http::problem::Result;
@@ -33,8 +33,8 @@ pub const ENDPOINT: Endpoint = Endpoint {
     access: Access::Everyone,
     parameters: &[RELEASE, AS_OF],
     body: None,
-    data: Data::of::<Croissant<'static>>(),
-    validity: Validity::Release,
+    data: Data::for_type::<Croissant<'static>>(),
+    cache_policy: CachePolicy::PerRelease,
     handler: Handler::LinkedData(describe),
 };
 
@@ -284,20 +284,20 @@ fn with_head(schema: &mut Schema) {
 
 fn describe(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
     let (manifest, dataset_id) = (&call.release.manifest, call.path_value("dataset_id"));
-    let dataset = asked::dataset(manifest, "dataset_id", dataset_id)?;
+    let dataset = query::dataset(manifest, "dataset_id", dataset_id)?;
     json.object(|json| {
         // The standard prescribes the exact text, including blanks.
         json.raw(HEAD.trim_matches(['{', '}', ' ', '\n']));
-        json.members(&Croissant::of(call, dataset_id, dataset));
+        json.members(&Croissant::new(call, dataset_id, dataset));
     });
     Ok(Meta::default())
 }
 
 impl<'a> Croissant<'a> {
-    fn of(call: &'a Call<'_>, dataset_id: &'a str, dataset: &'a DatasetEntry) -> Self {
+    fn new(call: &'a Call<'_>, dataset_id: &'a str, dataset: &'a DatasetEntry) -> Self {
         let (manifest, contract) = (&call.release.manifest, call.contracts().get(dataset_id));
         let tasks = tasks_of(manifest, dataset);
-        let origin = Origin::of(&tasks);
+        let origin = Origin::from_tasks(&tasks);
         let work = |name: &'a str| NamedWork {
             node_type: "sc:CreativeWork",
             name,
@@ -339,12 +339,12 @@ impl<'a> Croissant<'a> {
                 url: format!(
                     "{}/v1/catalog.json{}",
                     call.service.own_url(),
-                    asked::release_asked_for(call)
+                    query::release_query(call)
                 ),
             },
             distribution: files(call, dataset_id, dataset),
             record_set: contract
-                .map(|contract| CroissantRecordSet::of(dataset, contract))
+                .map(|contract| CroissantRecordSet::new(dataset, contract))
                 .into_iter()
                 .collect(),
         }
@@ -393,7 +393,7 @@ fn files<'a>(
 impl<'a> CroissantRecordSet<'a> {
     /// Describes the columns that a CSV table has too. Pointers are omitted because they are lists
     /// of structures; `record_id` leads to them.
-    fn of(dataset: &DatasetEntry, contract: &'a Contract) -> Self {
+    fn new(dataset: &DatasetEntry, contract: &'a Contract) -> Self {
         Self {
             node_type: "cr:RecordSet",
             id: RECORDS,
@@ -410,14 +410,14 @@ impl<'a> CroissantRecordSet<'a> {
                 })
                 .collect(),
             field: table::columns(contract)
-                .map(|column| CroissantField::of(column, dataset))
+                .map(|column| CroissantField::from_column(column, dataset))
                 .collect(),
         }
     }
 }
 
 impl<'a> CroissantField<'a> {
-    fn of(column: &'a Column, dataset: &DatasetEntry) -> Self {
+    fn from_column(column: &'a Column, dataset: &DatasetEntry) -> Self {
         let is_list = column.column_type.physical == Physical::StringList;
         let (file, set) = match dataset.parts.as_slice() {
             [part] => (Some(part.path.as_str()), None),

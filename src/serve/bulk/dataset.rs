@@ -8,15 +8,15 @@ use jiff::civil::Date;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::asked;
 use super::datasets::{family, late_since};
+use super::query;
 use crate::answer::{self, Float, Instant};
-use crate::described::{
+use crate::dataset_summary::{
     Counts, Origin, Partition, SourceFinding, described_partitions, findings, newest_date,
     tasks_of, verdict,
 };
 use crate::http::components::Data;
-use crate::http::endpoint::{Access, Call, Endpoint, Handler, Validity};
+use crate::http::endpoint::{Access, CachePolicy, Call, Endpoint, Handler};
 use crate::http::meta::Meta;
 use crate::http::parameters::{AS_OF, RELEASE, format};
 use crate::http::problem::Result;
@@ -35,13 +35,13 @@ pub const ENDPOINT: Endpoint = Endpoint {
     access: Access::Everyone,
     parameters: &[format("columns"), RELEASE, AS_OF],
     body: None,
-    data: Data::of::<Dataset<'static>>(),
-    validity: Validity::Release,
+    data: Data::for_type::<Dataset<'static>>(),
+    cache_policy: CachePolicy::PerRelease,
     handler: Handler::Files(|call, json| describe(call, json).boxed()),
 };
 
 /// Maximum number of releases in the history.
-const MOST_RELEASES: usize = 30;
+const MAX_RELEASES: usize = 30;
 
 #[derive(Serialize, JsonSchema)]
 struct Dataset<'a> {
@@ -109,7 +109,7 @@ struct Dataset<'a> {
     partitions: Vec<Partition<'a>>,
     /// Row counts of the last 30 retained releases that have the dataset, newest first. Releases
     /// published after the one that answers are omitted.
-    history: Vec<RowsOfRelease<'a>>,
+    history: Vec<ReleaseRows<'a>>,
 }
 
 #[derive(Serialize, JsonSchema)]
@@ -170,7 +170,7 @@ struct Expected<'a> {
 
 #[derive(Serialize, JsonSchema)]
 #[schemars(rename = "DatasetHistory")]
-struct RowsOfRelease<'a> {
+struct ReleaseRows<'a> {
     #[serde(flatten)]
     release: ReleaseName<'a>,
     /// Number of records of the dataset in the release.
@@ -181,15 +181,15 @@ struct RowsOfRelease<'a> {
 
 async fn describe(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
     let (manifest, dataset_id) = (&call.release.manifest, call.path_value("dataset_id"));
-    let dataset = asked::dataset(manifest, "dataset_id", dataset_id)?;
-    let history = asked::newest_kept(call, MOST_RELEASES).await?;
+    let dataset = query::dataset(manifest, "dataset_id", dataset_id)?;
+    let history = query::newest_retained(call, MAX_RELEASES).await?;
     let contract = call.contracts().get(dataset_id);
     let tasks = tasks_of(manifest, dataset);
-    let origin = Origin::of(&tasks);
+    let origin = Origin::from_tasks(&tasks);
     let texts = |of: fn(&Contract) -> &[String]| contract.map(of).unwrap_or_default();
     let rows_of_release = history.iter().filter_map(|summary| {
         let sums = summary.datasets.get(dataset_id)?;
-        Some(RowsOfRelease {
+        Some(ReleaseRows {
             release: summary.name(),
             rows: sums.rows,
             quarantined_rows: sums.quarantined_rows,
@@ -210,12 +210,12 @@ async fn describe(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
         columns: contract
             .into_iter()
             .flat_map(|contract| &contract.columns)
-            .map(DatasetColumn::of)
+            .map(DatasetColumn::from_column)
             .collect(),
         rules: contract
             .into_iter()
             .flat_map(|contract| &contract.invariants)
-            .map(DatasetRule::of)
+            .map(DatasetRule::from_invariant)
             .collect(),
         credit: origin.credit(),
         origin,
@@ -228,11 +228,11 @@ async fn describe(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
             })
             .collect(),
         late_since: late_since(call, manifest, dataset),
-        freshness: call.release.freshness(call.today()).of(dataset_id),
+        freshness: call.release.freshness(call.today()).get(dataset_id),
         is_sample: manifest.is_sample,
         source_date: newest_date(manifest, &dataset.parts),
         published_at: Instant(&manifest.published_at),
-        counts: Counts::of(manifest, dataset_id),
+        counts: Counts::for_dataset(manifest, dataset_id),
         validation_status: verdict(dataset),
         words: known_words(manifest, dataset_id, dataset),
         findings: findings(call, &tasks),
@@ -262,7 +262,7 @@ fn expected<'a>(manifest: &'a Manifest, dataset: &DatasetEntry) -> BTreeMap<&'a 
 }
 
 impl<'a> DatasetColumn<'a> {
-    fn of(column: &'a Column) -> Self {
+    fn from_column(column: &'a Column) -> Self {
         let column_type = &column.column_type;
         Self {
             name: &column.name,
@@ -282,7 +282,7 @@ impl<'a> DatasetColumn<'a> {
 }
 
 impl<'a> DatasetRule<'a> {
-    fn of(rule: &'a Invariant) -> Self {
+    fn from_invariant(rule: &'a Invariant) -> Self {
         Self {
             code: &rule.code,
             rule: rule.rule,

@@ -5,9 +5,9 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::answer;
-use crate::described::{Origin, newest_date, tasks_of};
+use crate::dataset_summary::{Origin, newest_date, tasks_of};
 use crate::http::components::Data;
-use crate::http::endpoint::{Access, Call, Endpoint, Handler, Validity};
+use crate::http::endpoint::{Access, CachePolicy, Call, Endpoint, Handler};
 use crate::http::meta::Meta;
 use crate::http::parameters::{AS_OF, RELEASE, format};
 use crate::http::problem::Result;
@@ -24,8 +24,8 @@ pub const ENDPOINT: Endpoint = Endpoint {
     access: Access::Everyone,
     parameters: &[format("datasets"), RELEASE, AS_OF],
     body: None,
-    data: Data::of::<Datasets<'static>>(),
-    validity: Validity::Release,
+    data: Data::for_type::<Datasets<'static>>(),
+    cache_policy: CachePolicy::PerRelease,
     handler: Handler::Memory(list),
 };
 
@@ -69,7 +69,10 @@ struct DatasetLine<'a> {
 
 fn list<'a>(call: &'a Call<'_>, json: &mut Json) -> Result<Meta> {
     let manifest = &call.release.manifest;
-    let (summary, freshness) = (Summary::of(manifest), call.release.freshness(call.today()));
+    let (summary, freshness) = (
+        Summary::from_manifest(manifest),
+        call.release.freshness(call.today()),
+    );
     let line = |(dataset_id, dataset): (&'a String, &'a DatasetEntry)| {
         let contract = call.contracts().get(dataset_id);
         let sums = summary
@@ -87,8 +90,8 @@ fn list<'a>(call: &'a Call<'_>, json: &mut Json) -> Result<Meta> {
             columns: contract.map(|contract| contract.columns.len()),
             parts: sums.parts,
             size_bytes: sums.size_bytes,
-            origin: Origin::of(&tasks_of(manifest, dataset)),
-            freshness: freshness.of(dataset_id),
+            origin: Origin::from_tasks(&tasks_of(manifest, dataset)),
+            freshness: freshness.get(dataset_id),
             late_since: late_since(call, manifest, dataset),
             source_date: newest_date(manifest, &dataset.parts),
         }

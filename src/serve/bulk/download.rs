@@ -11,10 +11,10 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::release::PartFile;
-use super::{asked, table};
-use crate::described::{Origin, citation, tasks_of};
+use super::{query, table};
+use crate::dataset_summary::{Origin, citation, tasks_of};
 use crate::http::components::Data;
-use crate::http::endpoint::{Access, Call, Endpoint, Handler, Validity, query};
+use crate::http::endpoint::{Access, CachePolicy, Call, Endpoint, Handler, query};
 use crate::http::meta::Meta;
 use crate::http::parameters::{Kind, RELEASE_ID, TextForm};
 use crate::http::problem::{Code, Problem, Result};
@@ -43,8 +43,8 @@ pub const ENDPOINT: Endpoint = Endpoint {
     access: Access::Key,
     parameters: Parameters::DECLARED,
     body: None,
-    data: Data::of::<Download<'static>>(),
-    validity: Validity::Release,
+    data: Data::for_type::<Download<'static>>(),
+    cache_policy: CachePolicy::PerRelease,
     handler: Handler::Download {
         list: |call, json| list(call, json).boxed(),
         file: |call, head| file(call, head).boxed(),
@@ -87,23 +87,23 @@ struct DownloadPart<'a> {
 }
 
 async fn list(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
-    if Parameters::of(call)?.part.is_some() {
+    if Parameters::read(call)?.part.is_some() {
         return Err(Problem::of_field(
             Code::MissingParameter,
             "format",
             "`part` needs a file format: add `format=parquet` or `format=csv`",
         ));
     }
-    let earlier = asked::release(call).await?;
-    let manifest = asked::manifest(call, &earlier);
+    let earlier = query::release(call).await?;
+    let manifest = query::manifest(call, &earlier);
     let dataset_id = call.path_value("dataset_id");
-    let dataset = asked::dataset(manifest, "dataset_id", dataset_id)?;
+    let dataset = query::dataset(manifest, "dataset_id", dataset_id)?;
     let parts = visible_parts(call, dataset_id, &dataset.parts)?;
     let contract = call.contracts().get(dataset_id);
-    let origin = Origin::of(&tasks_of(manifest, dataset));
+    let origin = Origin::from_tasks(&tasks_of(manifest, dataset));
     let path = format!("/v1/releases/{}/datasets/{dataset_id}", manifest.release_id);
     let part = |part| DownloadPart {
-        file: PartFile::of(part),
+        file: PartFile::from_part(part),
         parquet: format!("{path}?format=parquet&part={}", part.sha256),
     };
     json.value(&Download {
@@ -129,12 +129,12 @@ async fn list(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
 }
 
 async fn file(call: &Call<'_>, head: &Parts) -> Result<Response> {
-    let earlier = asked::release(call).await?;
-    let manifest = asked::manifest(call, &earlier);
+    let earlier = query::release(call).await?;
+    let manifest = query::manifest(call, &earlier);
     let dataset_id = call.path_value("dataset_id");
-    let dataset = asked::dataset(manifest, "dataset_id", dataset_id)?;
+    let dataset = query::dataset(manifest, "dataset_id", dataset_id)?;
     let mut parts = visible_parts(call, dataset_id, &dataset.parts)?;
-    let Parameters { format, part } = Parameters::of(call)?;
+    let Parameters { format, part } = Parameters::read(call)?;
     if let Some(digest) = part {
         parts.retain(|part| part.sha256.to_string() == digest);
         // Two parts without rows may have the same bytes.
@@ -174,9 +174,9 @@ async fn whole_part(
     if let Some(known) = etag::matching(&head.headers, &tag) {
         return Ok(not_modified(&known, service.now()));
     }
-    let asked = range::asked(&head.headers, &tag, part.size_bytes)?;
-    let wanted = asked.clone().unwrap_or(0..part.size_bytes);
-    let length = wanted.end - wanted.start;
+    let requested = range::requested(&head.headers, &tag, part.size_bytes)?;
+    let served_range = requested.clone().unwrap_or(0..part.size_bytes);
+    let length = served_range.end - served_range.start;
     let response = if head.method == Method::HEAD {
         Response::new(Body::empty())
     } else {
@@ -185,7 +185,7 @@ async fn whole_part(
         let share = service.send(&call.client.id, in_memory(part.size_bytes))?;
         let bytes: Bytes = service.parts.bytes(&manifest.release_id, part).await?;
         pieces::whole(
-            bytes.slice(in_memory(wanted.start)..in_memory(wanted.end)),
+            bytes.slice(in_memory(served_range.start)..in_memory(served_range.end)),
             share,
         )
     };
@@ -199,14 +199,14 @@ async fn whole_part(
     let headers = response.headers_mut();
     headers.insert(header::ACCEPT_RANGES, HeaderValue::from_static("bytes"));
     headers.insert(header::CONTENT_LENGTH, HeaderValue::from(length));
-    if asked.is_some() {
+    if requested.is_some() {
         insert(
             headers,
             header::CONTENT_RANGE,
             &format!(
                 "bytes {}-{}/{}",
-                wanted.start,
-                wanted.end - 1,
+                served_range.start,
+                served_range.end - 1,
                 part.size_bytes
             ),
         );

@@ -2,7 +2,6 @@
 //! parts and tables as files, and one record through all releases. For an earlier release it reads
 //! the manifest and the requested parts; it does not load the release.
 
-mod asked;
 mod catalog;
 mod causes;
 mod changes;
@@ -10,6 +9,7 @@ mod croissant;
 mod dataset;
 mod datasets;
 mod download;
+mod query;
 mod record_history;
 mod release;
 mod releases;

@@ -10,11 +10,11 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-use super::asked;
 use super::causes::Causes;
+use super::query;
 use crate::answer::ColumnValue;
 use crate::http::components::Data;
-use crate::http::endpoint::{Access, Call, Endpoint, Handler, Validity};
+use crate::http::endpoint::{Access, CachePolicy, Call, Endpoint, Handler};
 use crate::http::meta::Meta;
 use crate::http::parameters::format;
 use crate::http::problem::{Code, Problem, Result};
@@ -35,15 +35,15 @@ pub const ENDPOINT: Endpoint = Endpoint {
     access: Access::Key,
     parameters: &[format("entries")],
     body: None,
-    data: Data::of::<RecordHistory<'static>>(),
-    validity: Validity::Release,
+    data: Data::for_type::<RecordHistory<'static>>(),
+    cache_policy: CachePolicy::PerRelease,
     handler: Handler::Files(|call, json| history(call, json).boxed()),
 };
 
-const MOST_RELEASES: usize = 30;
+const MAX_RELEASES: usize = 30;
 /// Maximum number of parts to search: a record is in one part, but a missing record could be in
 /// any.
-const MOST_PARTS: usize = 64;
+const MAX_PARTS: usize = 64;
 
 #[derive(Serialize, JsonSchema)]
 struct RecordHistory<'a> {
@@ -114,7 +114,7 @@ async fn history(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
     let mut entries: Vec<Entry> = Vec::new();
     let mut newer: Option<Arc<Manifest>> = None;
     let mut is_complete = true;
-    for summary in asked::newest_kept(call, MOST_RELEASES).await? {
+    for summary in query::newest_retained(call, MAX_RELEASES).await? {
         let Some(manifest) = call
             .service
             .catalog
@@ -165,7 +165,7 @@ async fn history(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
         is_complete,
         entries: entries
             .iter()
-            .map(|entry| RecordEntry::of(call, entry))
+            .map(|entry| RecordEntry::new(call, entry))
             .collect(),
     });
     Ok(Meta {
@@ -175,7 +175,7 @@ async fn history(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
 }
 
 impl<'a> RecordEntry<'a> {
-    fn of(call: &Call<'_>, entry: &'a Entry) -> Self {
+    fn new(call: &Call<'_>, entry: &'a Entry) -> Self {
         let before = entry.before.as_ref();
         Self {
             first: entry.oldest.name(),
@@ -186,7 +186,7 @@ impl<'a> RecordEntry<'a> {
                 before.and_then(|before| before.columns.as_deref()),
                 entry.columns.as_deref(),
             ),
-            causes: Causes::of(
+            causes: Causes::compare(
                 call.service,
                 before.and_then(|before| before.task.as_ref()),
                 before.and_then(|before| before.task_after.as_ref()),
@@ -245,7 +245,7 @@ impl<'a> Looks<'a> {
             id,
             is_sorted,
             by_part: HashMap::new(),
-            left: MOST_PARTS,
+            left: MAX_PARTS,
             partition: None,
             buckets: 0,
             task_id: None,
@@ -256,9 +256,7 @@ impl<'a> Looks<'a> {
     /// `None` if the limit of parts is reached.
     async fn find(&mut self, manifest: &Manifest) -> Result<Option<Option<Arc<Columns>>>> {
         let reader = PartReader::new(&self.call.service.parts, manifest);
-        let mut parts: Vec<&Part> = reader
-            .parts_that_may_hold(self.id, self.is_sorted)
-            .collect();
+        let mut parts: Vec<&Part> = reader.candidate_parts(self.id, self.is_sorted).collect();
         if let Some(known) = &self.partition {
             let same = reader
                 .parts_of(self.id.dataset_id())

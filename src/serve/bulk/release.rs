@@ -7,12 +7,12 @@ use futures_util::FutureExt;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::asked;
 use super::causes::SourceFile;
+use super::query;
 use crate::answer::{Instant, Sha256};
-use crate::described::{Counts, notes, verdict};
+use crate::dataset_summary::{Counts, notes, verdict};
 use crate::http::components::Data;
-use crate::http::endpoint::{Access, Call, Endpoint, Handler, Validity, query};
+use crate::http::endpoint::{Access, CachePolicy, Call, Endpoint, Handler, query};
 use crate::http::meta::Meta;
 use crate::http::parameters::{Kind, RELEASE_ID, TextForm, format};
 use crate::http::problem::Result;
@@ -36,8 +36,8 @@ pub const ENDPOINT: Endpoint = Endpoint {
     access: Access::Everyone,
     parameters: Parameters::DECLARED,
     body: None,
-    data: Data::of::<Release<'static>>(),
-    validity: Validity::Release,
+    data: Data::for_type::<Release<'static>>(),
+    cache_policy: CachePolicy::PerRelease,
     handler: Handler::Files(|call, json| describe(call, json).boxed()),
 };
 
@@ -140,11 +140,11 @@ struct ReleaseTask<'a> {
 }
 
 async fn describe(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
-    let earlier = asked::release(call).await?;
-    let manifest = asked::manifest(call, &earlier);
-    let Parameters { dataset: only } = Parameters::of(call)?;
+    let earlier = query::release(call).await?;
+    let manifest = query::manifest(call, &earlier);
+    let Parameters { dataset: only } = Parameters::read(call)?;
     let only_parts = only
-        .map(|dataset_id| asked::dataset(manifest, "dataset", dataset_id))
+        .map(|dataset_id| query::dataset(manifest, "dataset", dataset_id))
         .transpose()?;
     let only_tasks: Option<BTreeSet<&str>> = only_parts.map(|dataset| {
         dataset
@@ -153,7 +153,7 @@ async fn describe(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
             .map(|part| part.task_id.as_str())
             .collect()
     });
-    let summary = Summary::of(manifest);
+    let summary = Summary::from_manifest(manifest);
     let total = summary.total();
     let datasets = manifest
         .datasets
@@ -175,10 +175,10 @@ async fn describe(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
         parts: total.parts,
         size_bytes: total.size_bytes,
         datasets: datasets
-            .map(|(dataset_id, dataset)| ReleaseDataset::of(call, manifest, dataset_id, dataset))
+            .map(|(dataset_id, dataset)| ReleaseDataset::new(call, manifest, dataset_id, dataset))
             .collect(),
         tasks: tasks
-            .map(|(task_id, task)| ReleaseTask::of(task_id, task))
+            .map(|(task_id, task)| ReleaseTask::new(task_id, task))
             .collect(),
     });
     Ok(Meta {
@@ -188,7 +188,7 @@ async fn describe(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
 }
 
 impl<'a> ReleaseDataset<'a> {
-    fn of(
+    fn new(
         call: &Call<'_>,
         manifest: &'a Manifest,
         dataset_id: &'a str,
@@ -199,13 +199,13 @@ impl<'a> ReleaseDataset<'a> {
             schema_version: &dataset.schema_version,
             size_bytes: dataset.parts.iter().map(|part| part.size_bytes).sum(),
             validation_status: verdict(dataset),
-            counts: Counts::of(manifest, dataset_id),
+            counts: Counts::for_dataset(manifest, dataset_id),
             notes: notes(call, &dataset.parts),
             parts: dataset
                 .parts
                 .iter()
                 .map(|part| BuiltPart {
-                    file: PartFile::of(part),
+                    file: PartFile::from_part(part),
                     task_id: &part.task_id,
                 })
                 .collect(),
@@ -214,7 +214,7 @@ impl<'a> ReleaseDataset<'a> {
 }
 
 impl<'a> PartFile<'a> {
-    pub fn of(part: &'a Part) -> Self {
+    pub fn from_part(part: &'a Part) -> Self {
         Self {
             path: &part.path,
             partition: &part.partition,
@@ -226,7 +226,7 @@ impl<'a> PartFile<'a> {
 }
 
 impl<'a> ReleaseTask<'a> {
-    fn of(task_id: &'a str, task: &'a TaskEntry) -> Self {
+    fn new(task_id: &'a str, task: &'a TaskEntry) -> Self {
         Self {
             task_id,
             pipeline_id: &task.pipeline_id,
@@ -237,7 +237,7 @@ impl<'a> ReleaseTask<'a> {
             declaration_hash: Sha256(task.declaration_hash),
             contracts_hash: Sha256(task.contracts_hash),
             code_version: &task.code_version,
-            inputs: task.inputs.iter().map(SourceFile::of).collect(),
+            inputs: task.inputs.iter().map(SourceFile::from_snapshot).collect(),
         }
     }
 }

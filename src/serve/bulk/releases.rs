@@ -7,8 +7,8 @@ use serde::Serialize;
 
 use crate::answer::Instant;
 use crate::http::components::Data;
-use crate::http::cursor::not_a_cursor;
-use crate::http::endpoint::{Access, Call, Endpoint, Handler, Validity, query};
+use crate::http::cursor::malformed_cursor;
+use crate::http::endpoint::{Access, CachePolicy, Call, Endpoint, Handler, query};
 use crate::http::meta::{Meta, Page};
 use crate::http::paging::Paging;
 use crate::http::parameters::{CURSOR, LIMIT, RELEASE_ID, format};
@@ -32,9 +32,9 @@ pub const ENDPOINT: Endpoint = Endpoint {
     access: Access::Everyone,
     parameters: Parameters::DECLARED,
     body: None,
-    data: Data::of::<Releases<'static>>(),
+    data: Data::for_type::<Releases<'static>>(),
     // `is_kept` changes when a release is deleted, and no ETag input reflects that.
-    validity: Validity::Moment,
+    cache_policy: CachePolicy::NoStore,
     handler: Handler::Files(|call, json| list(call, json).boxed()),
 };
 
@@ -84,14 +84,14 @@ struct Move<'a> {
 
 async fn list(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
     let catalog = &call.service.catalog;
-    let Parameters { limit, cursor } = Parameters::of(call)?;
-    let (history, paging) = (catalog.history().await?, Paging::of(call, limit, cursor)?);
+    let Parameters { limit, cursor } = Parameters::read(call)?;
+    let (history, paging) = (catalog.history().await?, Paging::new(call, limit, cursor)?);
     let before = paging
         .after
         .as_deref()
         .map(str::parse::<u64>)
         .transpose()
-        .map_err(|_| not_a_cursor())?;
+        .map_err(|_| malformed_cursor())?;
     let newest = history.last().map(|entry| entry.generation);
     let mut page: Vec<&ChannelEntry> = history
         .iter()
@@ -108,7 +108,7 @@ async fn list(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
     let moves = page
         .iter()
         .zip(&summaries)
-        .map(|(entry, summary)| Move::of(entry, summary.as_deref(), newest));
+        .map(|(entry, summary)| Move::new(entry, summary.as_deref(), newest));
     json.value(&Releases {
         channel: catalog.channel(),
         releases: moves.collect(),
@@ -132,7 +132,7 @@ async fn list(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
 }
 
 impl<'a> Move<'a> {
-    fn of(entry: &'a ChannelEntry, summary: Option<&'a Summary>, newest: Option<u64>) -> Self {
+    fn new(entry: &'a ChannelEntry, summary: Option<&'a Summary>, newest: Option<u64>) -> Self {
         let total = summary.map(Summary::total);
         Self {
             release_id: entry.release_id.as_str(),

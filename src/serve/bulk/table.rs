@@ -19,7 +19,7 @@ use pubdata_core::error::{Error, Result, ResultExt};
 use pubdata_core::ids::ReleaseId;
 use pubdata_store::{Part, parquet_error};
 
-const ROWS_DECODED_AT_A_TIME: usize = 1_024;
+const DECODE_BATCH_ROWS: usize = 1_024;
 
 /// Returns the columns of a CSV table: those of the contract except pointers, which would be most
 /// of the text. `record_id` leads to them.
@@ -115,7 +115,7 @@ impl OpenPart {
             .map_err(parquet_error)
             .context(|| part.path.clone())?;
         let reader = builder
-            .with_batch_size(ROWS_DECODED_AT_A_TIME)
+            .with_batch_size(DECODE_BATCH_ROWS)
             .build()
             .map_err(parquet_error)
             .context(|| part.path.clone())?;

@@ -193,7 +193,7 @@ pub struct AddressParts<'a> {
 
 impl<'a> AddressParts<'a> {
     /// Reads an address, or returns `None` if all its columns are null.
-    pub fn of(record: &'a Record<'_, Entity>, columns: &[&str]) -> Option<Self> {
+    pub fn read(record: &'a Record<'_, Entity>, columns: &[&str]) -> Option<Self> {
         let mut cells = columns.iter().map(|column| record.text(column));
         let [line1, line2, city, state, zip, zip4, country] =
             std::array::from_fn(|_| cells.next().flatten());
@@ -237,7 +237,7 @@ pub struct BusinessAddress<'a> {
 }
 
 impl<'a> BusinessAddress<'a> {
-    pub fn of(role: &'a str, parts: AddressParts<'a>) -> Self {
+    pub fn new(role: &'a str, parts: AddressParts<'a>) -> Self {
         let raw = parts.published().collect::<Vec<_>>().join(", ");
         Self { role, parts, raw }
     }
@@ -270,7 +270,7 @@ pub struct BusinessName<'a> {
 }
 
 impl<'a> BusinessName<'a> {
-    pub fn of(kind: &'static str, name: &'a str) -> Self {
+    pub fn new(kind: &'static str, name: &'a str) -> Self {
         Self {
             name,
             kind,
@@ -291,7 +291,7 @@ pub struct BusinessIdentifier<'a> {
 
 impl<'a> BusinessIdentifier<'a> {
     /// Parses `scheme=value`.
-    pub fn of(text: &'a str) -> Option<Self> {
+    pub fn parse(text: &'a str) -> Option<Self> {
         text.split_once('=')
             .map(|(scheme, value)| Self { scheme, value })
     }

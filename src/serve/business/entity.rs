@@ -13,7 +13,7 @@ use super::record::{add_implied_notice, businesses_of};
 use super::table::Businesses;
 use crate::answer::Date;
 use crate::http::components::Data;
-use crate::http::endpoint::{Access, Call, Endpoint, Handler, Validity, query};
+use crate::http::endpoint::{Access, CachePolicy, Call, Endpoint, Handler, query};
 use crate::http::meta::Meta;
 use crate::http::parameters::{AS_OF, Kind, RELEASE};
 use crate::http::problem::{Code, Problem, Result, not_covered};
@@ -39,8 +39,8 @@ pub const ENDPOINT: Endpoint = Endpoint {
     access: Access::Scope(Scope::General),
     parameters: Parameters::DECLARED,
     body: None,
-    data: Data::of::<Business<'static>>(),
-    validity: Validity::Release,
+    data: Data::for_type::<Business<'static>>(),
+    cache_policy: CachePolicy::PerRelease,
     handler: Handler::Files(|call, json| answer(call, json).boxed()),
 };
 
@@ -54,7 +54,7 @@ struct Business<'a> {
 
 async fn answer(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
     let businesses = businesses_of(call)?;
-    let Parameters { include } = Parameters::of(call)?;
+    let Parameters { include } = Parameters::read(call)?;
     let entity_id = call.path_value("entity_id");
     let covered = businesses.rows.values("state");
     let Some(row) = businesses.find(entity_id) else {
@@ -99,22 +99,22 @@ async fn answer(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
                 .map(|name| BusinessRegisteredAgent {
                     name,
                     agent_type: record.text("agent_type"),
-                    address: AddressParts::of(record, &AGENT),
+                    address: AddressParts::read(record, &AGENT),
                 }),
-            officers: officers.iter().map(BusinessOfficer::of).collect(),
+            officers: officers.iter().map(BusinessOfficer::from_record).collect(),
             names: names(record),
             identifiers: identifiers
                 .iter()
-                .filter_map(|text| BusinessIdentifier::of(text))
+                .filter_map(|text| BusinessIdentifier::parse(text))
                 .collect(),
             last_report: (year.is_some() || filed_date.is_some())
                 .then_some(BusinessLastReport { year, filed_date }),
             published_fields: published_fields.as_deref(),
-            ..BusinessDetails::of(record)
+            ..BusinessDetails::from_record(record)
         },
         provenance: record.origin(&call.release.manifest),
     });
-    let mut meta = Meta::of(
+    let mut meta = Meta::for_datasets(
         &[ENTITIES, OFFICERS],
         format!(
             "{} businesses in the registries of {}",
@@ -152,9 +152,9 @@ fn addresses<'a>(record: &'a Record<'_, Entity>) -> Vec<BusinessAddress<'a>> {
     roles
         .into_iter()
         .filter_map(|(role, columns)| {
-            Some(BusinessAddress::of(
+            Some(BusinessAddress::new(
                 role,
-                AddressParts::of(record, columns)?,
+                AddressParts::read(record, columns)?,
             ))
         })
         .collect()
@@ -172,7 +172,7 @@ fn names<'a>(record: &'a Record<'_, Entity>) -> Vec<BusinessName<'a>> {
         .flat_map(|(kind, names)| {
             names
                 .into_iter()
-                .map(move |name| BusinessName::of(kind, name))
+                .map(move |name| BusinessName::new(kind, name))
         })
         .collect()
 }

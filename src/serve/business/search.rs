@@ -12,7 +12,7 @@ use serde::Serialize;
 use crate::business::datasets::{BusinessFields, ENTITIES};
 use crate::business::table::Businesses;
 use crate::http::components::Data;
-use crate::http::endpoint::{Access, Call, Endpoint, Handler, Validity, query};
+use crate::http::endpoint::{Access, CachePolicy, Call, Endpoint, Handler, query};
 use crate::http::filter::{CITY, DayRange, STATES, ZIP, add_no_words_notice, check_states};
 use crate::http::meta::Meta;
 use crate::http::paging::{ListPaging, MAX_COUNTED};
@@ -68,8 +68,8 @@ pub const ENDPOINT: Endpoint = Endpoint {
     access: Access::Scope(Scope::General),
     parameters: Parameters::DECLARED,
     body: None,
-    data: Data::of::<BusinessMatches<'static>>(),
-    validity: Validity::Release,
+    data: Data::for_type::<BusinessMatches<'static>>(),
+    cache_policy: CachePolicy::PerRelease,
     handler: Handler::Files(|call, json| answer(call, json).boxed()),
 };
 
@@ -106,7 +106,7 @@ struct Filter<'a> {
 
 impl Filter<'_> {
     /// Reports whether the filter matches every row.
-    fn takes_all(&self) -> bool {
+    fn matches_all(&self) -> bool {
         let Self {
             businesses: _,
             parts,
@@ -127,7 +127,7 @@ impl Filter<'_> {
         is_open && formed.is_open() && only.is_none()
     }
 
-    fn takes(&self, row: u32) -> bool {
+    fn matches(&self, row: u32) -> bool {
         let (businesses, index) = (self.businesses, row as usize);
         // Only filtered columns are read: the cells of a row are far apart in memory.
         let is_among =
@@ -142,13 +142,13 @@ impl Filter<'_> {
             && (self.types.is_empty() || is_among(self.types, businesses.index.types.get(index)))
             && self
                 .jurisdiction
-                .is_none_or(|wanted| wanted == Some(businesses.index.jurisdictions.at(row)))
+                .is_none_or(|required| required == Some(businesses.index.jurisdictions.at(row)))
             && self
                 .city
-                .is_none_or(|wanted| wanted == Some(businesses.index.cities.at(row)))
+                .is_none_or(|required| required == Some(businesses.index.cities.at(row)))
             && self
                 .zip
-                .is_none_or(|wanted| wanted == Some(businesses.index.zips.at(row)))
+                .is_none_or(|required| required == Some(businesses.index.zips.at(row)))
             && (self.formed.is_open()
                 || self.formed.has(day_of(businesses.index.precedence[index])))
     }
@@ -156,8 +156,8 @@ impl Filter<'_> {
 
 async fn answer(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
     let businesses = businesses_of(call)?;
-    let query = Parameters::of(call)?;
-    let paging = ListPaging::of(call, query.limit, query.cursor)?;
+    let query = Parameters::read(call)?;
+    let paging = ListPaging::new(call, query.limit, query.cursor)?;
     let covered = businesses.rows.values("state");
     check_states(&query.state, &covered, "businesses")?;
     let searched: Vec<String> = covered
@@ -173,12 +173,12 @@ async fn answer(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
         .iter()
         .zip(&records)
         .map(|(found, record)| BusinessMatch {
-            business: BusinessFields::of(record),
+            business: BusinessFields::from_record(record),
             name_match: found.shown(),
             provenance: record.origin(&call.release.manifest),
         });
     json.value(&BusinessMatches(matches.collect()));
-    let mut meta = Meta::of(
+    let mut meta = Meta::for_datasets(
         &[ENTITIES],
         format!(
             "{} businesses in the registries of {}",
@@ -233,7 +233,7 @@ fn find(
             .city
             .map(|city| businesses.index.cities.find(&comparable(city))),
         zip: query.zip.map(|zip| businesses.index.zips.find(zip)),
-        formed: DayRange::of(
+        formed: DayRange::from_bounds(
             ("formed_from", query.formed_from),
             ("formed_to", query.formed_to),
         )?,
@@ -256,18 +256,18 @@ fn find(
             businesses
                 .index
                 .agents
-                .search(&query, mode, &|row| filter.takes(row))
+                .search(&query, mode, &|row| filter.matches(row))
         });
         filter.only = Some(found.0.iter().map(|hit| hit.row).collect());
         of_agents = Some(found);
     }
     if let Some(name) = query.name {
         let has_assumed = query.include_dba != Some(false);
-        let takes = |row: u32, kind: NameKind| {
-            (has_assumed || kind != NameKind::Assumed) && filter.takes(row)
+        let matches = |row: u32, kind: NameKind| {
+            (has_assumed || kind != NameKind::Assumed) && filter.matches(row)
         };
-        let accepts = (!has_assumed || !filter.takes_all())
-            .then_some(&takes as &dyn Fn(u32, NameKind) -> bool);
+        let accepts = (!has_assumed || !filter.matches_all())
+            .then_some(&matches as &dyn Fn(u32, NameKind) -> bool);
         let first = |query: NameQuery| {
             businesses.index.names.first(
                 &query,
@@ -289,7 +289,7 @@ fn find(
                 .iter()
                 .flatten()
                 .copied()
-                .filter(|row| filter.takes(*row))
+                .filter(|row| filter.matches(*row))
                 .collect();
             (rows.into_iter().map(Ranked::exact).collect(), false)
         }

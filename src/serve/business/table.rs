@@ -20,7 +20,7 @@ use crate::release::freshness::source_date;
 use crate::release::key_columns::{Days, indexed, key_columns, known_day, read_parts};
 use crate::release::part_cache::CachedPart;
 use crate::release::part_reader::PartReader;
-use crate::release::rows::{Children, Dataset, Numbered, Record};
+use crate::release::rows::{ChildParts, Dataset, Numbered, Record};
 use crate::release::table::{Table, TextLists, Texts};
 use crate::search::names::Name;
 use crate::search::rank::precedence;
@@ -70,7 +70,7 @@ pub struct Registry {
 #[derive(Debug)]
 pub struct Businesses {
     pub rows: Numbered<Entity>,
-    pub officers: Children<Officer>,
+    pub officers: ChildParts<Officer>,
     pub index: Index<BusinessIndex>,
 }
 
@@ -219,7 +219,7 @@ impl Businesses {
     /// Reads the key columns of every part, or returns `None` if the release lacks the dataset.
     pub async fn load(reader: PartReader<'_>) -> Result<Option<Self>> {
         let manifest = reader.manifest();
-        let Some(rows) = Numbered::<Entity>::of(manifest)? else {
+        let Some(rows) = Numbered::<Entity>::from_manifest(manifest)? else {
             return Ok(None);
         };
         let dates: Vec<Option<i32>> = rows
@@ -236,7 +236,7 @@ impl Businesses {
             .await?;
         Ok(Some(Self {
             rows,
-            officers: Children::of(manifest),
+            officers: ChildParts::from_manifest(manifest),
             index,
         }))
     }

@@ -72,11 +72,17 @@ pub struct Area<'a> {
 ///
 /// # Errors
 /// `coverage_unavailable` if the vintage is not published.
-pub fn vintage(tables: &[MetricTable], asked: Option<i64>, kind: AreaKind) -> Result<&MetricTable> {
+pub fn vintage(
+    tables: &[MetricTable],
+    requested: Option<i64>,
+    kind: AreaKind,
+) -> Result<&MetricTable> {
     let Some(newest) = tables.last() else {
         return Err(not_published(kind.metric_dataset()));
     };
-    let Some(year) = asked else { return Ok(newest) };
+    let Some(year) = requested else {
+        return Ok(newest);
+    };
     tables
         .iter()
         .find(|table| i64::from(table.vintage_year) == year)
@@ -103,7 +109,7 @@ impl<'a> Area<'a> {
         geo: &Geo<'a>,
         kind: AreaKind,
         code: &'a str,
-        asked_vintage: Option<i64>,
+        requested_vintage: Option<i64>,
         field: &str,
     ) -> Result<Self> {
         let form = match kind {
@@ -118,7 +124,7 @@ impl<'a> Area<'a> {
             ));
         }
         let tables = kind.metric_tables(geo);
-        let table = vintage(tables, asked_vintage, kind)?;
+        let table = vintage(tables, requested_vintage, kind)?;
         let area = table.find(code);
         let place = kind
             .places(geo)
@@ -178,15 +184,11 @@ impl<'a> Area<'a> {
         match (self.place, geo.zcta_geographies) {
             (Some((places, row)), Some(texts))
                 if self.kind == AreaKind::Zcta
-                    && places.are_counties_alike(
-                        row,
-                        texts.vintage_year,
-                        self.table.vintage_year,
-                    ) =>
+                    && places.has_same_county(row, texts.vintage_year, self.table.vintage_year) =>
             {
-                Text::made(texts.of(row))
+                Text::made(texts.get(row))
             }
-            _ => Text::of(&self.geography_fields(geo)),
+            _ => Text::new(&self.geography_fields(geo)),
         }
     }
 

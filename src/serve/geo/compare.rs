@@ -19,9 +19,9 @@ use crate::geo::metric_text::printed;
 use crate::geo::tables::Geo;
 use crate::http::body::{Body, YEARS, request, required};
 use crate::http::components::Data;
-use crate::http::endpoint::{Access, Call, Endpoint, Handler, Validity};
+use crate::http::endpoint::{Access, CachePolicy, Call, Endpoint, Handler};
 use crate::http::meta::Meta;
-use crate::http::parameters::OF_RELEASE;
+use crate::http::parameters::RELEASE_PARAMETERS;
 use crate::http::problem::{Code, Problem, Result};
 use crate::json::Json;
 use crate::release::provenance::Provenance;
@@ -33,10 +33,10 @@ pub const ENDPOINT: Endpoint = Endpoint {
     operation_id: "compareLocations",
     summary: "Comparison of two ZCTAs",
     access: Access::Scope(Scope::Geo),
-    parameters: OF_RELEASE,
-    body: Some(Data::of::<CompareRequest>()),
-    data: Data::of::<Compared<'static>>(),
-    validity: Validity::Release,
+    parameters: RELEASE_PARAMETERS,
+    body: Some(Data::for_type::<CompareRequest>()),
+    data: Data::for_type::<Compared<'static>>(),
+    cache_policy: CachePolicy::PerRelease,
     handler: Handler::Memory(compare),
 };
 
@@ -231,7 +231,7 @@ pub fn compare_estimates(a: Side<'_>, b: Side<'_>) -> Comparison {
 
 /// Answers `POST locations/compare`.
 pub fn compare(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
-    let geo = Geo::of(call.release);
+    let geo = Geo::from_release(call.release);
     let known: Vec<&str> = geo.metric_keys.iter().map(String::as_str).collect();
     let CompareRequest {
         locations,

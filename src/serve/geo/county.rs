@@ -3,7 +3,7 @@
 use crate::geo::area::AreaKind;
 use crate::geo::profile::{Parameters, Profile, write_profile};
 use crate::http::components::Data;
-use crate::http::endpoint::{Access, Call, Endpoint, Handler, Validity};
+use crate::http::endpoint::{Access, CachePolicy, Call, Endpoint, Handler};
 use crate::http::meta::Meta;
 use crate::http::problem::Result;
 use crate::json::Json;
@@ -17,8 +17,8 @@ pub const ENDPOINT: Endpoint = Endpoint {
     access: Access::Scope(Scope::Geo),
     parameters: Parameters::DECLARED,
     body: None,
-    data: Data::of::<Profile<'static>>(),
-    validity: Validity::Release,
+    data: Data::for_type::<Profile<'static>>(),
+    cache_policy: CachePolicy::PerRelease,
     handler: Handler::Memory(county),
 };
 

@@ -10,12 +10,12 @@ use crate::answer::{Float, Text};
 use crate::geo::area::{Area, AreaKind, vintage};
 use crate::geo::figures::Vintage;
 use crate::geo::geography::Geography;
-use crate::geo::metric::{ChosenFigures, METRIC_OF_LIST, asked_metrics};
+use crate::geo::metric::{ChosenFigures, METRIC_OF_LIST, requested_metrics};
 use crate::geo::notices::{add_not_fetched_notice, add_not_in_survey_notice, add_zcta_notice};
 use crate::geo::source_table::{INCLUDE, RecordReferences, SourceTable};
 use crate::geo::tables::Geo;
 use crate::http::components::Data;
-use crate::http::endpoint::{Access, Call, Endpoint, Handler, Validity, query};
+use crate::http::endpoint::{Access, CachePolicy, Call, Endpoint, Handler, query};
 use crate::http::meta::{Coverage, Meta};
 use crate::http::paging::ListPaging;
 use crate::http::parameters::{AS_OF, CURSOR, LIMIT, RELEASE, VINTAGE, format};
@@ -34,8 +34,8 @@ pub const ENDPOINT: Endpoint = Endpoint {
     access: Access::Scope(Scope::Geo),
     parameters: Parameters::DECLARED,
     body: None,
-    data: Data::of::<CountyLocations<'static>>(),
-    validity: Validity::Release,
+    data: Data::for_type::<CountyLocations<'static>>(),
+    cache_policy: CachePolicy::PerRelease,
     handler: Handler::Memory(locations),
 };
 
@@ -101,8 +101,8 @@ struct PartOfZcta<'a> {
 /// `invalid_parameter` if the code has the wrong form; `not_found` if the county does not exist;
 /// `coverage_unavailable` if the vintage or a dataset is missing; `invalid_cursor`.
 pub fn locations(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
-    let query = Parameters::of(call)?;
-    let geo = Geo::of(call.release);
+    let query = Parameters::read(call)?;
+    let geo = Geo::from_release(call.release);
     let county = Area::find(
         &geo,
         AreaKind::County,
@@ -118,13 +118,13 @@ pub fn locations(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
         Some(i64::from(county.table.vintage_year)),
         AreaKind::Zcta,
     )?;
-    let metrics = asked_metrics(&geo, &query.metric);
+    let metrics = requested_metrics(&geo, &query.metric);
     let zips = call
         .release
         .table::<Zips>()
         .filter(|zips| zips.counties.is_some());
     let found = in_county(places, zips, county.code, table.vintage_year);
-    let paging = ListPaging::of(call, query.limit, query.cursor)?;
+    let paging = ListPaging::new(call, query.limit, query.cursor)?;
     let found: Vec<(usize, PartOfZcta<'_>)> = found.into_iter().collect();
     let mut sources = query.include.map(|_| SourceTable::default());
     let manifest = &call.release.manifest;

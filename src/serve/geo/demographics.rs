@@ -13,7 +13,7 @@ use crate::geo::metric::{METRIC_OF_AREA, Metrics, metrics_of_area};
 use crate::geo::notices::add_not_fetched_notice;
 use crate::geo::tables::Geo;
 use crate::http::components::Data;
-use crate::http::endpoint::{Access, Call, Endpoint, Handler, Validity, query};
+use crate::http::endpoint::{Access, CachePolicy, Call, Endpoint, Handler, query};
 use crate::http::meta::Meta;
 use crate::http::parameters::{AS_OF, Kind, RELEASE, VINTAGE};
 use crate::http::problem::Result;
@@ -39,8 +39,8 @@ pub const ENDPOINT: Endpoint = Endpoint {
     access: Access::Scope(Scope::Geo),
     parameters: Parameters::DECLARED,
     body: None,
-    data: Data::of::<Demographics<'static>>(),
-    validity: Validity::Release,
+    data: Data::for_type::<Demographics<'static>>(),
+    cache_policy: CachePolicy::PerRelease,
     handler: Handler::Memory(demographics),
 };
 
@@ -64,8 +64,8 @@ pub fn demographics(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
         metric,
         history,
         vintage,
-    } = Parameters::of(call)?;
-    let geo = Geo::of(call.release);
+    } = Parameters::read(call)?;
+    let geo = Geo::from_release(call.release);
     let area = Area::find(
         &geo,
         AreaKind::Zcta,

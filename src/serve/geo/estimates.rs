@@ -147,7 +147,11 @@ impl Estimates {
 
 impl MetricTable {
     /// Builds the table from a part; `metric_keys` give the order of the cells.
-    pub(super) fn of(estimates: Estimates, metric_keys: &[String], origins: &PartOrigins) -> Self {
+    pub(super) fn from_estimates(
+        estimates: Estimates,
+        metric_keys: &[String],
+        origins: &PartOrigins,
+    ) -> Self {
         let origins: Vec<Origin> = estimates
             .sources
             .iter()
@@ -155,7 +159,7 @@ impl MetricTable {
             .collect();
         let text = |shared: &Shared| {
             let descriptor = &estimates.descriptors[usize::from(shared.descriptor)];
-            MetricText::of(&Metric {
+            MetricText::from_metric(&Metric {
                 key: &metric_keys[usize::from(shared.metric)],
                 unit: &descriptor.unit,
                 figures: estimates.figures(shared, Some(Text::made(GAP)), Some(Text::made(GAP))),
@@ -184,7 +188,7 @@ impl MetricTable {
         Self {
             vintage_year,
             vintage_text: vintage_year.to_string(),
-            vintage: Vintage::of(vintage_year),
+            vintage: Vintage::from_year(vintage_year),
             texts: estimates.shared.iter().map(text).collect(),
             origins,
             lacks_margins,

@@ -491,7 +491,7 @@ mod tests {
     }
 
     #[test]
-    fn a_part_in_pieces_is_what_it_is_as_a_whole() {
+    fn part_read_in_pieces_equals_the_whole() {
         let (whole, first_rows, one) = read(false);
         // One descriptor for each metric and unit: every second row of a metric is in persons.
         assert_eq!(

@@ -18,7 +18,7 @@ pub struct Vintage {
 }
 
 impl Vintage {
-    pub fn of(year: i32) -> Self {
+    pub fn from_year(year: i32) -> Self {
         Self {
             survey: "ACS 5-year estimates",
             period: format!("{}-{year}", year - 4),

@@ -77,7 +77,7 @@ impl GeographyTexts {
     ) -> Self {
         let (mut borders, mut text) = (vec![0], String::new());
         for row in 0..rows {
-            text.push_str(Text::of(&geography(row)).as_str());
+            text.push_str(Text::new(&geography(row)).as_str());
             borders.push(text.len());
         }
         text.shrink_to_fit();
@@ -88,7 +88,7 @@ impl GeographyTexts {
         }
     }
 
-    pub fn of(&self, row: usize) -> &str {
+    pub fn get(&self, row: usize) -> &str {
         &self.text[self.borders[row]..self.borders[row + 1]]
     }
 }

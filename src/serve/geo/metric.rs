@@ -33,7 +33,7 @@ pub const METRIC_OF_LIST: Parameter = METRIC_KEYS.described(
 );
 
 /// Returns the requested metrics in request order, as positions in the release's order.
-pub fn asked_metrics(geo: &Geo<'_>, keys: &[&str]) -> Vec<usize> {
+pub fn requested_metrics(geo: &Geo<'_>, keys: &[&str]) -> Vec<usize> {
     keys.iter()
         .filter_map(|key| geo.metric_keys.iter().position(|known| known == key))
         .collect()
@@ -44,7 +44,7 @@ pub fn metrics_of_area(geo: &Geo<'_>, keys: &[&str]) -> Vec<usize> {
     if keys.is_empty() {
         (0..geo.metric_keys.len()).collect()
     } else {
-        asked_metrics(geo, keys)
+        requested_metrics(geo, keys)
     }
 }
 
@@ -112,9 +112,9 @@ impl JsonSchema for ChosenFigures<'_> {
 
 /// Formats an estimate briefly: value and margin as the publisher prints them, the phrase for an
 /// open-ended median, or the reason why it is missing.
-pub fn told(estimate: &Estimate<'_>) -> String {
+pub fn format_estimate(estimate: &Estimate<'_>) -> String {
     let unit = estimate.descriptor.unit.as_str();
-    let figure = |tenths: i64| Text::of(&printed(tenths, unit)).as_str().to_owned();
+    let figure = |tenths: i64| Text::new(&printed(tenths, unit)).as_str().to_owned();
     let figures = &estimate.figures;
     match (
         figures.value,
@@ -175,7 +175,7 @@ impl<'a> Area<'a> {
         metrics: &[usize],
         write: impl Fn(&mut Json, &str, usize),
     ) -> Metrics<'a> {
-        let keys = Geo::of(release).metric_keys;
+        let keys = Geo::from_release(release).metric_keys;
         Metrics(Text::written(|json| {
             json.object(|json| {
                 for &metric in metrics {
@@ -270,7 +270,7 @@ impl<'a> Area<'a> {
             && estimates.all(|(_, estimate)| estimate.validation_status == "passed");
         estimate.origin.provenance(
             verdict(are_passed),
-            self.record_id(&Geo::of(release).metric_keys[metric]),
+            self.record_id(&Geo::from_release(release).metric_keys[metric]),
         )
     }
 }

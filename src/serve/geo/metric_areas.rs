@@ -16,7 +16,7 @@ use crate::geo::source_table::{INCLUDE, RecordReferences, SourceTable};
 use crate::geo::state_counties::state_of;
 use crate::geo::tables::Geo;
 use crate::http::components::Data;
-use crate::http::endpoint::{Access, Call, Endpoint, Handler, Validity, query};
+use crate::http::endpoint::{Access, CachePolicy, Call, Endpoint, Handler, query};
 use crate::http::meta::{Coverage, Meta};
 use crate::http::nearest;
 use crate::http::paging::ListPaging;
@@ -35,8 +35,8 @@ pub const ENDPOINT: Endpoint = Endpoint {
     access: Access::Scope(Scope::Geo),
     parameters: Parameters::DECLARED,
     body: None,
-    data: Data::of::<MetricAreas<'static>>(),
-    validity: Validity::Release,
+    data: Data::for_type::<MetricAreas<'static>>(),
+    cache_policy: CachePolicy::PerRelease,
     handler: Handler::Memory(areas),
 };
 
@@ -119,8 +119,8 @@ type RankKey = (i64, i8);
 
 /// Answers `GET metrics/{metric}`.
 pub fn areas(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
-    let query = Parameters::of(call)?;
-    let (geo, key) = (Geo::of(call.release), call.path_value("metric"));
+    let query = Parameters::read(call)?;
+    let (geo, key) = (Geo::from_release(call.release), call.path_value("metric"));
     let metric = geo
         .metric_keys
         .iter()
@@ -179,7 +179,7 @@ pub fn areas(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
         .filter(|area| area.area.is_none())
         .collect();
     found.extend((0..outside.len()).map(|position| (table.areas() + position, None)));
-    let paging = ListPaging::of(call, query.limit, query.cursor)?;
+    let paging = ListPaging::new(call, query.limit, query.cursor)?;
     let mut sources = query.include.map(|_| SourceTable::default());
     let (unit, universe) = unit_and_universe(table, key, metric);
     let page = paging.slice(&found);

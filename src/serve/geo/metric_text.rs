@@ -24,7 +24,7 @@ pub struct MetricText {
 
 impl MetricText {
     /// Splits the text of a metric at its three gaps and its provenance.
-    pub fn of(metric: &Metric<'_>) -> Self {
+    pub fn from_metric(metric: &Metric<'_>) -> Self {
         let members = Text::<Metric<'_>>::written(|json| json.members(metric));
         let (own, provenance) = members
             .as_str()

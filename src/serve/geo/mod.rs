@@ -22,7 +22,7 @@ mod state_counties;
 pub mod tables;
 
 use crate::http::endpoint::{Family, Placeholder, Tag};
-use crate::http::parameters::STATE_FORM;
+use crate::http::parameters::STATE_PATTERN;
 use crate::place::Places;
 use crate::release::loaded::Tables;
 use crate::release::part_reader::PartReader;
@@ -65,7 +65,7 @@ pub static FAMILY: Family = Family {
         },
         Placeholder {
             name: "state",
-            pattern: STATE_FORM,
+            pattern: STATE_PATTERN,
             example: "ca",
             description: "State, by postal code or name.",
         },

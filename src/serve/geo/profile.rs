@@ -12,7 +12,7 @@ use crate::geo::metric::{METRIC_OF_AREA, Metrics, metrics_of_area};
 use crate::geo::notices::add_not_fetched_notice;
 use crate::geo::tables::Geo;
 use crate::http::components::Data;
-use crate::http::endpoint::{Access, Call, Endpoint, Handler, Validity, query};
+use crate::http::endpoint::{Access, CachePolicy, Call, Endpoint, Handler, query};
 use crate::http::meta::Meta;
 use crate::http::parameters::{AS_OF, RELEASE, VINTAGE};
 use crate::http::problem::Result;
@@ -28,8 +28,8 @@ pub const ENDPOINT: Endpoint = Endpoint {
     access: Access::Scope(Scope::Geo),
     parameters: Parameters::DECLARED,
     body: None,
-    data: Data::of::<Profile<'static>>(),
-    validity: Validity::Release,
+    data: Data::for_type::<Profile<'static>>(),
+    cache_policy: CachePolicy::PerRelease,
     handler: Handler::Memory(profile),
 };
 
@@ -70,8 +70,8 @@ pub fn write_profile(
     kind: AreaKind,
     placeholder: &str,
 ) -> Result<Meta> {
-    let Parameters { metric, vintage } = Parameters::of(call)?;
-    let geo = Geo::of(call.release);
+    let Parameters { metric, vintage } = Parameters::read(call)?;
+    let geo = Geo::from_release(call.release);
     let area = Area::find(
         &geo,
         kind,

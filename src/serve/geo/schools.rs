@@ -11,7 +11,7 @@ use crate::geo::school_table::SchoolTable;
 use crate::geo::tables::Geo;
 use crate::http::components::Data;
 use crate::http::cursor;
-use crate::http::endpoint::{Access, Call, Endpoint, Handler, Validity, query};
+use crate::http::endpoint::{Access, CachePolicy, Call, Endpoint, Handler, query};
 use crate::http::meta::{Coverage, Meta, Page};
 use crate::http::paging::Paging;
 use crate::http::parameters::{AS_OF, CURSOR, Kind, LIMIT, RELEASE, format};
@@ -32,8 +32,8 @@ pub const ENDPOINT: Endpoint = Endpoint {
     access: Access::Scope(Scope::Geo),
     parameters: Parameters::DECLARED,
     body: None,
-    data: Data::of::<Schools<'static>>(),
-    validity: Validity::Release,
+    data: Data::for_type::<Schools<'static>>(),
+    cache_policy: CachePolicy::PerRelease,
     handler: Handler::Memory(schools),
 };
 
@@ -50,7 +50,7 @@ query! {
         /// `true`: only exclusively or primarily virtual schools; `false`: only the others.
         r#virtual: Option<bool> = Kind::Flag,
         /// Only schools that offer this grade.
-        grade: Option<&'a str> = Kind::OneNoted(SCHOOLS, "grades_offered", "label"),
+        grade: Option<&'a str> = Kind::OneWithNote(SCHOOLS, "grades_offered", "label"),
         limit: usize = LIMIT, cursor: Option<&'a str> = CURSOR,
         ..format("schools"), ..RELEASE, ..AS_OF,
     }
@@ -162,7 +162,7 @@ struct Address<'a> {
 
 /// Answers `GET locations/{zcta}/schools`.
 pub fn schools(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
-    let (geo, query) = (Geo::of(call.release), Parameters::of(call)?);
+    let (geo, query) = (Geo::from_release(call.release), Parameters::read(call)?);
     let area = Area::find(&geo, AreaKind::Zcta, call.path_value("zcta"), None, "zcta")?;
     let table = geo.schools.ok_or_else(|| not_published(SCHOOLS))?;
     let Some((places, place)) = area.place else {
@@ -177,17 +177,17 @@ pub fn schools(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
     };
     let (lat, lon) = places.internal_point(place);
     let radius_mi = query.radius_mi;
-    let paging = Paging::of(call, query.limit, query.cursor)?;
+    let paging = Paging::new(call, query.limit, query.cursor)?;
     let (limit, ids) = (paging.limit, &table.columns.ncessch);
     let mut near = within(&table.points, (lat, lon), radius_mi);
-    near.retain(|near| is_wanted(table, near.row as usize, &query));
+    near.retain(|near| is_selected(table, near.row as usize, &query));
     let total = near.len();
     let order = |near: &Near| (near.hundredths, ids.at(near.row as usize));
     if let Some(key) = &paging.after {
         let (hundredths, id) = key
             .split_once(':')
             .and_then(|(hundredths, id)| Some((hundredths.parse::<u32>().ok()?, id)))
-            .ok_or_else(cursor::not_a_cursor)?;
+            .ok_or_else(cursor::malformed_cursor)?;
         near.retain(|near| order(near) > (hundredths, id));
     }
     let has_more = near.len() > limit;
@@ -258,9 +258,9 @@ fn describe(table: &SchoolTable, page: Page) -> Meta {
     meta
 }
 
-fn is_wanted(table: &SchoolTable, row: usize, query: &Parameters<'_>) -> bool {
-    let flag = |wanted: Option<bool>, value: Option<bool>| {
-        wanted.is_none_or(|wanted| wanted == (value == Some(true)))
+fn is_selected(table: &SchoolTable, row: usize, query: &Parameters<'_>) -> bool {
+    let flag = |required: Option<bool>, value: Option<bool>| {
+        required.is_none_or(|required| required == (value == Some(true)))
     };
     let has_level = query
         .level

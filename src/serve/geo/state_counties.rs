@@ -7,12 +7,12 @@ use crate::answer::Text;
 use crate::geo::area::{Area, AreaKind, vintage};
 use crate::geo::figures::Vintage;
 use crate::geo::geography::Geography;
-use crate::geo::metric::{ChosenFigures, METRIC_OF_LIST, asked_metrics};
+use crate::geo::metric::{ChosenFigures, METRIC_OF_LIST, requested_metrics};
 use crate::geo::notices::add_not_fetched_notice;
 use crate::geo::source_table::{INCLUDE, RecordReferences, SourceTable};
 use crate::geo::tables::Geo;
 use crate::http::components::Data;
-use crate::http::endpoint::{Access, Call, Endpoint, Handler, Validity, query};
+use crate::http::endpoint::{Access, CachePolicy, Call, Endpoint, Handler, query};
 use crate::http::meta::{Coverage, Meta};
 use crate::http::paging::ListPaging;
 use crate::http::parameters::{AS_OF, CURSOR, LIMIT, RELEASE, VINTAGE, format, not_a_state};
@@ -29,8 +29,8 @@ pub const ENDPOINT: Endpoint = Endpoint {
     access: Access::Scope(Scope::Geo),
     parameters: Parameters::DECLARED,
     body: None,
-    data: Data::of::<StateCounties<'static>>(),
-    validity: Validity::Release,
+    data: Data::for_type::<StateCounties<'static>>(),
+    cache_policy: CachePolicy::PerRelease,
     handler: Handler::Memory(counties),
 };
 
@@ -83,8 +83,8 @@ pub fn state_of(text: &str) -> Result<&'static str> {
 
 /// Answers `GET states/{state}/counties`.
 pub fn counties(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
-    let query = Parameters::of(call)?;
-    let geo = Geo::of(call.release);
+    let query = Parameters::read(call)?;
+    let geo = Geo::from_release(call.release);
     let state = state_of(call.path_value("state"))?;
     let table = vintage(geo.county_metrics, query.vintage, AreaKind::County)?;
     let places = AreaKind::County.places(&geo);
@@ -114,8 +114,8 @@ pub fn counties(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
             ),
         ));
     }
-    let metrics = asked_metrics(&geo, &query.metric);
-    let paging = ListPaging::of(call, query.limit, query.cursor)?;
+    let metrics = requested_metrics(&geo, &query.metric);
+    let paging = ListPaging::new(call, query.limit, query.cursor)?;
     let mut sources = query.include.map(|_| SourceTable::default());
     let mut county = |code| {
         let place = places.and_then(|places| Some((places, places.find(code)?)));

@@ -49,7 +49,7 @@ pub struct Geo<'a> {
 }
 
 impl<'a> Geo<'a> {
-    pub fn of(release: &'a Release) -> Self {
+    pub fn from_release(release: &'a Release) -> Self {
         let places = release.table::<Places>();
         Self {
             zctas: places.and_then(|places| places.zctas.as_ref()),
@@ -126,15 +126,15 @@ async fn metrics(
             make,
         )
         .await?;
-    Ok(MetricTable::of(
+    Ok(MetricTable::from_estimates(
         estimates,
         metric_keys,
-        &PartOrigins::of(reader.manifest(), dataset_id, part),
+        &PartOrigins::for_part(reader.manifest(), dataset_id, part),
     ))
 }
 
 async fn schools(reader: PartReader<'_>, part: &Part) -> Result<SchoolTable> {
-    let origins = PartOrigins::of(reader.manifest(), SCHOOLS, part);
+    let origins = PartOrigins::for_part(reader.manifest(), SCHOOLS, part);
     reader
         .decoded(part, move |part, bytes| {
             SchoolTable::read(&origins, part, bytes)

@@ -26,11 +26,11 @@ pub struct Allowance {
 }
 
 impl Allowance {
-    /// Builds the allowance for a bucket that holds `left` tokens. `wanted` is the number of tokens
+    /// Builds the allowance for a bucket that holds `left` tokens. `cost` is the number of tokens
     /// that a refused request needs.
-    pub fn of(plan: Plan, is_allowed: bool, left: f64, wanted: f64) -> Self {
+    pub fn new(plan: Plan, is_allowed: bool, left: f64, cost: f64) -> Self {
         let (burst, per_second) = (plan.burst as f64, plan.requests_per_minute as f64 / 60.0);
-        let next = if is_allowed { 1.0 } else { wanted };
+        let next = if is_allowed { 1.0 } else { cost };
         Self {
             is_allowed,
             burst: plan.burst,
@@ -44,7 +44,7 @@ impl Allowance {
     /// Builds the allowance for a request that takes no tokens.
     pub fn free(plan: Plan) -> Self {
         let is_allowed = true;
-        Self::of(plan, is_allowed, plan.burst as f64, 0.0)
+        Self::new(plan, is_allowed, plan.burst as f64, 0.0)
     }
 
     /// Builds the `rate_limited` problem for a refused request.

@@ -14,7 +14,7 @@ use axum::http::{HeaderMap, header};
 use jiff::Timestamp;
 use subtle::ConstantTimeEq;
 
-use crate::http::connections::GivesWay;
+use crate::http::connections::EvictionRank;
 use crate::http::problem::{Code, Problem, Result as ApiResult};
 use pubdata_core::error::Result;
 use pubdata_core::ids::Digest;
@@ -22,7 +22,7 @@ use pubdata_store::{ANONYMOUS_PLAN, ApiKey, Keys, Plan, Plans, Scope};
 
 /// How long a known key is accepted without checking the keys file again, in milliseconds. The
 /// check takes a tenth of the time of a small answer.
-const BELIEVED_MS: i64 = 250;
+const KEY_RECHECK_MS: i64 = 250;
 
 /// Sender of a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -38,11 +38,11 @@ pub struct Client {
 
 impl Client {
     /// Returns the rank at which the client's connections are evicted.
-    pub fn gives_way(&self) -> GivesWay {
+    pub fn eviction_rank(&self) -> EvictionRank {
         if self.scopes.is_empty() {
-            GivesWay::First
+            EvictionRank::First
         } else {
-            GivesWay::Last
+            EvictionRank::Last
         }
     }
 }
@@ -143,11 +143,11 @@ impl KeyRing {
     /// # Errors
     /// `invalid_api_key` if the key is unknown, expired or revoked.
     pub fn holder(&self, key: &str, now: Timestamp) -> ApiResult<Arc<Client>> {
-        let digest = Digest::of(key.as_bytes());
+        let digest = Digest::sha256(key.as_bytes());
         let now_ms = now.as_millisecond();
-        let is_believed = (0..BELIEVED_MS)
+        let is_verified = (0..KEY_RECHECK_MS)
             .contains(&now_ms.saturating_sub(self.looked_at.load(Ordering::Relaxed)));
-        if is_believed && let Some(known) = self.ring.load().holder(&digest, now) {
+        if is_verified && let Some(known) = self.ring.load().holder(&digest, now) {
             return known;
         }
         self.follow_file();

@@ -25,7 +25,7 @@ pub struct BatchItem<'a, Input, Answer> {
 }
 
 impl<'a, Input, Answer> BatchItem<'a, Input, Answer> {
-    pub fn of(
+    pub fn new(
         call: &'a Call<'_>,
         (index, input): (usize, Input),
         outcome: Result<Answer, &'a Problem>,

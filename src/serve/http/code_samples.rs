@@ -18,7 +18,7 @@ pub struct CodeSample {
 }
 
 /// Returns one sample for each language; `own_url` is the URL of the server.
-pub fn of(request: &ExampleRequest, own_url: &str) -> [CodeSample; 4] {
+pub fn for_request(request: &ExampleRequest, own_url: &str) -> [CodeSample; 4] {
     let own_url = own_url.trim_end_matches('/');
     [
         CodeSample {
@@ -206,10 +206,10 @@ fn quoted(text: &str) -> String {
 mod tests {
     use serde_json::json;
 
-    use super::{ExampleRequest, of};
+    use super::{ExampleRequest, for_request};
 
     #[test]
-    fn a_request_is_written_in_four_languages() {
+    fn request_has_code_samples_in_four_languages() {
         let request = ExampleRequest {
             method: "POST",
             path: "/v1/things/a%20b".to_owned(),
@@ -219,7 +219,7 @@ mod tests {
             is_document: false,
         };
         let [curl, python, javascript, r] =
-            of(&request, "https://data.example.org/").map(|sample| sample.source);
+            for_request(&request, "https://data.example.org/").map(|sample| sample.source);
         assert_eq!(
             curl,
             "curl 'https://data.example.org/v1/things/a%20b?q=it%27s%20%225%22%20%26%20%5Bmore%5D' \\\n  -H \"X-API-Key: $PUBDATA_KEY\" \\\n  \
@@ -245,7 +245,8 @@ mod tests {
             body: None,
             ..request.clone()
         };
-        let [curl, _, _, r] = of(&bare, "https://data.example.org").map(|sample| sample.source);
+        let [curl, _, _, r] =
+            for_request(&bare, "https://data.example.org").map(|sample| sample.source);
         assert!(
             curl.contains(" \\\n  -X POST \\\n") && r.contains("req_method(\"POST\") |>\n"),
             "{curl}\n{r}"
@@ -258,14 +259,14 @@ mod tests {
             ..request
         };
         let [curl, python, javascript, _] =
-            of(&open, "https://data.example.org").map(|sample| sample.source);
+            for_request(&open, "https://data.example.org").map(|sample| sample.source);
         assert_eq!(curl, "curl 'https://data.example.org/v1/things/a%20b'");
         let document = ExampleRequest {
             is_document: true,
             ..open.clone()
         };
         let [_, bare, script, r] =
-            of(&document, "https://data.example.org").map(|sample| sample.source);
+            for_request(&document, "https://data.example.org").map(|sample| sample.source);
         assert!(
             bare.ends_with("print(answer.json())")
                 && script.ends_with("console.log(await answer.json());")

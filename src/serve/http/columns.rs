@@ -11,12 +11,12 @@ use super::object;
 use super::problem::{Problem, Result};
 
 /// Separator between the items of a list in one cell.
-const JOINT: &str = ";";
+const CELL_LIST_SEPARATOR: &str = ";";
 
 /// First characters that would make a spreadsheet run a text cell as a formula. Such a cell gets
 /// `MARK` as a prefix. Texts that begin with the mark get another one, so a reader that strips one
 /// mark restores every original text.
-const FORMULAS: [char; 6] = ['=', '+', '-', '@', '\t', '\r'];
+const FORMULA_STARTS: [char; 6] = ['=', '+', '-', '@', '\t', '\r'];
 const MARK: char = '\'';
 
 /// Columns of an endpoint's records.
@@ -42,8 +42,8 @@ impl Columns {
     /// Derives the columns from the schema of `data`. `rows` is the path of the records, as the
     /// `format` parameter declares it. Some objects have only the members that the request names,
     /// such as the figures of chosen metrics; `is_named` selects those members.
-    pub fn of(data: &Data, rows: &'static str, is_named: &dyn Fn(&str) -> bool) -> Self {
-        let (components, names) = Components::of([data]);
+    pub fn from_schema(data: &Data, rows: &'static str, is_named: &dyn Fn(&str) -> bool) -> Self {
+        let (components, names) = Components::from_data([data]);
         let node = |schema: &Value, inner: Option<&str>| node(&components, schema, inner, is_named);
         let rows: Vec<&str> = rows
             .split('/')
@@ -247,12 +247,12 @@ fn cell(value: &RawValue) -> serde_json::Result<Option<String>> {
                 .map(|item| Ok(scalar(item)?.unwrap_or_default()))
                 .collect::<serde_json::Result<Vec<String>>>()?;
             // Joined, such items could not be separated again.
-            let is_unclear =
-                texts.iter().any(|text| text.contains(JOINT)) || texts[0].starts_with('[');
+            let is_unclear = texts.iter().any(|text| text.contains(CELL_LIST_SEPARATOR))
+                || texts[0].starts_with('[');
             Ok(Some(if is_unclear {
                 text.to_owned()
             } else {
-                guarded(texts.join(JOINT))
+                guarded(texts.join(CELL_LIST_SEPARATOR))
             }))
         }
         Some(b'{') => Ok(Some(text.to_owned())),
@@ -271,7 +271,7 @@ fn scalar(value: &RawValue) -> serde_json::Result<Option<String>> {
 
 /// Escapes a text that a spreadsheet would run as a formula.
 fn guarded(text: String) -> String {
-    if text.starts_with(FORMULAS) || text.starts_with(MARK) {
+    if text.starts_with(FORMULA_STARTS) || text.starts_with(MARK) {
         format!("{MARK}{text}")
     } else {
         text

@@ -15,7 +15,7 @@ pub struct Data(fn(&mut SchemaGenerator) -> Schema);
 
 impl Data {
     /// Returns the schema of a type, under the type's name.
-    pub const fn of<T: JsonSchema>() -> Self {
+    pub const fn for_type<T: JsonSchema>() -> Self {
         Self(SchemaGenerator::subschema_for::<T>)
     }
 }
@@ -26,7 +26,7 @@ pub struct Components(pub Map<String, Value>);
 impl Components {
     /// Builds the schemas of answers and of everything they refer to. Also returns the name of
     /// each.
-    pub fn of<'a>(data: impl IntoIterator<Item = &'a Data>) -> (Self, Vec<String>) {
+    pub fn from_data<'a>(data: impl IntoIterator<Item = &'a Data>) -> (Self, Vec<String>) {
         Self::with(SchemaSettings::draft2020_12().for_serialize(), data)
     }
 

@@ -17,17 +17,17 @@ use super::peer;
 
 /// Maximum number of evicted connections that are not closed yet; each still holds a file
 /// descriptor.
-const GIVING_WAY: usize = 32;
+const MAX_EVICTING: usize = 32;
 /// How long a new connection waits for evicted ones to close. They close as soon as they are
 /// polled; one that is still open after this time will not close.
-const GIVING_WAY_TIME: Duration = Duration::from_secs(1);
+const EVICTION_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// Open connections of one listening address.
 #[derive(Debug)]
 pub struct Connections {
     most: usize,
     /// `None` if all connections come from a proxy.
-    most_of_address: Option<usize>,
+    limit_per_address: Option<usize>,
     state: Mutex<State>,
     gone: Notify,
 }
@@ -40,15 +40,15 @@ struct State {
     /// Connections that wait for their clients, in the order of eviction.
     waiting: BTreeMap<Turn, u64>,
     of_addresses: HashMap<IpAddr, usize>,
-    giving_way: usize,
+    evicting: usize,
 }
 
 /// Position in the eviction order: the rank, then the number of the moment at which the wait began.
-type Turn = (GivesWay, u64);
+type Turn = (EvictionRank, u64);
 
 /// Eviction rank of a connection that waits for its client.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum GivesWay {
+pub enum EvictionRank {
     /// Waits for a request, or for a client without a key to send a body or take an answer.
     First,
     /// Waits for a client with a key to send a body or take an answer.
@@ -61,7 +61,7 @@ enum Stage {
     /// The server works on it; its connection is never evicted.
     AtWork,
     /// It waits for its client.
-    Waits(GivesWay),
+    Waits(EvictionRank),
 }
 
 #[derive(Debug)]
@@ -69,7 +69,7 @@ struct Open {
     connection: Arc<Connection>,
     at_work: usize,
     /// Number of requests that wait for a client with a key.
-    waits_last: usize,
+    waiting_with_key: usize,
     turn: Option<Turn>,
 }
 
@@ -78,8 +78,8 @@ impl Open {
     fn count(&mut self, stage: Stage) -> Option<&mut usize> {
         match stage {
             Stage::AtWork => Some(&mut self.at_work),
-            Stage::Waits(GivesWay::Last) => Some(&mut self.waits_last),
-            Stage::Waits(GivesWay::First) => None,
+            Stage::Waits(EvictionRank::Last) => Some(&mut self.waiting_with_key),
+            Stage::Waits(EvictionRank::First) => None,
         }
     }
 }
@@ -109,9 +109,9 @@ pub struct Busy {
 
 /// Period in which a request waits for its body; ends when dropped.
 #[derive(Debug)]
-pub struct AwaitsBody {
+pub struct BodyWait {
     connection: Arc<Connection>,
-    rank: GivesWay,
+    rank: EvictionRank,
 }
 
 enum Admission {
@@ -122,12 +122,12 @@ enum Admission {
 }
 
 impl Connections {
-    /// Creates slots for `most` connections, and for `most_of_address` from each address other than
+    /// Creates slots for `most` connections, and for `limit_per_address` from each address other than
     /// loopback.
-    pub fn new(most: usize, most_of_address: Option<usize>) -> Self {
+    pub fn new(most: usize, limit_per_address: Option<usize>) -> Self {
         Self {
             most,
-            most_of_address,
+            limit_per_address,
             state: Mutex::default(),
             gone: Notify::new(),
         }
@@ -150,7 +150,7 @@ impl Connections {
                 }
             }
         };
-        tokio::time::timeout(GIVING_WAY_TIME, admitted)
+        tokio::time::timeout(EVICTION_TIMEOUT, admitted)
             .await
             .ok()
             .flatten()
@@ -165,19 +165,21 @@ impl Connections {
             .copied()
             .unwrap_or_default();
         if !from.ip().to_canonical().is_loopback()
-            && self.most_of_address.is_some_and(|most| of_address >= most)
+            && self
+                .limit_per_address
+                .is_some_and(|most| of_address >= most)
         {
             return Admission::Refused;
         }
         if state.open.len() >= self.most {
-            if state.giving_way >= GIVING_WAY {
+            if state.evicting >= MAX_EVICTING {
                 return Admission::Later;
             }
             let Some((_, id)) = state.waiting.pop_first() else {
                 return Admission::Refused;
             };
             if let Some(open) = state.open.remove(&id) {
-                state.giving_way += 1;
+                state.evicting += 1;
                 open.connection.is_ended.store(true, Ordering::Release);
                 open.connection.reader.wake();
             }
@@ -189,14 +191,14 @@ impl Connections {
             is_ended: AtomicBool::new(false),
             reader: AtomicWaker::new(),
         });
-        let turn = (GivesWay::First, state.number());
+        let turn = (EvictionRank::First, state.number());
         state.waiting.insert(turn, id);
         state.open.insert(
             id,
             Open {
                 connection: connection.clone(),
                 at_work: 0,
-                waits_last: 0,
+                waiting_with_key: 0,
                 turn: Some(turn),
             },
         );
@@ -222,7 +224,7 @@ impl State {
 impl Connection {
     /// Records that a request has arrived.
     pub fn begin(self: Arc<Self>) -> Busy {
-        self.move_on(None, Some(Stage::AtWork));
+        self.change_stage(None, Some(Stage::AtWork));
         Busy {
             connection: Some(self),
             stage: Stage::AtWork,
@@ -230,9 +232,9 @@ impl Connection {
     }
 
     /// Records that a request waits for its body; meanwhile the connection may be evicted.
-    pub fn await_body(self: Arc<Self>, rank: GivesWay) -> AwaitsBody {
-        self.move_on(Some(Stage::AtWork), Some(Stage::Waits(rank)));
-        AwaitsBody {
+    pub fn await_body(self: Arc<Self>, rank: EvictionRank) -> BodyWait {
+        self.change_stage(Some(Stage::AtWork), Some(Stage::Waits(rank)));
+        BodyWait {
             connection: self,
             rank,
         }
@@ -240,7 +242,7 @@ impl Connection {
 
     /// Reports whether the connection is evicted. Readers and writers poll this and are woken on
     /// eviction.
-    pub fn poll_ended(&self, context: &Context<'_>) -> Poll<()> {
+    pub fn poll_evicted(&self, context: &Context<'_>) -> Poll<()> {
         self.reader.register(context.waker());
         if self.is_ended.load(Ordering::Acquire) {
             Poll::Ready(())
@@ -250,7 +252,7 @@ impl Connection {
     }
 
     /// Moves a request from one stage to another, and the connection to the end of its rank.
-    fn move_on(&self, from: Option<Stage>, to: Option<Stage>) {
+    fn change_stage(&self, from: Option<Stage>, to: Option<Stage>) {
         let mut state = self.connections.state();
         let since = state.number();
         let State { open, waiting, .. } = &mut *state;
@@ -268,10 +270,10 @@ impl Connection {
         }
         if known.at_work == 0 {
             let turn = (
-                if known.waits_last > 0 {
-                    GivesWay::Last
+                if known.waiting_with_key > 0 {
+                    EvictionRank::Last
                 } else {
-                    GivesWay::First
+                    EvictionRank::First
                 },
                 since,
             );
@@ -290,12 +292,12 @@ impl Busy {
 
     /// Records that the answer is ready and the request waits only for its client. The returned
     /// value lasts until the answer is taken; `None` if the rank changes nothing.
-    pub fn answered(mut self, rank: GivesWay) -> Option<Self> {
-        if rank == GivesWay::First {
+    pub fn answered(mut self, rank: EvictionRank) -> Option<Self> {
+        if rank == EvictionRank::First {
             return None;
         }
         if let Some(connection) = &self.connection {
-            connection.move_on(Some(self.stage), Some(Stage::Waits(rank)));
+            connection.change_stage(Some(self.stage), Some(Stage::Waits(rank)));
         }
         self.stage = Stage::Waits(rank);
         Some(self)
@@ -305,15 +307,15 @@ impl Busy {
 impl Drop for Busy {
     fn drop(&mut self) {
         if let Some(connection) = self.connection.take() {
-            connection.move_on(Some(self.stage), None);
+            connection.change_stage(Some(self.stage), None);
         }
     }
 }
 
-impl Drop for AwaitsBody {
+impl Drop for BodyWait {
     fn drop(&mut self) {
         self.connection
-            .move_on(Some(Stage::Waits(self.rank)), Some(Stage::AtWork));
+            .change_stage(Some(Stage::Waits(self.rank)), Some(Stage::AtWork));
     }
 }
 
@@ -327,7 +329,7 @@ impl Drop for Place {
                     state.waiting.remove(&turn);
                 }
             }
-            None => state.giving_way -= 1,
+            None => state.evicting -= 1,
         }
         if let Some(count) = state.of_addresses.get_mut(&self.address) {
             *count -= 1;
@@ -345,7 +347,7 @@ mod tests {
     use std::sync::Arc;
     use std::sync::atomic::Ordering;
 
-    use super::{Connections, GivesWay, Place};
+    use super::{Connections, EvictionRank, Place};
 
     async fn come(connections: &Arc<Connections>, from: &str) -> Option<Place> {
         connections.admit(from.parse().unwrap()).await
@@ -356,7 +358,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn whoever_has_waited_longest_gives_way() {
+    async fn longest_waiting_connection_is_evicted() {
         let connections = Arc::new(Connections::new(3, None));
         let [first, second, third] = [
             come(&connections, "192.0.2.1:1").await,
@@ -386,8 +388,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn who_waits_for_a_body_or_for_its_answer_to_be_taken_gives_way_those_without_a_key_first()
-     {
+    async fn waiting_connections_without_a_key_are_evicted_first() {
         let connections = Arc::new(Connections::new(5, None));
         let mut places = Vec::new();
         for port in 1..=5 {
@@ -400,10 +401,10 @@ mod tests {
         let begin = |number: usize| places[number].connection.clone().begin();
         let (_at_work, keyed, _body, answer, body) =
             (begin(0), begin(1), begin(2), begin(3), begin(4));
-        let _keyed_answer = keyed.answered(GivesWay::Last);
-        let _keyed_body = places[2].connection.clone().await_body(GivesWay::Last);
-        assert!(answer.answered(GivesWay::First).is_none());
-        let _strangers_body = places[4].connection.clone().await_body(GivesWay::First);
+        let _keyed_answer = keyed.answered(EvictionRank::Last);
+        let _keyed_body = places[2].connection.clone().await_body(EvictionRank::Last);
+        assert!(answer.answered(EvictionRank::First).is_none());
+        let _strangers_body = places[4].connection.clone().await_body(EvictionRank::First);
         let mut order = Vec::new();
         for port in 6..=9 {
             let newcomer = come(&connections, &format!("192.0.2.1:{port}"))
@@ -426,18 +427,18 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_body_that_came_lets_its_connection_stay() {
+    async fn received_body_protects_the_connection() {
         let connections = Arc::new(Connections::new(1, None));
         let place = come(&connections, "192.0.2.1:1").await.unwrap();
         let busy = place.connection.clone().begin();
-        drop(place.connection.clone().await_body(GivesWay::First));
+        drop(place.connection.clone().await_body(EvictionRank::First));
         assert!(come(&connections, "192.0.2.1:2").await.is_none());
         drop(busy);
         assert!(come(&connections, "192.0.2.1:2").await.is_some() && is_ended(&place));
     }
 
     #[tokio::test]
-    async fn sockets_of_the_stream_never_give_way() {
+    async fn stream_sockets_are_never_evicted() {
         let connections = Arc::new(Connections::new(1, None));
         let socket = come(&connections, "192.0.2.1:1").await.unwrap();
         socket.connection.clone().begin().stay();
@@ -447,7 +448,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn one_address_has_its_share_and_this_machine_has_all() {
+    async fn address_limit_applies_except_to_loopback() {
         let connections = Arc::new(Connections::new(100, Some(2)));
         let mut kept = Vec::new();
         for (from, is_in) in [

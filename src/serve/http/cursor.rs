@@ -57,7 +57,7 @@ pub fn sort_key(text: &str, release: &ReleaseId, filters: &str) -> Result<String
 }
 
 /// Builds the problem for a text that is not a cursor.
-pub fn not_a_cursor() -> Problem {
+pub fn malformed_cursor() -> Problem {
     wrong("this is not a cursor; use `next_cursor` of the previous page unchanged")
 }
 
@@ -70,14 +70,14 @@ fn read(text: &str) -> Result<(ReleaseId, String, String)> {
         .decode(text)
         .ok()
         .and_then(|bytes| String::from_utf8(bytes).ok())
-        .ok_or_else(not_a_cursor)?;
+        .ok_or_else(malformed_cursor)?;
     let mut fields = decoded.splitn(4, '|');
     match (fields.next(), fields.next(), fields.next(), fields.next()) {
         (Some(VERSION), Some(release), Some(filters), Some(sort_key)) => Ok((
-            release.parse().map_err(|_| not_a_cursor())?,
+            release.parse().map_err(|_| malformed_cursor())?,
             filters.to_owned(),
             sort_key.to_owned(),
         )),
-        _ => Err(not_a_cursor()),
+        _ => Err(malformed_cursor()),
     }
 }

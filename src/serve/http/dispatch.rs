@@ -24,9 +24,9 @@ use crate::http::problem::{Code, Problem, Result};
 use crate::http::query::Query;
 use crate::http::receive::receive;
 use crate::http::service::{Metered, Service, day_of};
-use crate::http::table::Asked;
+use crate::http::table::TableRequest;
 use crate::http::{cursor, etag, format, table};
-use crate::release::catalog::Wanted;
+use crate::release::catalog::ReleaseSelector;
 use crate::release::loaded::Release;
 use pubdata_core::provenance::is_future_date;
 
@@ -115,7 +115,7 @@ async fn serve_one(
     let format = if file.is_some() {
         Format::Json
     } else {
-        format::wanted(endpoint, &parts.headers, &mut query)?
+        format::requested(endpoint, &parts.headers, &mut query)?
     };
     let body = if endpoint.body.is_some() {
         check_media_type(&parts.headers)?;
@@ -160,7 +160,7 @@ async fn serve_one(
     };
     let question = etag::Question {
         program: &service.program,
-        validity: endpoint.validity,
+        cache_policy: endpoint.cache_policy,
         path: parts.uri.path(),
         query: &query,
         scopes,
@@ -178,7 +178,7 @@ async fn serve_one(
     }
     if let Format::Csv(rows) = format {
         let (path, values) = (parts.uri.path().to_owned(), path.to_vec());
-        let asked = Asked {
+        let table_request = TableRequest {
             endpoint,
             service: service.clone(),
             release,
@@ -188,7 +188,7 @@ async fn serve_one(
             client,
             today,
         };
-        let response = table::answer(asked, rows, tag.as_deref(), now).await?;
+        let response = table::answer(table_request, rows, tag.as_deref(), now).await?;
         return Ok(matched.map_or(response, |matched| not_modified(&matched, now)));
     }
     let answer = envelope::answer(&call_of(&release)).await;
@@ -199,8 +199,8 @@ async fn serve_one(
             .look(&client, service.now(), *allowance)
             .await;
     }
-    let (bytes, is_momentary) = answer?;
-    if let Some(matched) = matched.filter(|_| !is_momentary) {
+    let (bytes, is_uncacheable) = answer?;
+    if let Some(matched) = matched.filter(|_| !is_uncacheable) {
         return Ok(not_modified(&matched, now));
     }
     let content_type = if format == Format::LinkedData {
@@ -211,7 +211,7 @@ async fn serve_one(
     Ok(answer_response(
         content_type,
         Body::from(bytes),
-        tag.as_deref().filter(|_| !is_momentary),
+        tag.as_deref().filter(|_| !is_uncacheable),
         now,
     ))
 }
@@ -303,9 +303,9 @@ async fn release_for(
             .or_else(|| service.catalog.current())
             .unwrap_or_else(|| Arc::new(Release::none())));
     }
-    let release = match (wanted(query, service.today())?, present) {
-        (Wanted::Current, Some(present)) => present.clone(),
-        (wanted, _) => service.catalog.resolve(&wanted).await?,
+    let release = match (release_selector(query, service.today())?, present) {
+        (ReleaseSelector::Current, Some(present)) => present.clone(),
+        (selector, _) => service.catalog.resolve(&selector).await?,
     };
     // `Handler::Files` needs the files on disk to be intact; answers from memory do not.
     if matches!(endpoint.handler, Handler::Files(_)) {
@@ -349,7 +349,7 @@ fn check_media_type(headers: &HeaderMap) -> Result<()> {
 }
 
 /// Reads the requested release: an id, a day, the release of the cursor, or the current one.
-fn wanted(query: &Query, today: Date) -> Result<Wanted> {
+fn release_selector(query: &Query, today: Date) -> Result<ReleaseSelector> {
     let (release, as_of, cursor) = (
         query.get("release"),
         query.get("as_of"),
@@ -370,7 +370,7 @@ fn wanted(query: &Query, today: Date) -> Result<Wanted> {
                 format!("`release`: {error}"),
             )
         })?;
-        return Ok(Wanted::Release(id));
+        return Ok(ReleaseSelector::Release(id));
     }
     if let Some(date) = as_of {
         let wrong = |code: Code, message: String| Problem::of_field(code, "as_of", message);
@@ -385,12 +385,12 @@ fn wanted(query: &Query, today: Date) -> Result<Wanted> {
                 format!("`as_of`: {date} lies in the future; today is {today} (UTC)"),
             ));
         }
-        return Ok(Wanted::AsOf(date));
+        return Ok(ReleaseSelector::AsOf(date));
     }
     // A later page uses the release of the first page, so a new release does not disturb paging.
     match cursor {
-        Some(cursor) => cursor::release_of(cursor).map(Wanted::Release),
-        None => Ok(Wanted::Current),
+        Some(cursor) => cursor::release_of(cursor).map(ReleaseSelector::Release),
+        None => Ok(ReleaseSelector::Current),
     }
 }
 

@@ -19,7 +19,7 @@ const BROTLI_QUALITY: i32 = 7;
 const BROTLI_WINDOW_BITS: i32 = 22;
 
 /// Value that is computed at first use.
-pub type Later<T> = LazyLock<T, Box<dyn FnOnce() -> T + Send + Sync>>;
+pub type BoxedLazy<T> = LazyLock<T, Box<dyn FnOnce() -> T + Send + Sync>>;
 
 /// Document with its compressed forms, each computed at first use.
 pub struct Document {
@@ -54,7 +54,7 @@ impl Document {
     pub fn new(content_type: &'static str, plain: Bytes) -> Self {
         let tag = format!(
             "\"{}\"",
-            URL_SAFE_NO_PAD.encode(&Digest::of(&plain).as_bytes()[..16])
+            URL_SAFE_NO_PAD.encode(&Digest::sha256(&plain).as_bytes()[..16])
         );
         Self {
             content_type,
@@ -68,19 +68,19 @@ impl Document {
     /// Answers with the document in the best accepted coding, or with 304 if the client has it.
     pub async fn answer(self: &Arc<Self>, headers: &HeaderMap) -> Response {
         let mut response = Response::new(Body::empty());
-        let told = response.headers_mut();
-        told.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-cache"));
-        told.insert(
+        let response_headers = response.headers_mut();
+        response_headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-cache"));
+        response_headers.insert(
             header::VARY,
             HeaderValue::from_static("Accept-Encoding, Origin"),
         );
         if let Some(tag) = etag::matching(headers, &self.tag) {
-            insert(told, header::ETAG, &tag);
+            insert(response_headers, header::ETAG, &tag);
             *response.status_mut() = StatusCode::NOT_MODIFIED;
             return response;
         }
-        insert(told, header::ETAG, &self.tag);
-        told.insert(
+        insert(response_headers, header::ETAG, &self.tag);
+        response_headers.insert(
             header::CONTENT_TYPE,
             HeaderValue::from_static(self.content_type),
         );
@@ -89,7 +89,7 @@ impl Document {
             let document = self.clone();
             let packed = tokio::task::spawn_blocking(move || document.packed(coding)).await;
             if let Some(packed) = packed.ok().flatten() {
-                told.insert(
+                response_headers.insert(
                     header::CONTENT_ENCODING,
                     HeaderValue::from_static(coding.name()),
                 );
@@ -140,16 +140,16 @@ fn accepted(headers: &HeaderMap) -> Option<Coding> {
         .get_all(header::ACCEPT_ENCODING)
         .iter()
         .filter_map(|value| value.to_str().ok());
-    let said: Vec<(&str, f32)> = texts
+    let codings: Vec<(&str, f32)> = texts
         .flat_map(|text| text.split(','))
         .map(weighed)
         .collect();
     let weight = |name: &str| {
-        let named = said
+        let named = codings
             .iter()
             .find(|(coding, _)| coding.eq_ignore_ascii_case(name));
         named
-            .or_else(|| said.iter().find(|(coding, _)| *coding == "*"))
+            .or_else(|| codings.iter().find(|(coding, _)| *coding == "*"))
             .map_or(0.0, |(_, weight)| *weight)
     };
     let (brotli, gzip) = (weight("br"), weight("gzip"));
@@ -180,7 +180,7 @@ mod tests {
 
     /// The rules are those of RFC 9110, section 12.5.3.
     #[test]
-    fn the_coding_that_is_liked_best_is_taken() {
+    fn coding_with_the_highest_weight_is_used() {
         for (text, coding) in [
             ("br", Some(Coding::Brotli)),
             ("gzip, deflate, br, zstd", Some(Coding::Brotli)),

@@ -48,7 +48,7 @@ pub struct Endpoint {
     pub body: Option<Data>,
     /// Schema of `data`.
     pub data: Data,
-    pub validity: Validity,
+    pub cache_policy: CachePolicy,
     pub handler: Handler,
 }
 
@@ -105,16 +105,16 @@ pub enum Access {
 /// Dependencies of an answer besides the release and the query, which determine how long it can be
 /// cached.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Validity {
+pub enum CachePolicy {
     /// Depends on nothing else.
-    Release,
+    PerRelease,
     /// Depends on the current day; valid until the day ends.
-    Day,
+    PerDay,
     /// Depends on the day in the parameter `date`, by default the current day. Answers for past
     /// days are final.
-    Date,
+    PerDate,
     /// Depends on the state of the server; never cached.
-    Moment,
+    NoStore,
 }
 
 /// Function behind an endpoint. It writes the value of `data` and returns the content of `meta`.
@@ -216,7 +216,7 @@ macro_rules! query {
             ///
             /// # Errors
             /// `missing_parameter` if a required parameter is absent.
-            pub fn of(call: &$crate::http::endpoint::Call<$life>) -> $crate::http::problem::Result<Self> {
+            pub fn read(call: &$crate::http::endpoint::Call<$life>) -> $crate::http::problem::Result<Self> {
                 let names = |parameters: &'static [$crate::http::parameters::Parameter]| parameters.iter().map(|parameter| parameter.name);
                 debug_assert!(names(call.endpoint.parameters).eq(names(Self::DECLARED)), "the endpoint declares other parameters");
                 Ok(Self { $($($field: call.query.field(Self::DECLARED, $crate::release::places::of_field(stringify!($field)))?,)?)* })

@@ -23,7 +23,7 @@ pub async fn answer(call: &Call<'_>) -> Result<(Vec<u8>, bool)> {
     let mut json = Json::new();
     if call.endpoint.is_document() {
         let meta = write_data(call, &mut json).await?;
-        return Ok((json.into_bytes(), meta.is_momentary));
+        return Ok((json.into_bytes(), meta.is_uncacheable));
     }
     json.raw("{\"data\":");
     let mut meta = write_data(call, &mut json).await?;
@@ -43,10 +43,10 @@ pub async fn answer(call: &Call<'_>) -> Result<(Vec<u8>, bool)> {
     if let Some(message) = meaning::lost(&searched, manifest_of(call, &meta)) {
         meta.notice("MEANING_LOST", message);
     }
-    json.key("meta").value(&MetaOfAnswer::of(call, &meta));
+    json.key("meta").value(&AnswerMeta::new(call, &meta));
     let mut bytes = json.into_bytes();
     bytes.push(b'}');
-    Ok((bytes, meta.is_momentary))
+    Ok((bytes, meta.is_uncacheable))
 }
 
 /// Returns the manifest of the release that an answer comes from.
@@ -72,7 +72,7 @@ pub async fn write_data(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
 
 #[derive(Serialize, JsonSchema)]
 #[schemars(rename = "Meta")]
-pub struct MetaOfAnswer<'a> {
+pub struct AnswerMeta<'a> {
     /// Identifier of the request, repeated in the header `X-Request-Id`.
     request_id: &'a str,
     /// Release that the whole answer comes from; null while no release is loaded. Without a
@@ -114,8 +114,8 @@ struct MetaDataset<'a> {
     freshness: Freshness,
 }
 
-impl<'a> MetaOfAnswer<'a> {
-    fn of(call: &'a Call<'_>, meta: &'a Meta) -> Self {
+impl<'a> AnswerMeta<'a> {
+    fn new(call: &'a Call<'_>, meta: &'a Meta) -> Self {
         let manifest = manifest_of(call, meta);
         let of_release = call.release.freshness(call.today());
         let dataset = |dataset_id: &'a Cow<'static, str>| {
@@ -126,7 +126,7 @@ impl<'a> MetaOfAnswer<'a> {
                     call.today(),
                 ))
             });
-            let freshness = of_earlier.unwrap_or_else(|| of_release.of(dataset_id));
+            let freshness = of_earlier.unwrap_or_else(|| of_release.get(dataset_id));
             MetaDataset {
                 dataset_id,
                 published_at: Instant(&manifest.published_at),

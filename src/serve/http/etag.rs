@@ -7,7 +7,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use jiff::civil::Date;
 
-use crate::http::endpoint::Validity;
+use crate::http::endpoint::CachePolicy;
 use crate::http::query::Query;
 use crate::release::loaded::Release;
 use pubdata_core::ids::{Digest, Hasher};
@@ -20,7 +20,7 @@ const CODINGS: [&str; 4] = ["-gzip", "-br", "-zstd", "-deflate"];
 pub struct Question<'a> {
     /// Digest of the program and its contracts.
     pub program: &'a Digest,
-    pub validity: Validity,
+    pub cache_policy: CachePolicy,
     pub path: &'a str,
     pub query: &'a Query,
     /// Scopes of the key, if the handler checks them.
@@ -31,7 +31,7 @@ pub struct Question<'a> {
 impl Question<'_> {
     /// Returns the strong tag of the answer; `None` for an answer that is never cached.
     pub fn tag(&self, release: &Release) -> Option<String> {
-        if self.validity == Validity::Moment {
+        if self.cache_policy == CachePolicy::NoStore {
             return None;
         }
         let mut hasher = Hasher::default();
@@ -64,10 +64,10 @@ impl Question<'_> {
 
     /// Reports whether the answer depends on the current day, as a tax rate without a date does.
     fn depends_on_day(&self) -> bool {
-        match self.validity {
-            Validity::Release | Validity::Moment => false,
-            Validity::Day => true,
-            Validity::Date => self.query.get("date").is_none(),
+        match self.cache_policy {
+            CachePolicy::PerRelease | CachePolicy::NoStore => false,
+            CachePolicy::PerDay => true,
+            CachePolicy::PerDate => self.query.get("date").is_none(),
         }
     }
 }

@@ -13,7 +13,7 @@ struct Kept;
 
 #[derive(rust_embed::RustEmbed)]
 #[folder = "../../docs/operations"]
-struct Described;
+struct Descriptions;
 
 /// Percent-encodes everything but characters that are safe in a query, a shell and a curl command.
 const ENCODED: &AsciiSet = &NON_ALPHANUMERIC
@@ -41,11 +41,11 @@ pub struct ExampleRequest {
 impl ExampleRequest {
     /// Returns the request whose answer is stored; without a stored request, only the endpoint's
     /// path.
-    pub fn of(endpoint: &Endpoint) -> Self {
+    pub fn for_endpoint(endpoint: &Endpoint) -> Self {
         let kept = read("requests")
             .and_then(|requests| requests[endpoint.operation_id].as_str().map(str::to_owned));
-        let asked = kept.unwrap_or_else(|| endpoint.path.to_owned());
-        let (path, query) = asked.split_once('?').unwrap_or((&asked, ""));
+        let target = kept.unwrap_or_else(|| endpoint.path.to_owned());
+        let (path, query) = target.split_once('?').unwrap_or((&target, ""));
         let decoded = |text: &str| percent_decode_str(text).decode_utf8_lossy().into_owned();
         let pairs = query.split('&').filter_map(|pair| pair.split_once('='));
         Self {
@@ -91,7 +91,7 @@ pub fn body(operation_id: &str) -> Option<Value> {
 
 /// Returns the Markdown description of an operation, beyond its summary.
 pub fn description(operation_id: &str) -> Option<String> {
-    let file = Described::get(&format!("{operation_id}.md"))?;
+    let file = Descriptions::get(&format!("{operation_id}.md"))?;
     String::from_utf8(file.data.into_owned())
         .ok()
         .map(|text| text.trim().to_owned())

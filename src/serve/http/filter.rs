@@ -62,7 +62,7 @@ impl DayRange {
     ///
     /// # Errors
     /// `invalid_parameter` if the first day is after the last.
-    pub fn of(
+    pub fn from_bounds(
         (from, first): (&str, Option<Date>),
         (to, last): (&str, Option<Date>),
     ) -> Result<Self> {

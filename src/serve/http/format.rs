@@ -23,14 +23,14 @@ pub enum Format {
 ///
 /// # Errors
 /// `invalid_parameter` if the header accepts no available format.
-pub fn wanted(endpoint: &Endpoint, headers: &HeaderMap, query: &mut Query) -> Result<Format> {
-    let asked = if endpoint.rows().is_some() {
+pub fn requested(endpoint: &Endpoint, headers: &HeaderMap, query: &mut Query) -> Result<Format> {
+    let format_name = if endpoint.rows().is_some() {
         query.take("format")
     } else {
         None
     };
-    let accepted = Accepted::of(headers);
-    let format = match (endpoint.rows(), asked.as_deref()) {
+    let accepted = Accepted::from_headers(headers);
+    let format = match (endpoint.rows(), format_name.as_deref()) {
         (Some(rows), Some("csv")) => Format::Csv(rows),
         (Some(_), Some(_)) => Format::Json,
         (Some(rows), None) if accepted.of_table.0 > 0.0 && accepted.of_table > accepted.of_json => {
@@ -74,7 +74,7 @@ pub fn choose_file(headers: &HeaderMap, query: &mut Query) {
         of_table,
         of_parquet,
         ..
-    } = Accepted::of(headers);
+    } = Accepted::from_headers(headers);
     let files = [(of_table, "csv"), (of_parquet, "parquet")];
     let best = files
         .into_iter()
@@ -87,7 +87,7 @@ pub fn choose_file(headers: &HeaderMap, query: &mut Query) {
 
 /// Reports whether the client prefers HTML to JSON, as a browser does.
 pub fn is_html_preferred(headers: &HeaderMap) -> bool {
-    let accepted = Accepted::of(headers);
+    let accepted = Accepted::from_headers(headers);
     accepted.of_html.0 > accepted.of_json.0
 }
 
@@ -103,7 +103,7 @@ struct Accepted {
 impl Accepted {
     /// The most specific media range of a format decides (RFC 9110, section 12.5.1). Without a
     /// header, JSON has weight 1 and the other formats 0.
-    fn of(headers: &HeaderMap) -> Self {
+    fn from_headers(headers: &HeaderMap) -> Self {
         let values = headers
             .get_all(header::ACCEPT)
             .iter()
@@ -166,12 +166,12 @@ mod tests {
     fn weights(accept: &'static str) -> (f32, f32) {
         let headers =
             HeaderMap::from_iter([(header::ACCEPT, axum::http::HeaderValue::from_static(accept))]);
-        let accepted = Accepted::of(&headers);
+        let accepted = Accepted::from_headers(&headers);
         (accepted.of_json.0, accepted.of_table.0)
     }
 
     #[test]
-    fn html_is_for_those_who_like_it_more_than_anything_else() {
+    fn html_is_preferred_only_with_the_highest_weight() {
         let is_html = |accept: &'static str| {
             is_html_preferred(&HeaderMap::from_iter([(
                 header::ACCEPT,
@@ -199,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn the_closest_range_decides_how_much_a_form_is_liked() {
+    fn most_specific_media_range_decides_the_weight() {
         assert_eq!(weights("*/*"), (1.0, 1.0));
         assert_eq!(weights("text/csv"), (0.0, 1.0));
         assert_eq!(weights("text/csv;q=0.5, application/json"), (1.0, 0.5));

@@ -34,8 +34,7 @@ pub fn check(settings: &ServeSettings, parts: &Parts) -> Result<(), Problem> {
     let host = std::str::from_utf8(sent)
         .ok()
         .and_then(|text| text.parse::<Authority>().ok());
-    if host.is_some_and(|host| is_of_this_machine(host.host()) || is_public(settings, host.host()))
-    {
+    if host.is_some_and(|host| is_local_host(host.host()) || is_public(settings, host.host())) {
         return Ok(());
     }
     let message = format!(
@@ -47,7 +46,7 @@ pub fn check(settings: &ServeSettings, parts: &Parts) -> Result<(), Problem> {
 
 /// IP addresses are safe. Among names, only those of localhost always resolve to this machine (RFC
 /// 6761, section 6.3).
-fn is_of_this_machine(host: &str) -> bool {
+fn is_local_host(host: &str) -> bool {
     let name = host.strip_suffix('.').unwrap_or(host).to_ascii_lowercase();
     let address = name
         .strip_prefix('[')
@@ -82,7 +81,7 @@ mod tests {
     }
 
     #[test]
-    fn only_names_that_lead_nowhere_else_are_answered() {
+    fn only_local_and_public_hosts_are_accepted() {
         let plans = Plans::parse("[anonymous]\nrequests_per_minute = 60\nburst = 60\n").unwrap();
         let mut settings = ServeSettings::new(".".into(), plans);
         settings.public_url = Some("https://Data.Example.org/api/".to_owned());

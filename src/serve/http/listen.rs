@@ -37,7 +37,7 @@ use pubdata_core::error::{Error, Result};
 const HEAD_BYTES: usize = 64 * 1024;
 const HEADERS: usize = 256;
 /// Pause before the next accept if the system has no free file descriptor.
-const SYSTEM_REST: Duration = Duration::from_millis(50);
+const ACCEPT_RETRY_DELAY: Duration = Duration::from_millis(50);
 
 /// Service that answers requests; each request gets a clone.
 pub trait Answers:
@@ -93,7 +93,7 @@ pub async fn run<S: Answers>(
             accepted = listener.accept() => accepted,
         };
         let Ok((stream, from)) = accepted else {
-            sleep(SYSTEM_REST).await;
+            sleep(ACCEPT_RETRY_DELAY).await;
             continue;
         };
         if let Some(place) = transport.connections.admit(from).await
@@ -243,8 +243,8 @@ struct Bounded {
 
 impl Bounded {
     /// Fails if the connection is evicted.
-    fn check_ended(&self, context: &Context<'_>) -> io::Result<()> {
-        match self.place.connection.poll_ended(context) {
+    fn check_evicted(&self, context: &Context<'_>) -> io::Result<()> {
+        match self.place.connection.poll_evicted(context) {
             Poll::Ready(()) => Err(io::Error::new(
                 io::ErrorKind::ConnectionAborted,
                 "the connection was closed to make room for another",
@@ -283,7 +283,7 @@ impl AsyncRead for Bounded {
         context: &mut Context<'_>,
         buffer: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
-        self.check_ended(context)?;
+        self.check_evicted(context)?;
         Pin::new(&mut self.stream).poll_read(context, buffer)
     }
 }
@@ -294,13 +294,13 @@ impl AsyncWrite for Bounded {
         context: &mut Context<'_>,
         bytes: &[u8],
     ) -> Poll<io::Result<usize>> {
-        self.check_ended(context)?;
+        self.check_evicted(context)?;
         let tried = Pin::new(&mut self.stream).poll_write(context, bytes);
         self.watch(context, tried)
     }
 
     fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        self.check_ended(context)?;
+        self.check_evicted(context)?;
         let tried = Pin::new(&mut self.stream).poll_flush(context);
         self.watch(context, tried)
     }
@@ -314,7 +314,7 @@ impl AsyncWrite for Bounded {
         context: &mut Context<'_>,
         slices: &[io::IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
-        self.check_ended(context)?;
+        self.check_evicted(context)?;
         let tried = Pin::new(&mut self.stream).poll_write_vectored(context, slices);
         self.watch(context, tried)
     }

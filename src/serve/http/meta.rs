@@ -23,7 +23,7 @@ pub struct Meta {
     pub release: Option<Arc<Manifest>>,
     /// True if the answer reports something that this server cannot determine now. Such an answer
     /// is never cached, whatever its endpoint declares.
-    pub is_momentary: bool,
+    pub is_uncacheable: bool,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
@@ -77,7 +77,7 @@ fn relation<S: Serializer>(is_total_exact: &bool, serializer: S) -> Result<S::Ok
 
 impl Meta {
     /// Builds `meta` for an answer from datasets whose coverage `scope` describes.
-    pub fn of(datasets: &[&'static str], scope: String) -> Self {
+    pub fn for_datasets(datasets: &[&'static str], scope: String) -> Self {
         Self {
             datasets: datasets
                 .iter()

@@ -163,7 +163,7 @@ impl Metrics {
         let late = release
             .map(|release| lateness(release, now))
             .unwrap_or_default();
-        present.register_collector(Box::new(OfRelease {
+        present.register_collector(Box::new(ReleaseFreshness {
             release_id,
             late,
             words: release.map(words).unwrap_or_default(),
@@ -281,13 +281,13 @@ impl EncodeLabelValue for RouteLabel {
 
 /// Metrics of the served release, in the order of the tasks.
 #[derive(Debug)]
-struct OfRelease {
+struct ReleaseFreshness {
     release_id: Option<String>,
     late: Vec<(String, i64)>,
     words: Vec<WordRows>,
 }
 
-impl Collector for OfRelease {
+impl Collector for ReleaseFreshness {
     fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> fmt::Result {
         let release = self
             .release_id

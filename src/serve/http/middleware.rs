@@ -18,12 +18,12 @@ use super::connections::{Busy, Connection};
 use super::documents::Shared;
 use super::metrics::Route;
 use super::pieces::Counted;
+use super::quota::held;
 use super::request_id::{RequestId, shown};
 use super::response::problem_response;
-use super::shares::held;
 use crate::http::auth::Client;
 use crate::http::problem::{Code, Problem};
-use crate::http::service::{Pays, Service};
+use crate::http::service::{Payer, Service};
 use crate::http::{cors, etag};
 
 /// Seconds after which a client may retry a request that took too long.
@@ -31,11 +31,11 @@ const BUSY_SECONDS: u64 = 5;
 const X_REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 
 /// Decides from the headers who pays for a request.
-pub type WhoPays = fn(&HeaderMap) -> Pays;
+pub type PayerOf = fn(&HeaderMap) -> Payer;
 
 /// Wraps the answers of the axum router.
 pub async fn guard_page(
-    State((service, pays)): State<(Arc<Service>, WhoPays)>,
+    State((service, pays)): State<(Arc<Service>, PayerOf)>,
     request: Request,
     next: Next,
 ) -> Response {
@@ -54,12 +54,12 @@ pub async fn guard_page(
 pub async fn guard<F: Future<Output = Response>>(
     service: Arc<Service>,
     route: Option<Route>,
-    pays: Pays,
+    pays: Payer,
     request: Request,
     answer: impl FnOnce(Request) -> F,
 ) -> Response {
     let started = Instant::now();
-    let request_id = RequestId::of(request.headers());
+    let request_id = RequestId::from_headers(request.headers());
     let (method, uri) = (request.method().clone(), request.uri().clone());
     let path = if uri.path().len() > service.settings.limits.url_bytes {
         shown(uri.path())
@@ -125,7 +125,7 @@ pub async fn guard<F: Future<Output = Response>>(
     service.metrics.record(route, response.status(), duration);
     let has_line = is_paid
         || {
-            let noted = service.unpaid.note(&client.id, now);
+            let noted = service.free_requests.note(&client.id, now);
             for (client, count) in noted.left_out {
                 tracing::info!(target: "pubdata::access", client, count, "omitted the log lines of {count} requests of {client} that took no token within a minute");
             }
@@ -151,8 +151,8 @@ async fn hold(
     }
     let (parts, body) = response.into_parts();
     let counted = parts.extensions.get::<Counted>().copied();
-    let answered = |busy: Option<Busy>| busy.and_then(|busy| busy.answered(client.gives_way()));
-    if counted == Some(Counted::InPieces) {
+    let answered = |busy: Option<Busy>| busy.and_then(|busy| busy.answered(client.eviction_rank()));
+    if counted == Some(Counted::Streamed) {
         let busy = answered(busy);
         let pieces = body.into_data_stream().inspect(move |_| {
             let _until_the_end = &busy;
@@ -163,8 +163,8 @@ async fn hold(
         .await
         .map_err(|error| Problem::internal(&format!("an answer cannot be compressed: {error}")))?;
     let is_large = bytes.len() >= service.settings.limits.least_counted_bytes;
-    let untaken = if is_large {
-        Some(service.leave_untaken(client)?)
+    let unread_answers = if is_large {
+        Some(service.hold_unread(client)?)
     } else {
         None
     };
@@ -176,7 +176,7 @@ async fn hold(
     };
     Ok(Response::from_parts(
         parts,
-        Body::from(held(bytes, (untaken, share, answered(busy)))),
+        Body::from(held(bytes, (unread_answers, share, answered(busy)))),
     ))
 }
 

@@ -137,7 +137,7 @@ mod tests {
     use crate::http::nearest::{hint, nearest};
 
     #[test]
-    fn nearest_name_is_found_and_strangers_are_not() {
+    fn nearest_name_is_found_and_distant_names_are_not() {
         let names = ["metrics", "vintage", "history"];
         assert_eq!(nearest("metric", names), Some("metrics"));
         assert_eq!(nearest("vintaeg", names), Some("vintage"));

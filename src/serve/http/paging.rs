@@ -25,7 +25,7 @@ impl<'a> Paging<'a> {
     /// # Errors
     /// `invalid_cursor` if the text is not a cursor, or belongs to other filters or another
     /// release.
-    pub fn of(call: &'a Call<'_>, limit: usize, cursor: Option<&str>) -> Result<Self> {
+    pub fn new(call: &'a Call<'_>, limit: usize, cursor: Option<&str>) -> Result<Self> {
         let (release_id, filters) = (
             &call.release.manifest.release_id,
             cursor::filters_digest(call.path, call.query),
@@ -58,15 +58,15 @@ impl<'a> ListPaging<'a> {
     /// Reads the cursor.
     ///
     /// # Errors
-    /// As for [`Paging::of`].
-    pub fn of(call: &'a Call<'_>, limit: usize, cursor: Option<&str>) -> Result<Self> {
-        let paging = Paging::of(call, limit, cursor)?;
+    /// As for [`Paging::new`].
+    pub fn new(call: &'a Call<'_>, limit: usize, cursor: Option<&str>) -> Result<Self> {
+        let paging = Paging::new(call, limit, cursor)?;
         let first = paging
             .after
             .as_deref()
             .map(str::parse)
             .transpose()
-            .map_err(|_| cursor::not_a_cursor())?
+            .map_err(|_| cursor::malformed_cursor())?
             .unwrap_or(0);
         Ok(Self { paging, first })
     }

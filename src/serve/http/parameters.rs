@@ -39,7 +39,7 @@ pub enum Kind {
     /// A value of a contract's column: dataset and column.
     OneOf(&'static str, &'static str),
     /// A value of a contract's column that has a note with this name: dataset, column and note.
-    OneNoted(&'static str, &'static str, &'static str),
+    OneWithNote(&'static str, &'static str, &'static str),
     /// One of these words.
     Word(&'static [&'static str]),
     Date,
@@ -77,7 +77,7 @@ pub struct TextForm {
 }
 
 /// Letters of a state name. The check also rejects texts that match but name no state.
-pub const STATE_FORM: &str = "^[A-Za-z][A-Za-z. ]*[A-Za-z.]$";
+pub const STATE_PATTERN: &str = "^[A-Za-z][A-Za-z. ]*[A-Za-z.]$";
 /// Line that is not blank.
 const LINE: &str =
     "^[^\\n\\r\\u2028\\u2029]*[^ \\t\\u00a0\\u3000\\n\\r\\u2028\\u2029][^\\n\\r\\u2028\\u2029]*$";
@@ -116,7 +116,7 @@ pub const fn format(rows: &'static str) -> Parameter {
 }
 
 /// Parameters of an endpoint that has no others.
-pub const OF_RELEASE: &[Parameter] = &[RELEASE, AS_OF];
+pub const RELEASE_PARAMETERS: &[Parameter] = &[RELEASE, AS_OF];
 
 impl Kind {
     /// Builds the parameter of this kind, without a name.
@@ -179,7 +179,10 @@ impl Kind {
 
     /// Reports whether the kind has a fixed set of values, so that a list must not repeat one.
     fn is_choice(self) -> bool {
-        matches!(self, Self::OneOf(..) | Self::OneNoted(..) | Self::Word(_))
+        matches!(
+            self,
+            Self::OneOf(..) | Self::OneWithNote(..) | Self::Word(_)
+        )
     }
 
     /// Checks a text, or one item of a list.
@@ -207,7 +210,7 @@ impl Kind {
             },
             Self::Flag => one_of(text, &["true", "false"]),
             Self::OneOf(dataset, column) => one_of(text, &allowed(contracts, dataset, column)),
-            Self::OneNoted(dataset, column, note) => {
+            Self::OneWithNote(dataset, column, note) => {
                 one_of(text, &noted(contracts, dataset, column, note))
             }
             Self::Word(words) => one_of(text, words),
@@ -272,7 +275,7 @@ impl Kind {
                 &format!("{dataset}/{column}"),
                 &allowed(contracts, dataset, column),
             ),
-            Self::OneNoted(dataset, column, note) => {
+            Self::OneWithNote(dataset, column, note) => {
                 json!({"type": "string", "enum": noted(contracts, dataset, column, note)})
             }
             Self::Word(words) => json!({"type": "string", "enum": words}),
@@ -286,7 +289,7 @@ impl Kind {
                 json!({"type": "string", "minLength": 1, "maxLength": max, "pattern": LINE})
             }
             Self::Zip => json!({"type": "string", "pattern": "^[0-9]{5}$"}),
-            Self::State => json!({"type": "string", "pattern": STATE_FORM}),
+            Self::State => json!({"type": "string", "pattern": STATE_PATTERN}),
             Self::Form(TextForm { pattern, .. }) => json!({"type": "string", "pattern": pattern}),
             Self::Format(_) => {
                 json!({"title": "Format", "type": "string", "enum": FORMATS, "default": FORMATS[0]})
@@ -355,7 +358,7 @@ impl Parameter {
     }
 
     /// Returns the largest number that the parameter accepts.
-    pub fn most_count(&self) -> Option<usize> {
+    pub fn max_integer(&self) -> Option<usize> {
         match self.kind {
             Kind::Integer { max, .. } => usize::try_from(max).ok(),
             _ => None,

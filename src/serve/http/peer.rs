@@ -116,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_client_wrote_before_the_proxys_entry_changes_nothing() {
+    fn entries_before_the_trusted_hop_are_ignored() {
         let seen = Some("198.51.100.1".to_owned());
         let lines: [&[u8]; 7] = [
             b"\xe9, 198.51.100.1",

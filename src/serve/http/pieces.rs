@@ -12,8 +12,8 @@ use axum::response::Response;
 use futures_util::{Stream, StreamExt, TryStreamExt};
 
 use super::auth::Client;
+use super::quota::{Quota, QuotaGuard, held};
 use super::service::Service;
-use super::shares::{Share, Shares, held};
 use pubdata_core::error::Result;
 
 /// Approximate size of a piece.
@@ -27,7 +27,7 @@ const BETWEEN_LOOKS: Duration = Duration::from_millis(50);
 pub enum Counted {
     /// The body is complete.
     Whole,
-    InPieces,
+    Streamed,
 }
 
 /// Builds a response whose body is made piece by piece; `kept` lives until the last piece is taken.
@@ -53,17 +53,20 @@ pub fn in_pieces<K: Send + 'static>(
                 Ok::<Bytes, io::Error>(held(piece.into(), share))
             }
         });
-    let told = counted.inspect(move |piece| {
+    let reported = counted.inspect(move |piece| {
         let _until_the_end = &kept;
         if let Err(error) = piece {
             tracing::warn!("an answer was aborted: {error}");
         }
     });
-    marked(Response::new(Body::from_stream(told)), Counted::InPieces)
+    marked(
+        Response::new(Body::from_stream(reported)),
+        Counted::Streamed,
+    )
 }
 
 /// Builds a response from a complete body whose quota was reserved before the body was made.
-pub fn whole(bytes: Bytes, share: Share) -> Response {
+pub fn whole(bytes: Bytes, share: QuotaGuard) -> Response {
     marked(
         Response::new(Body::from(held(bytes, share))),
         Counted::Whole,
@@ -76,11 +79,11 @@ fn marked(mut response: Response, counted: Counted) -> Response {
 }
 
 async fn room(
-    in_flight: &Arc<Shares>,
+    in_flight: &Arc<Quota>,
     client: &str,
     amount: usize,
     patience: Duration,
-) -> io::Result<Share> {
+) -> io::Result<QuotaGuard> {
     let looking = async {
         loop {
             match in_flight.take_more(client, amount) {
@@ -105,7 +108,7 @@ mod tests {
 
     use super::*;
     use crate::http::middleware::guard;
-    use crate::http::service::Pays;
+    use crate::http::service::Payer;
     use crate::settings::{Limits, ServeSettings};
     use pubdata_core::contract::Contracts;
     use pubdata_store::Plans;
@@ -132,7 +135,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_is_not_taken_is_counted_and_nothing_more_is_made() {
+    async fn unread_bytes_are_counted_and_production_pauses() {
         let folder = tempfile::tempdir().unwrap();
         let service = service(&folder, Limits::default());
         let client = service.keys.anonymous("a");
@@ -154,7 +157,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_finds_no_room_for_too_long_breaks_off_and_does_not_look_whole() {
+    async fn exhausted_quota_aborts_the_answer() {
         let folder = tempfile::tempdir().unwrap();
         let service = service(
             &folder,
@@ -185,7 +188,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn the_time_of_a_request_does_not_cut_what_has_begun() {
+    async fn request_timeout_does_not_abort_a_started_answer() {
         let folder = tempfile::tempdir().unwrap();
         let service = service(
             &folder,
@@ -199,10 +202,10 @@ mod tests {
             tokio::time::sleep(Duration::from_millis(2)).await;
             piece
         });
-        let asked = service.clone();
+        let shared_service = service.clone();
         let request = Request::get("/").body(Body::empty()).unwrap();
-        let response = guard(service, None, Pays::Caller, request, |_| async move {
-            in_pieces(&asked, &client, (), slow)
+        let response = guard(service, None, Payer::Caller, request, |_| async move {
+            in_pieces(&shared_service, &client, (), slow)
         })
         .await;
         assert_eq!(

@@ -10,7 +10,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::json::Json;
-use crate::release::not_served::NotServed;
+use crate::release::release_unavailable::ReleaseUnavailable;
 use pubdata_core::error::Error;
 use pubdata_store::Manifest;
 
@@ -307,22 +307,22 @@ impl Problem {
     }
 }
 
-impl From<NotServed> for Problem {
-    fn from(reason: NotServed) -> Self {
+impl From<ReleaseUnavailable> for Problem {
+    fn from(reason: ReleaseUnavailable) -> Self {
         match reason {
-            NotServed::Missing {
+            ReleaseUnavailable::Missing {
                 parameter: Some(parameter),
                 detail,
             } => Self::of_field(Code::CoverageUnavailable, parameter, detail),
-            NotServed::Missing {
+            ReleaseUnavailable::Missing {
                 parameter: None,
                 detail,
             } => Self::new(Code::CoverageUnavailable, detail),
-            NotServed::Busy(detail) => Self {
+            ReleaseUnavailable::Busy(detail) => Self {
                 retry_after: Some(LOADING_SECONDS),
                 ..Self::new(Code::Busy, detail)
             },
-            NotServed::Failed(error) => Self::internal(&error),
+            ReleaseUnavailable::Failed(error) => Self::internal(&error),
         }
     }
 }

@@ -11,7 +11,7 @@ use super::problem::{Code, Problem, Result};
 ///
 /// # Errors
 /// `invalid_parameter` if the range contains no byte of the file.
-pub fn asked(headers: &HeaderMap, tag: &str, size_bytes: u64) -> Result<Option<Range<u64>>> {
+pub fn requested(headers: &HeaderMap, tag: &str, size_bytes: u64) -> Result<Option<Range<u64>>> {
     let text = |name| headers.get(name).and_then(|value| value.to_str().ok());
     // `If-Range` names another version of the file, so the client needs the whole file.
     if text(header::IF_RANGE).is_some_and(|known| known != tag) {
@@ -62,13 +62,13 @@ mod tests {
 
     use super::*;
 
-    fn of(range: &str, if_range: Option<&str>) -> Result<Option<Range<u64>>> {
+    fn parse(range: &str, if_range: Option<&str>) -> Result<Option<Range<u64>>> {
         let mut headers = HeaderMap::new();
         headers.insert(header::RANGE, HeaderValue::from_str(range).unwrap());
         if let Some(tag) = if_range {
             headers.insert(header::IF_RANGE, HeaderValue::from_str(tag).unwrap());
         }
-        asked(&headers, "\"a\"", 100)
+        requested(&headers, "\"a\"", 100)
     }
 
     #[test]
@@ -81,7 +81,7 @@ mod tests {
             ("bytes=-7", 93..100),
             ("bytes=-1000", 0..100),
         ] {
-            assert_eq!(of(text, None), Ok(Some(range)), "{text}");
+            assert_eq!(parse(text, None), Ok(Some(range)), "{text}");
         }
         for text in [
             "bytes=",
@@ -93,21 +93,21 @@ mod tests {
             "bytes=+1-2",
             "bytes=99999999999999999999-",
         ] {
-            assert_eq!(of(text, None), Ok(None), "{text}");
+            assert_eq!(parse(text, None), Ok(None), "{text}");
         }
         for text in ["bytes=100-", "bytes=100-200", "bytes=-0"] {
             assert_eq!(
-                of(text, None).unwrap_err().errors[0].field,
+                parse(text, None).unwrap_err().errors[0].field,
                 "Range",
                 "{text}"
             );
         }
-        assert_eq!(of("bytes=0-0", Some("\"a\"")), Ok(Some(0..1)));
+        assert_eq!(parse("bytes=0-0", Some("\"a\"")), Ok(Some(0..1)));
         assert_eq!(
-            of("bytes=0-0", Some("\"b\"")),
+            parse("bytes=0-0", Some("\"b\"")),
             Ok(None),
             "a range of another version of the file"
         );
-        assert_eq!(of("bytes=0-0", Some("W/\"a\"")), Ok(None));
+        assert_eq!(parse("bytes=0-0", Some("W/\"a\"")), Ok(None));
     }
 }

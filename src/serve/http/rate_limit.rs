@@ -49,21 +49,21 @@ impl RateLimiter {
             Some(shared) => shared.take(client, 1, 1.0).await,
             None => None,
         };
-        shared.unwrap_or_else(|| self.take_here(client, 1, now))
+        shared.unwrap_or_else(|| self.take_locally(client, 1, now))
     }
 
     /// Takes tokens for a batch while its answer is being written. If the batch is larger than the
     /// bucket, the bucket must be full and goes into debt. The plan's rate therefore applies to
     /// batches of any size.
     pub fn take_many(&self, client: &Client, count: u64, now: Timestamp) -> Allowance {
-        let wanted = wanted(client.plan, count);
+        let cost = cost(client.plan, count);
         let shared = self.shared.as_ref().and_then(|shared| {
             // This thread computes the answer, so it may block.
             tokio::task::block_in_place(|| {
-                tokio::runtime::Handle::current().block_on(shared.take(client, count, wanted))
+                tokio::runtime::Handle::current().block_on(shared.take(client, count, cost))
             })
         });
-        shared.unwrap_or_else(|| self.take_here(client, count, now))
+        shared.unwrap_or_else(|| self.take_locally(client, count, now))
     }
 
     /// Returns the allowance with the tokens that are left now instead of those at the start of the
@@ -91,7 +91,7 @@ impl RateLimiter {
         }
     }
 
-    fn take_here(&self, client: &Client, count: u64, now: Timestamp) -> Allowance {
+    fn take_locally(&self, client: &Client, count: u64, now: Timestamp) -> Allowance {
         let plan = client.plan;
         let burst = plan.burst as f64;
         let mut kept = self.buckets.lock().unwrap_or_else(PoisonError::into_inner);
@@ -115,8 +115,8 @@ impl RateLimiter {
         };
         bucket.plan = plan;
         let tokens = filled(bucket, now);
-        let wanted = wanted(plan, count);
-        let is_allowed = tokens >= wanted;
+        let cost = cost(plan, count);
+        let is_allowed = tokens >= cost;
         let left = if is_allowed {
             tokens - count as f64
         } else {
@@ -125,13 +125,13 @@ impl RateLimiter {
         // If the clock was set back, the bucket refills from the new time. Otherwise it would stay
         // empty until the clock has caught up.
         (bucket.tokens, bucket.at) = (left, now);
-        Allowance::of(plan, is_allowed, left, wanted)
+        Allowance::new(plan, is_allowed, left, cost)
     }
 }
 
 /// Returns the number of tokens that the bucket must hold. A batch's request has already taken one
 /// token before the items are counted.
-fn wanted(plan: Plan, count: u64) -> f64 {
+fn cost(plan: Plan, count: u64) -> f64 {
     (count as f64).min((plan.burst as f64 - 1.0).max(1.0))
 }
 
@@ -150,7 +150,7 @@ mod tests {
     use pubdata_store::Plan;
 
     #[test]
-    fn a_batch_takes_one_for_each_item_and_may_leave_a_debt() {
+    fn batch_costs_one_per_item_and_may_leave_a_debt() {
         let limiter = RateLimiter::default();
         let client = Client {
             id: "k1".to_owned(),
@@ -165,7 +165,7 @@ mod tests {
         };
         let start = Timestamp::from_second(1_000_000).unwrap();
         let at = |count, seconds| {
-            limiter.take_here(&client, count, start + SignedDuration::from_secs(seconds))
+            limiter.take_locally(&client, count, start + SignedDuration::from_secs(seconds))
         };
         assert_eq!((at(1, 0).remaining, at(9, 0).remaining), (19, 10));
         let refused = at(12, 0);
@@ -181,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn buckets_of_many_addresses_are_forgotten_when_they_are_full() {
+    fn full_buckets_are_removed() {
         let limiter = RateLimiter::default();
         let plan = Plan {
             requests_per_minute: 60,
@@ -198,17 +198,17 @@ mod tests {
         };
         let count = || limiter.buckets.lock().unwrap().of_clients.len();
         (0..MANY)
-            .for_each(|number| assert!(limiter.take_here(&client(number), 1, start).is_allowed));
-        limiter.take_here(&client(MANY), 1, start);
+            .for_each(|number| assert!(limiter.take_locally(&client(number), 1, start).is_allowed));
+        limiter.take_locally(&client(MANY), 1, start);
         assert_eq!(count(), MANY + 1, "no bucket is full");
-        limiter.take_here(&client(MANY + 1), 1, start + SignedDuration::from_secs(1));
+        limiter.take_locally(&client(MANY + 1), 1, start + SignedDuration::from_secs(1));
         assert_eq!(
             count(),
             MANY + 2,
             "a new client does not trigger another scan"
         );
         for number in MANY + 2..=2 * MANY {
-            limiter.take_here(&client(number), 1, start + SignedDuration::from_secs(1));
+            limiter.take_locally(&client(number), 1, start + SignedDuration::from_secs(1));
         }
         assert!(count() <= MANY, "{}", count());
     }
@@ -230,7 +230,7 @@ mod tests {
         };
         let start = Timestamp::from_second(1_000_000).unwrap();
         let at = |milliseconds| {
-            limiter.take_here(
+            limiter.take_locally(
                 &client,
                 1,
                 start + SignedDuration::from_millis(milliseconds),

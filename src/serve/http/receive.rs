@@ -33,7 +33,7 @@ pub async fn receive(
 ) -> Result<Bytes> {
     let _share = service.await_body(client)?;
     let connection = parts.extensions.get::<Arc<Connection>>().cloned();
-    let _waits = connection.map(|connection| connection.await_body(client.gives_way()));
+    let _waits = connection.map(|connection| connection.await_body(client.eviction_rank()));
     let wrong = |message: String| Err(Problem::of_field(Code::InvalidParameter, "body", message));
     match tokio::time::timeout(BODY_TIME, bytes_of(body, limit)).await {
         Ok(Ok(Some(bytes))) => Ok(bytes),

@@ -57,7 +57,7 @@ fn with_body(bytes: &[u8], public_url: &str) -> Option<Vec<u8>> {
         "431" => "the request has too many or too large headers",
         _ => return None,
     };
-    let id = RequestId::of(&axum::http::HeaderMap::new()).0;
+    let id = RequestId::from_headers(&axum::http::HeaderMap::new()).0;
     let body = Problem::new(Code::InvalidParameter, detail).body(public_url, "", &id);
     let fields: String = fields.iter().map(|field| format!("{field}\r\n")).collect();
     let head = format!(
@@ -134,7 +134,7 @@ mod tests {
     use super::with_body;
 
     #[test]
-    fn only_a_refusal_without_a_word_gets_a_body() {
+    fn only_an_empty_rejection_gets_a_body() {
         let bare = "HTTP/1.1 431 Request Header Fields Too Large\r\nconnection: close\r\ncontent-length: 0\r\ndate: Sun, 29 Nov 2026 00:00:00 GMT\r\n\r\n";
         let text =
             String::from_utf8(with_body(bare.as_bytes(), "https://data.example").unwrap()).unwrap();

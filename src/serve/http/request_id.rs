@@ -14,7 +14,7 @@ pub struct RequestId(pub Arc<str>);
 
 impl RequestId {
     /// Returns the client's id if it is valid, otherwise a new one.
-    pub fn of(headers: &HeaderMap) -> Self {
+    pub fn from_headers(headers: &HeaderMap) -> Self {
         let is_usable = |text: &&str| {
             (1..=64).contains(&text.len())
                 && text

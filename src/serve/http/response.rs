@@ -22,14 +22,14 @@ const VARY: &str = "Accept, Authorization, X-API-Key, Cookie, Accept-Encoding, O
 
 /// Longest time in seconds that a client may cache an answer. After a rollback no client keeps the
 /// old answer longer than docs/API.md promises.
-const KEPT_SECONDS: i64 = 300;
+const MAX_AGE_SECONDS: i64 = 300;
 const DAY_SECONDS: i64 = 86_400;
 
 /// Returns the `Cache-Control` value. Freshness and current tax rates apply to one day, so an
 /// answer expires at midnight UTC at the latest.
 fn kept(now: Timestamp) -> HeaderValue {
     let until_midnight = DAY_SECONDS - now.as_second().rem_euclid(DAY_SECONDS);
-    let text = format!("private, max-age={}", KEPT_SECONDS.min(until_midnight));
+    let text = format!("private, max-age={}", MAX_AGE_SECONDS.min(until_midnight));
     HeaderValue::try_from(text).expect("words and digits are a valid header value")
 }
 

@@ -46,7 +46,7 @@ pub fn visible_parts<'a>(
         return Ok(parts.iter().collect());
     }
     let is_visible = |part: &&Part| {
-        part.set_aside_from()
+        part.quarantined_from()
             .is_some_and(|from| call.scopes().contains(&scope_of(from)))
     };
     let visible: Vec<&Part> = parts.iter().filter(is_visible).collect();

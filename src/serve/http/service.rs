@@ -17,14 +17,14 @@ use serde_json::Value;
 use super::allowance::Allowance;
 use super::auth::{Client, KeyRing};
 use super::connections::Connections;
+use super::free_requests::FreeRequestLog;
 use super::metrics::Metrics;
 use super::peer;
 use super::problem;
 use super::problem::{Code, Problem};
+use super::quota::{Exhausted, Quota, QuotaGuard};
 use super::rate_limit::RateLimiter;
 use super::shared_work::{Bounds, SharedWork};
-use super::shares::{Exhausted, Share, Shares};
-use super::unpaid::Unpaid;
 use super::usage::Usage;
 use crate::http::shared_limits::SharedLimits;
 use crate::release::catalog::Catalog;
@@ -34,8 +34,8 @@ use crate::settings::{Pages, ServeSettings};
 use pubdata_core::contract::Contracts;
 use pubdata_core::error::Result;
 use pubdata_core::ids::{Digest, Hasher, ReleaseId};
-use pubdata_store::evidence::{ShownBytes, ToldReplay};
-use pubdata_store::{Copies, Home, Keys, PartFiles, Releases, Replica, without_folders};
+use pubdata_store::evidence::{ReplayView, ShownBytes};
+use pubdata_store::{Copies, Home, Keys, PartFiles, Releases, Replica, redact_folders};
 
 /// Returns the current time; tests supply their own.
 pub type Clock = Arc<dyn Fn() -> Timestamp + Send + Sync>;
@@ -80,20 +80,20 @@ pub struct Service {
     pub limiter: RateLimiter,
     pub metrics: Metrics,
     /// Permits for concurrent requests, and a separate limit for those without a key.
-    pub running: Arc<Shares>,
-    running_without_key: Arc<Shares>,
+    pub running: Arc<Quota>,
+    running_anonymous: Arc<Quota>,
     /// Permits for requests that wait for their bodies; each holds a connection.
-    awaited: Arc<Shares>,
+    awaited: Arc<Quota>,
     /// Permits for larger answers that clients have not read yet; each holds a connection.
-    untaken: Arc<Shares>,
+    unread_answers: Arc<Quota>,
     /// Permits for tables that are made while the client reads them. Each keeps a part, or a page
     /// of a list, in memory for as long as its client takes.
-    downloads: Arc<Shares>,
+    downloads: Arc<Quota>,
     /// Bytes of answers that clients have not read yet.
-    pub in_flight: Arc<Shares>,
+    pub in_flight: Arc<Quota>,
     /// Lookups of the publishers' bytes for records, and replays that rebuild records from them.
     pub looks: Arc<SharedWork<Vec<ShownBytes>>>,
-    pub replays: Arc<SharedWork<ToldReplay>>,
+    pub replays: Arc<SharedWork<ReplayView>>,
     /// Connections of the main address.
     pub connections: Arc<Connections>,
     /// Size of the channel's log when it was last read; 0 before the first read.
@@ -104,7 +104,7 @@ pub struct Service {
     pub program: Digest,
     pub usage: Usage,
     /// Access-log limits for requests that cost no token.
-    pub unpaid: Unpaid,
+    pub free_requests: FreeRequestLog,
     pub home: Home,
     /// Home of keys and event log: the local home, or its copy of the shared store.
     pub shared: Home,
@@ -160,7 +160,7 @@ impl Service {
         Ok(Self {
             program,
             usage: Usage::new(clock()),
-            unpaid: Unpaid::default(),
+            free_requests: FreeRequestLog::default(),
             contracts,
             catalog,
             parts,
@@ -170,24 +170,24 @@ impl Service {
                 settings
                     .shared_limits
                     .as_ref()
-                    .map(|limits| SharedLimits::new(&limits.url, limits.when_away))
+                    .map(|limits| SharedLimits::new(&limits.url, limits.when_unavailable))
                     .transpose()?,
             ),
             metrics: Metrics::default(),
-            running: Arc::new(Shares::new(
+            running: Arc::new(Quota::new(
                 limits.simultaneous_requests,
-                limits.requests_of_client,
+                limits.requests_per_client,
             )),
-            running_without_key: Arc::new(Shares::new(
+            running_anonymous: Arc::new(Quota::new(
                 limits.simultaneous_requests.div_ceil(2),
                 usize::MAX,
             )),
-            awaited: Arc::new(Shares::new(usize::MAX, limits.requests_of_client)),
-            untaken: Arc::new(Shares::new(usize::MAX, limits.requests_of_client)),
-            downloads: Arc::new(Shares::new(DOWNLOADS, DOWNLOADS_OF_CLIENT)),
-            in_flight: Arc::new(Shares::new(
+            awaited: Arc::new(Quota::new(usize::MAX, limits.requests_per_client)),
+            unread_answers: Arc::new(Quota::new(usize::MAX, limits.requests_per_client)),
+            downloads: Arc::new(Quota::new(DOWNLOADS, DOWNLOADS_OF_CLIENT)),
+            in_flight: Arc::new(Quota::new(
                 limits.bytes_in_flight,
-                limits.bytes_in_flight_of_client,
+                limits.bytes_in_flight_per_client,
             )),
             looks: Arc::new(SharedWork::new(Bounds {
                 patience: limits.trace_time,
@@ -199,7 +199,7 @@ impl Service {
             })),
             connections: Arc::new(Connections::new(
                 limits.connections,
-                settings.connections_of_address(),
+                settings.connections_per_address(),
             )),
             log_size: AtomicU64::new(0),
             receipts: Arc::new(SharedWork::new(Bounds {
@@ -242,13 +242,13 @@ impl Service {
     }
 
     /// Removes this machine's folders from a build message, for untrusted clients.
-    pub fn told(&self, text: &str) -> String {
+    pub fn redact(&self, text: &str) -> String {
         let folders = [
             Some(self.home.root()),
             Some(self.settings.home.as_path()),
             self.catalog.releases().folder(),
         ];
-        without_folders(text, &folders.into_iter().flatten().collect::<Vec<_>>())
+        redact_folders(text, &folders.into_iter().flatten().collect::<Vec<_>>())
     }
 
     /// Takes the tokens that a batch costs beyond its request.
@@ -302,10 +302,10 @@ impl Service {
 
     /// Identifies the sender of a request and takes a token. Without a valid key, the token comes
     /// from the bucket of the address.
-    pub async fn meter(&self, parts: &Parts, pays: &Pays, now: Timestamp) -> Metered {
+    pub async fn meter(&self, parts: &Parts, pays: &Payer, now: Timestamp) -> Metered {
         let address = || self.peer_address(parts);
         let known = match pays {
-            Pays::Nobody if matches!(parts.method, Method::GET | Method::HEAD) => {
+            Payer::Nobody if matches!(parts.method, Method::GET | Method::HEAD) => {
                 let client = Arc::new(self.keys.anonymous(&address()));
                 return Metered {
                     known: Ok(client.clone()),
@@ -314,15 +314,15 @@ impl Service {
                     is_free: true,
                 };
             }
-            Pays::Visitor(Some(key)) => self.keys.holder(key, now),
-            Pays::Nobody | Pays::Caller | Pays::Visitor(None) => {
+            Payer::Visitor(Some(key)) => self.keys.holder(key, now),
+            Payer::Nobody | Payer::Caller | Payer::Visitor(None) => {
                 self.keys.client(&parts.headers, address, now)
             }
         };
         let client = known
             .as_ref()
             .map_or_else(|_| Arc::new(self.keys.anonymous(&address())), Arc::clone);
-        let allowance = match bucket_of_documentation(&client, parts) {
+        let allowance = match documentation_bucket(&client, parts) {
             Some(reader) => self.limiter.take(&reader, now).await,
             None => self.limiter.take(&client, now).await,
         };
@@ -340,16 +340,16 @@ impl Service {
     /// `rate_limited` if no permit is free, or none for this client.
     pub fn run(&self, client: &Client) -> problem::Result<Running> {
         let refusal = |exhausted| match exhausted {
-            Exhausted::OfClient => come_again(
+            Exhausted::ClientLimit => retry_later(
                 "the client has reached its limit of concurrent requests; wait for one of them to finish",
             ),
-            Exhausted::OfServer => come_again(
+            Exhausted::ServerLimit => retry_later(
                 "the server has reached its limit of concurrent requests; try again in a second",
             ),
         };
         let place = self.running.take(&client.id, 1).map_err(refusal)?;
         let without_key = if client.scopes.is_empty() {
-            Some(self.running_without_key.take("", 1).map_err(refusal)?)
+            Some(self.running_anonymous.take("", 1).map_err(refusal)?)
         } else {
             None
         };
@@ -363,9 +363,9 @@ impl Service {
     ///
     /// # Errors
     /// `rate_limited` if the client has no free permit.
-    pub fn await_body(&self, client: &Client) -> problem::Result<Share> {
+    pub fn await_body(&self, client: &Client) -> problem::Result<QuotaGuard> {
         self.awaited.take(&client.id, 1).map_err(|_| {
-            come_again(
+            retry_later(
                 "the client has reached its limit of concurrent request bodies; finish one of them",
             )
         })
@@ -375,21 +375,21 @@ impl Service {
     ///
     /// # Errors
     /// `rate_limited` if the client has no free permit.
-    pub fn leave_untaken(&self, client: &Client) -> problem::Result<Share> {
-        self.untaken
+    pub fn hold_unread(&self, client: &Client) -> problem::Result<QuotaGuard> {
+        self.unread_answers
             .take(&client.id, 1)
-            .map_err(|_| come_again("the client has too many unread answers; read them first"))
+            .map_err(|_| retry_later("the client has too many unread answers; read them first"))
     }
 
     /// Takes a permit for a table download.
     ///
     /// # Errors
     /// `rate_limited` if no permit is free, or none for this client.
-    pub fn download(&self, client: &Client) -> problem::Result<Share> {
+    pub fn download(&self, client: &Client) -> problem::Result<QuotaGuard> {
         self.downloads.take(&client.id, 1).map_err(|exhausted| match exhausted {
-            Exhausted::OfClient => come_again("the client has reached its limit of concurrent table downloads; finish one of them"),
-            Exhausted::OfServer => {
-                come_again("the server has reached its limit of concurrent table downloads; try again later, or download parts as Parquet, or pages with `limit`")
+            Exhausted::ClientLimit => retry_later("the client has reached its limit of concurrent table downloads; finish one of them"),
+            Exhausted::ServerLimit => {
+                retry_later("the server has reached its limit of concurrent table downloads; try again later, or download parts as Parquet, or pages with `limit`")
             }
         })
     }
@@ -398,14 +398,14 @@ impl Service {
     ///
     /// # Errors
     /// `rate_limited` if too many bytes are unread.
-    pub fn send(&self, client: &str, bytes: usize) -> problem::Result<Share> {
+    pub fn send(&self, client: &str, bytes: usize) -> problem::Result<QuotaGuard> {
         self.in_flight
             .take(client, bytes)
             .map_err(|exhausted| match exhausted {
-                Exhausted::OfClient => come_again(
+                Exhausted::ClientLimit => retry_later(
                     "the client has too many unread bytes of earlier answers; read them first",
                 ),
-                Exhausted::OfServer => come_again(
+                Exhausted::ServerLimit => retry_later(
                     "slow clients have too many unread bytes of answers; try again in a second",
                 ),
             })
@@ -432,13 +432,13 @@ impl Service {
 /// Permit for a request that is being answered; released when dropped.
 #[derive(Debug)]
 pub struct Running {
-    _place: Share,
-    _without_key: Option<Share>,
+    _place: QuotaGuard,
+    _without_key: Option<QuotaGuard>,
 }
 
 /// Decides who pays a token for a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Pays {
+pub enum Payer {
     /// Free if the request only reads: health checks must always be answered, and page assets are a
     /// few identical bytes for everyone.
     Nobody,
@@ -450,7 +450,7 @@ pub enum Pays {
 
 /// Returns the separate bucket for reading the documentation, of the same size as the client's own.
 /// Reading the documentation therefore uses none of the client's tokens.
-fn bucket_of_documentation(client: &Client, parts: &Parts) -> Option<Client> {
+fn documentation_bucket(client: &Client, parts: &Parts) -> Option<Client> {
     let path = parts.uri.path();
     let is_page = matches!(parts.method, Method::GET | Method::HEAD)
         && (path == "/docs" || path.starts_with("/docs/") || path.starts_with("/problems/"));
@@ -483,7 +483,7 @@ pub fn day_of(now: Timestamp) -> Date {
     Offset::UTC.to_datetime(now).date()
 }
 
-fn come_again(detail: &str) -> Problem {
+fn retry_later(detail: &str) -> Problem {
     Problem {
         retry_after: Some(1),
         ..Problem::new(Code::RateLimited, detail)
@@ -507,7 +507,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn programs_are_told_apart_by_their_file() {
+    fn builds_are_distinguished_by_their_file() {
         let folder = tempfile::tempdir().unwrap();
         let file = |name: &str, content: &str| {
             std::fs::write(folder.path().join(name), content).unwrap();

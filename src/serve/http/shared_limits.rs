@@ -11,7 +11,7 @@ use tokio::time::timeout;
 
 use crate::http::allowance::Allowance;
 use crate::http::auth::Client;
-use crate::settings::WhenAway;
+use crate::settings::WhenUnavailable;
 use pubdata_core::error::{Error, Result};
 
 /// Time limit for one access to a bucket.
@@ -19,9 +19,9 @@ const PATIENCE: Duration = Duration::from_millis(250);
 /// Pause after a failure, so that not every request waits for the time limit.
 const REST: Duration = Duration::from_secs(1);
 /// `Retry-After` of a refused client while the Redis server is unavailable.
-const AWAY_SECONDS: u64 = 2;
+const UNAVAILABLE_RETRY_SECONDS: u64 = 2;
 
-/// Takes `count` tokens if the bucket holds `wanted`. Returns whether it did, and the tokens that
+/// Takes `count` tokens if the bucket holds `cost`. Returns whether it did, and the tokens that
 /// are left.
 const TAKE: &str = r"
 local known = redis.call('HMGET', KEYS[1], 'tokens', 'at')
@@ -45,9 +45,9 @@ pub struct SharedLimits {
     redis: Redis,
     connection: OnceCell<ConnectionManager>,
     take: Script,
-    when_away: WhenAway,
+    when_unavailable: WhenUnavailable,
     /// End of the pause after a failure, which also marks that the failure was logged.
-    away_until: Mutex<Option<Instant>>,
+    paused_until: Mutex<Option<Instant>>,
 }
 
 impl SharedLimits {
@@ -57,7 +57,7 @@ impl SharedLimits {
     /// # Errors
     /// `Config` if the address is invalid. The message does not repeat it, because it may hold a
     /// password.
-    pub fn new(url: &str, when_away: WhenAway) -> Result<Self> {
+    pub fn new(url: &str, when_unavailable: WhenUnavailable) -> Result<Self> {
         let redis = Redis::open(url).map_err(|error| {
             Error::config(format!(
                 "--limits: {}",
@@ -69,29 +69,29 @@ impl SharedLimits {
             redis,
             connection: OnceCell::new(),
             take: Script::new(TAKE),
-            when_away,
-            away_until: Mutex::new(None),
+            when_unavailable,
+            paused_until: Mutex::new(None),
         })
     }
 
     /// Takes tokens from a client's bucket; `None` if the server's own buckets decide instead.
-    pub async fn take(&self, client: &Client, count: u64, wanted: f64) -> Option<Allowance> {
-        let is_allowed = self.when_away == WhenAway::Open;
+    pub async fn take(&self, client: &Client, count: u64, cost: f64) -> Option<Allowance> {
+        let is_allowed = self.when_unavailable == WhenUnavailable::Open;
         let away = || {
             (!is_allowed).then(|| Allowance {
-                retry_after: AWAY_SECONDS,
-                ..Allowance::of(client.plan, is_allowed, 0.0, wanted)
+                retry_after: UNAVAILABLE_RETRY_SECONDS,
+                ..Allowance::new(client.plan, is_allowed, 0.0, cost)
             })
         };
-        if !self.may_ask() {
+        if !self.may_contact() {
             return away();
         }
-        match timeout(PATIENCE, self.ask(client, count, wanted)).await {
+        match timeout(PATIENCE, self.ask(client, count, cost)).await {
             Ok(Ok((is_taken, left))) => {
                 if self.lock().take().is_some() {
                     tracing::info!("the shared rate limits are available again");
                 }
-                Some(Allowance::of(client.plan, is_taken, left, wanted))
+                Some(Allowance::new(client.plan, is_taken, left, cost))
             }
             failed => {
                 if self.lock().replace(Instant::now() + REST).is_none() {
@@ -99,7 +99,7 @@ impl SharedLimits {
                         |_| "no answer in time".to_owned(),
                         |answer| answer.map_or_else(|error| error.to_string(), |_| String::new()),
                     );
-                    let word = if self.when_away == WhenAway::Open {
+                    let word = if self.when_unavailable == WhenUnavailable::Open {
                         "each server counts by itself"
                     } else {
                         "requests are refused"
@@ -115,9 +115,9 @@ impl SharedLimits {
 
     /// Reports whether to contact the Redis server. While it is unavailable, only one request in
     /// each pause does, so that the others do not wait.
-    fn may_ask(&self) -> bool {
-        let (mut away_until, now) = (self.lock(), Instant::now());
-        match &mut *away_until {
+    fn may_contact(&self) -> bool {
+        let (mut paused_until, now) = (self.lock(), Instant::now());
+        match &mut *paused_until {
             None => true,
             Some(until) if now < *until => false,
             Some(until) => {
@@ -127,29 +127,24 @@ impl SharedLimits {
         }
     }
 
-    async fn ask(
-        &self,
-        client: &Client,
-        count: u64,
-        wanted: f64,
-    ) -> redis::RedisResult<(bool, f64)> {
+    async fn ask(&self, client: &Client, count: u64, cost: f64) -> redis::RedisResult<(bool, f64)> {
         let connection = self
             .connection
             .get_or_try_init(|| ConnectionManager::new(self.redis.clone()))
             .await?;
         let per_second = client.plan.requests_per_minute as f64 / 60.0;
-        let mut asked = self.take.key(format!("pubdata:limit:{}", client.id));
-        asked
+        let mut command = self.take.key(format!("pubdata:limit:{}", client.id));
+        command
             .arg(client.plan.burst)
             .arg(per_second)
             .arg(count)
-            .arg(wanted);
-        let (is_taken, left): (i64, String) = asked.invoke_async(&mut connection.clone()).await?;
+            .arg(cost);
+        let (is_taken, left): (i64, String) = command.invoke_async(&mut connection.clone()).await?;
         Ok((is_taken == 1, left.parse().unwrap_or(0.0)))
     }
 
     fn lock(&self) -> std::sync::MutexGuard<'_, Option<Instant>> {
-        self.away_until
+        self.paused_until
             .lock()
             .unwrap_or_else(std::sync::PoisonError::into_inner)
     }
@@ -162,11 +157,11 @@ mod tests {
 
     /// The test server accepts connections and never answers.
     #[tokio::test]
-    async fn one_request_waits_for_a_server_that_is_away_and_the_others_do_not() {
+    async fn only_one_request_waits_for_an_unavailable_server() {
         let silent = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
         let limits = SharedLimits::new(
             &format!("redis://{}", silent.local_addr().unwrap()),
-            WhenAway::Open,
+            WhenUnavailable::Open,
         )
         .unwrap();
         let plan = Plan {

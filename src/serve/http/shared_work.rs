@@ -10,7 +10,7 @@ use futures_util::future::{BoxFuture, Shared};
 use tokio::sync::Semaphore;
 
 use super::problem::{Code, Problem, Result};
-use super::shares::{Exhausted, Share, Shares};
+use super::quota::{Exhausted, Quota, QuotaGuard};
 use pubdata_core::error;
 use pubdata_core::ids::{RecordId, ReleaseId};
 
@@ -23,7 +23,7 @@ type Outcome<T> = std::result::Result<Arc<T>, Arc<str>>;
 type Running<T> = Shared<BoxFuture<'static, Outcome<T>>>;
 
 /// Seconds after which a rejected caller may retry.
-const COME_AGAIN_SECONDS: u64 = 5;
+const RETRY_SECONDS: u64 = 5;
 
 /// Limits of one kind of work.
 #[derive(Debug, Clone, Copy)]
@@ -42,7 +42,7 @@ pub struct Bounds {
 pub struct SharedWork<T> {
     bounds: Bounds,
     places: Semaphore,
-    waiting: Arc<Shares>,
+    waiting: Arc<Quota>,
     state: Mutex<State<T>>,
 }
 
@@ -54,7 +54,7 @@ struct State<T> {
 
 impl<T: Send + Sync + 'static> SharedWork<T> {
     pub fn new(bounds: Bounds) -> Self {
-        let waiting = Arc::new(Shares::new(bounds.waiting, bounds.waiting_of_client));
+        let waiting = Arc::new(Quota::new(bounds.waiting, bounds.waiting_of_client));
         Self {
             bounds,
             places: Semaphore::new(bounds.at_once),
@@ -90,8 +90,8 @@ impl<T: Send + Sync + 'static> SharedWork<T> {
                 None => {
                     let share = self.waiting.take(client, 1).map_err(|exhausted| {
                         busy(match exhausted {
-                            Exhausted::OfClient => "the client has reached its limit of concurrent record lookups; wait for one of them to finish",
-                            Exhausted::OfServer => "the server has reached its limit of concurrent record lookups",
+                            Exhausted::ClientLimit => "the client has reached its limit of concurrent record lookups; wait for one of them to finish",
+                            Exhausted::ServerLimit => "the server has reached its limit of concurrent record lookups",
                         })
                     })?;
                     let running = self.start(subject.clone(), share, is_kept, work);
@@ -112,7 +112,7 @@ impl<T: Send + Sync + 'static> SharedWork<T> {
     fn start(
         self: &Arc<Self>,
         subject: Subject,
-        share: Share,
+        share: QuotaGuard,
         is_kept: fn(&T) -> bool,
         work: impl FnOnce() -> error::Result<T> + Send + 'static,
     ) -> Running<T> {
@@ -154,7 +154,7 @@ impl<T: Send + Sync + 'static> SharedWork<T> {
 
 fn busy(detail: &str) -> Problem {
     Problem {
-        retry_after: Some(COME_AGAIN_SECONDS),
+        retry_after: Some(RETRY_SECONDS),
         ..Problem::new(Code::Busy, detail)
     }
 }
@@ -186,7 +186,7 @@ mod tests {
     }
 
     #[tokio::test(flavor = "multi_thread")]
-    async fn work_is_done_once_for_all_who_ask_and_kept() {
+    async fn concurrent_callers_share_one_cached_result() {
         let (shared, done) = (work(Duration::from_secs(60)), Arc::new(AtomicUsize::new(0)));
         let ask = async |number: u32, is_kept: fn(&Value) -> bool| {
             let done = done.clone();
@@ -215,7 +215,7 @@ mod tests {
     }
 
     #[tokio::test(flavor = "multi_thread")]
-    async fn who_waits_too_long_is_sent_away_and_finds_it_done_later() {
+    async fn caller_times_out_and_later_finds_the_result() {
         let shared = work(Duration::from_millis(20));
         let (go, wait) = channel::<()>();
         let slow = shared
@@ -269,7 +269,7 @@ mod tests {
     }
 
     #[tokio::test(flavor = "multi_thread")]
-    async fn a_defect_fails_for_who_asked_and_keeps_no_place() {
+    async fn panic_fails_the_caller_and_releases_the_slot() {
         let shared = work(Duration::from_secs(60));
         for _ in 0..3 {
             let failed = shared

@@ -31,7 +31,7 @@ const CONTENT_TYPE: &str = "text/csv; charset=utf-8; header=present";
 
 /// Records on each later page of a whole list. The first page is no larger than that of any other
 /// request. Each page runs the search again.
-const RECORDS_AT_ONCE: usize = 1_000;
+const RECORDS_PER_PAGE: usize = 1_000;
 
 /// Characters that are not encoded in a query.
 const PLAIN: &AsciiSet = &NON_ALPHANUMERIC
@@ -43,7 +43,7 @@ const PLAIN: &AsciiSet = &NON_ALPHANUMERIC
     .remove(b':');
 
 /// Request data that outlives the function that answers it.
-pub struct Asked {
+pub struct TableRequest {
     pub endpoint: &'static Endpoint,
     pub service: Arc<Service>,
     pub release: Arc<Release>,
@@ -61,33 +61,33 @@ pub struct Asked {
 /// The handler's; `invalid_parameter` if a whole list is requested with a cursor or the search
 /// cannot find all records; `rate_limited` if too many whole lists are being sent.
 pub async fn answer(
-    asked: Asked,
+    request: TableRequest,
     rows: &'static str,
     tag: Option<&str>,
     now: Timestamp,
 ) -> Result<Response> {
-    let columns = Columns::of(&asked.endpoint.data, rows, &|name| {
-        asked
+    let columns = Columns::from_schema(&request.endpoint.data, rows, &|name| {
+        request
             .query
             .iter()
             .any(|(_, list)| list.split(',').any(|named| named == name))
     });
     let is_whole =
-        asked.query.get("limit").is_none() && asked.endpoint.parameter("limit").is_some();
-    if is_whole && asked.query.get("cursor").is_some() {
+        request.query.get("limit").is_none() && request.endpoint.parameter("limit").is_some();
+    if is_whole && request.query.get("cursor").is_some() {
         let message = "a table without `limit` contains all pages: omit `cursor`, or add `limit`";
         return Err(Problem::of_field(Code::InvalidParameter, "cursor", message));
     }
     let mut text = columns.header();
     let first = if is_whole {
-        asked
+        request
             .endpoint
             .parameter("limit")
-            .and_then(Parameter::most_count)
+            .and_then(Parameter::max_integer)
     } else {
         None
     };
-    let (count, page) = asked.write_page(&columns, first, None, &mut text).await?;
+    let (count, page) = request.write_page(&columns, first, None, &mut text).await?;
     let next = page.as_ref().and_then(|page| page.next_cursor.clone());
     if is_whole && page.is_some_and(|page| page.is_cut) {
         let message = "more records match than the search examines, so the list would be incomplete: narrow the search, or request pages with `limit`";
@@ -95,10 +95,10 @@ pub async fn answer(
     }
     match next {
         Some(cursor) if is_whole => {
-            let (service, client) = (asked.service.clone(), asked.client.clone());
+            let (service, client) = (request.service.clone(), request.client.clone());
             let download = service.download(&client)?;
             let rest = Rest {
-                asked,
+                request,
                 columns,
                 cursor: Some(cursor),
                 count,
@@ -113,7 +113,7 @@ pub async fn answer(
                 insert(
                     response.headers_mut(),
                     header::LINK,
-                    &format!("<{}>; rel=\"next\"", asked.address_of_next(&cursor)),
+                    &format!("<{}>; rel=\"next\"", request.address_of_next(&cursor)),
                 );
             }
             Ok(response)
@@ -121,7 +121,7 @@ pub async fn answer(
     }
 }
 
-impl Asked {
+impl TableRequest {
     /// Appends a page of records; returns the number of rows and the paging of the list.
     async fn write_page(
         &self,
@@ -183,7 +183,7 @@ impl Asked {
 
 /// Remaining pages of a list.
 struct Rest {
-    asked: Asked,
+    request: TableRequest,
     columns: Columns,
     /// Cursor of the next page; `None` after the last.
     cursor: Option<String>,
@@ -201,24 +201,24 @@ impl Rest {
             };
             let mut text = Vec::new();
             let page = rest
-                .asked
+                .request
                 .write_page(
                     &rest.columns,
-                    Some(RECORDS_AT_ONCE),
+                    Some(RECORDS_PER_PAGE),
                     Some(cursor),
                     &mut text,
                 )
                 .await;
-            let (count, page) = page.map_err(|problem| broken_off(&problem.detail))?;
+            let (count, page) = page.map_err(|problem| abort_error(&problem.detail))?;
             rest.count += count;
-            let most = rest.asked.service.settings.limits.rows_of_list;
+            let most = rest.request.service.settings.limits.max_list_rows;
             if rest.count > most {
-                return Err(broken_off(&format!("it has more than {most} rows")));
+                return Err(abort_error(&format!("it has more than {most} rows")));
             }
             let page =
-                page.ok_or_else(|| broken_off(&"a later page has no position in the list"))?;
+                page.ok_or_else(|| abort_error(&"a later page has no position in the list"))?;
             if page.is_cut {
-                return Err(broken_off(&"more records match than the search examines"));
+                return Err(abort_error(&"more records match than the search examines"));
             }
             rest.cursor = page.next_cursor;
             Ok(Some((text, rest)))
@@ -226,7 +226,7 @@ impl Rest {
     }
 }
 
-fn broken_off(why: &dyn std::fmt::Display) -> Error {
+fn abort_error(why: &dyn std::fmt::Display) -> Error {
     tracing::warn!("a table was aborted: {why}");
     Error::store(format!("the table was aborted: {why}"))
 }

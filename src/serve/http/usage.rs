@@ -63,7 +63,7 @@ impl Usage {
     }
 
     /// Returns the counts of a key; `None` if it has sent no request.
-    pub fn of(&self, key_id: &str) -> Option<Used> {
+    pub fn get(&self, key_id: &str) -> Option<Used> {
         self.lock().get(key_id).cloned()
     }
 

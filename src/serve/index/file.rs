@@ -83,7 +83,7 @@ impl<T: ArrowNativeType> fmt::Debug for Column<T> {
 pub struct Saved(Vec<Buffer>);
 
 impl Saved {
-    pub fn of(index: impl Stored) -> Self {
+    pub fn new(index: impl Stored) -> Self {
         let mut saved = Self::default();
         index.save(&mut saved);
         saved

@@ -3,7 +3,7 @@
 
 use crate::index::file::{Column, stored};
 use crate::index::key_hash::hash;
-use crate::index::place_near;
+use crate::index::search_near;
 
 /// Sorted hashes of keys, each with its row; twelve bytes per entry. Two keys with the same 64 bits
 /// are less likely than a wrong bit in memory.
@@ -64,7 +64,7 @@ impl HashIndex {
     /// distributed, so the search starts near the expected index.
     fn place(&self, hash: u64) -> usize {
         let guess = ((u128::from(hash) * self.hashes.len() as u128) >> 64) as usize;
-        place_near(&self.hashes, guess, |known| *known < hash)
+        search_near(&self.hashes, guess, |known| *known < hash)
     }
 
     pub fn size_bytes(&self) -> usize {
@@ -81,7 +81,7 @@ mod tests {
     proptest! {
         /// Evenly distributed hashes, and some clusters.
         #[test]
-        fn place_is_that_of_the_first_hash_not_below(hashes in prop::collection::vec(prop_oneof![any::<u64>(), 0_u64..9, u64::MAX - 9..=u64::MAX], 0..80), other in any::<u64>()) {
+        fn search_finds_first_hash_not_below(hashes in prop::collection::vec(prop_oneof![any::<u64>(), 0_u64..9, u64::MAX - 9..=u64::MAX], 0..80), other in any::<u64>()) {
             let mut builder = HashIndexBuilder::default();
             (0..).zip(&hashes).for_each(|(row, hash)| builder.add_hash(*hash, row));
             let index = builder.finish();

@@ -6,4 +6,4 @@ pub mod hash_index;
 pub mod key_hash;
 mod place;
 
-pub use place::place_near;
+pub use place::search_near;

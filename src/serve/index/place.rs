@@ -3,7 +3,7 @@
 /// Returns the index of the first cell for which `is_below` is false. Starts at `guess`, which must
 /// not exceed the length, and doubles its steps, so a good guess costs few of them. The first step
 /// is about the square root of the length: the typical error of a guess in randomly spread cells.
-pub fn place_near<T>(cells: &[T], guess: usize, is_below: impl Fn(&T) -> bool) -> usize {
+pub fn search_near<T>(cells: &[T], guess: usize, is_below: impl Fn(&T) -> bool) -> usize {
     let (before, after) = cells.split_at(guess);
     let mut step = 1 << (cells.len() | 16).ilog2().div_ceil(2) >> 2;
     if before.last().is_some_and(|last| !is_below(last)) {

@@ -207,7 +207,7 @@ pub struct LicenseClassification<'a> {
 }
 
 impl<'a> LicenseClassification<'a> {
-    pub fn of(text: &'a str) -> Self {
+    pub fn parse(text: &'a str) -> Self {
         let (code, description) = text
             .split_once('=')
             .map_or((text, None), |(code, description)| {

@@ -5,7 +5,7 @@ use serde::Serialize;
 
 use super::datasets::License;
 use super::record::person_of;
-use super::table::persons_name;
+use super::table::person_name;
 use crate::release::rows::Record;
 use crate::search::query::person_words;
 use pubdata_core::canonical::name::{Forms, searched};
@@ -21,33 +21,33 @@ pub enum HolderMatch {
 }
 
 /// Compares a name with all names of a holder, and returns the best result.
-pub fn name_match(asked: &str, license: &Record<'_, License>) -> HolderMatch {
+pub fn name_match(query: &str, license: &Record<'_, License>) -> HolderMatch {
     let names = ["holder_name", "business_name", "dba"]
         .into_iter()
         .filter_map(|column| license.text(column))
         .chain(license.texts("principals"));
-    let person = persons_name(person_of(license));
+    let person = person_name(person_of(license));
     names
         .chain(person.as_deref())
-        .map(|name| compare(asked, name))
+        .map(|name| compare(query, name))
         .min()
         .unwrap_or(HolderMatch::None)
 }
 
 /// Compares two names. They match exactly if they differ only in legal form and word order. They
 /// match partially if one contains all words of the other; an initial matches a name.
-fn compare(asked: &str, name: &str) -> HolderMatch {
+fn compare(query: &str, name: &str) -> HolderMatch {
     let sorted = |text: &str| {
         let mut words = person_words(text);
         words.sort_unstable();
         words
     };
-    let (asked_core, core) = (
-        searched(asked, Forms::OfStates).core,
+    let (query_core, core) = (
+        searched(query, Forms::OfStates).core,
         searched(name, Forms::OfStates).core,
     );
-    let (a, b) = (sorted(asked), sorted(name));
-    if (!core.is_empty() && asked_core == core) || a == b {
+    let (a, b) = (sorted(query), sorted(name));
+    if (!core.is_empty() && query_core == core) || a == b {
         return HolderMatch::Exact;
     }
     let is_same = |a: &str, b: &str| {
@@ -64,7 +64,7 @@ fn compare(asked: &str, name: &str) -> HolderMatch {
                 .iter()
                 .any(|word| word.len() > 1 && long.contains(word))
     };
-    let (a, b) = (sorted(&asked_core), sorted(&core));
+    let (a, b) = (sorted(&query_core), sorted(&core));
     if is_part(&a, &b) || is_part(&b, &a) {
         HolderMatch::Partial
     } else {
@@ -89,8 +89,8 @@ mod tests {
             ("J", "SMITH, JOHN", HolderMatch::None),
             ("Jane Smith", "SMITH, JOHN", HolderMatch::None),
         ];
-        for (asked, name, expected) in cases {
-            assert_eq!(compare(asked, name), expected, "{asked} / {name}");
+        for (query, name, expected) in cases {
+            assert_eq!(compare(query, name), expected, "{query} / {name}");
         }
     }
 }

@@ -1,11 +1,11 @@
 //! Serves licenses of state boards, by number or by the holder's name.
 
-mod checked_lists;
 pub mod datasets;
 mod holder_match;
 pub mod number;
 pub mod record;
 mod search;
+mod searched_lists;
 pub mod table;
 mod verify;
 

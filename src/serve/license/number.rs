@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::record::WithActions;
+use super::record::LicenseWithActions;
 use super::table::{LicenseList, Licenses, SELF_REPORTED};
 use crate::http::meta::Meta;
 use crate::http::problem::{Result, not_covered};
@@ -80,7 +80,7 @@ pub fn rows_of_number(
     number: &str,
     profession: Option<&str>,
 ) -> Vec<u32> {
-    let takes = |row: &u32| {
+    let matches = |row: &u32| {
         profession
             .is_none_or(|profession| licenses.index.professions.at(*row as usize) == profession)
     };
@@ -91,9 +91,9 @@ pub fn rows_of_number(
                 .with_number(state, &form)
                 .iter()
                 .copied()
-                .filter(takes),
+                .filter(matches),
         );
-        if found.iter().any(|row| licenses.is_of_a_board(*row)) {
+        if found.iter().any(|row| licenses.is_board_license(*row)) {
             return found.into_iter().collect();
         }
     }
@@ -108,7 +108,7 @@ pub fn rows_of_number(
             .copied();
         found.extend(
             rows.filter(|row| licenses.rows.partition(*row, "source") == source)
-                .filter(takes),
+                .filter(matches),
         );
     }
     found.into_iter().collect()
@@ -124,15 +124,15 @@ pub struct Found<'a> {
 
 /// A license, with further records that state the same license.
 pub struct Stated<'a> {
-    pub license: WithActions<'a>,
+    pub license: LicenseWithActions<'a>,
     /// A provider states one number for each of its taxonomies.
-    pub also: Vec<WithActions<'a>>,
+    pub also: Vec<LicenseWithActions<'a>>,
 }
 
 /// Separates boards' licenses from self-reported ones, and merges several statements of one holder.
 /// If any number is spelled exactly as in the request, only those are kept: `007` and `7` may both
 /// exist.
-pub fn told_apart<'a>(found: Vec<WithActions<'a>>, number: &str) -> Found<'a> {
+pub fn disambiguate<'a>(found: Vec<LicenseWithActions<'a>>, number: &str) -> Found<'a> {
     let (reported, of_boards): (Vec<_>, Vec<_>) = found.into_iter().partition(is_self_reported);
     let of_boards: Vec<Stated<'a>> = exact_spelling(of_boards, number)
         .into_iter()
@@ -154,11 +154,11 @@ pub fn told_apart<'a>(found: Vec<WithActions<'a>>, number: &str) -> Found<'a> {
     }
 }
 
-fn is_self_reported(found: &WithActions<'_>) -> bool {
+fn is_self_reported(found: &LicenseWithActions<'_>) -> bool {
     found.license.text("evidence") == Some(SELF_REPORTED)
 }
 
-fn by_holder(found: Vec<WithActions<'_>>) -> Vec<Stated<'_>> {
+fn by_holder(found: Vec<LicenseWithActions<'_>>) -> Vec<Stated<'_>> {
     let mut holders: Vec<Stated<'_>> = Vec::new();
     for license in found {
         let is_same = |known: &&mut Stated<'_>| {
@@ -186,9 +186,12 @@ const HOLDER: [&str; 4] = [
     "verify_url",
 ];
 
-fn exact_spelling<'a>(found: Vec<WithActions<'a>>, number: &str) -> Vec<WithActions<'a>> {
+fn exact_spelling<'a>(
+    found: Vec<LicenseWithActions<'a>>,
+    number: &str,
+) -> Vec<LicenseWithActions<'a>> {
     let shown = display(number);
-    let is_so = |found: &WithActions<'_>| display(found.license.at("number")) == shown;
+    let is_so = |found: &LicenseWithActions<'_>| display(found.license.at("number")) == shown;
     if found.len() < 2 || !found.iter().any(is_so) {
         found
     } else {

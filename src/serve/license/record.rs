@@ -42,7 +42,7 @@ pub struct LicenseMatch<'a> {
 }
 
 /// A license with the board's actions on it.
-pub struct WithActions<'a> {
+pub struct LicenseWithActions<'a> {
     pub license: Record<'a, datasets::License>,
     /// Status as stated, or derived from the expiration date as of the list's date.
     pub status: &'a str,
@@ -56,7 +56,7 @@ pub async fn licenses_of<'a>(
     call: &Call<'_>,
     licenses: &'a Licenses,
     rows: &[u32],
-) -> Result<Vec<WithActions<'a>>> {
+) -> Result<Vec<LicenseWithActions<'a>>> {
     let mut found = Vec::with_capacity(rows.len());
     for (license, row) in licenses
         .rows
@@ -67,7 +67,7 @@ pub async fn licenses_of<'a>(
     {
         let actions = licenses.actions.about(call.reader(), &license).await?;
         let as_of = source_date(&call.release.manifest, license.part());
-        found.push(WithActions {
+        found.push(LicenseWithActions {
             license,
             status: licenses.status(*row),
             as_of,
@@ -88,7 +88,7 @@ pub fn person_of<'a>(license: &'a Record<'_, datasets::License>) -> [Option<&'a 
     .map(|column| license.text(column))
 }
 
-impl WithActions<'_> {
+impl LicenseWithActions<'_> {
     /// Reports whether the expiration date had passed on the date of the list.
     pub fn is_past(&self) -> bool {
         let as_of = self.as_of.map(days::since_epoch);
@@ -100,13 +100,17 @@ impl WithActions<'_> {
 
     /// Returns the license as answers show it, without its provenance.
     pub fn shown(&self) -> LicenseFields<'_> {
-        let mut shown = LicenseFields::of(&self.license);
+        let mut shown = LicenseFields::from_record(&self.license);
         if shown.status != Some(self.status) {
             (shown.status, shown.status_basis) = (Some(self.status), DERIVED);
         }
         let classes = self.license.texts("classifications").into_iter();
-        shown.classifications = classes.map(LicenseClassification::of).collect();
-        shown.disciplinary_actions = self.actions.iter().map(DisciplinaryAction::of).collect();
+        shown.classifications = classes.map(LicenseClassification::parse).collect();
+        shown.disciplinary_actions = self
+            .actions
+            .iter()
+            .map(DisciplinaryAction::from_record)
+            .collect();
         shown
     }
 
@@ -120,7 +124,7 @@ impl WithActions<'_> {
 }
 
 /// Adds notices about statuses, if the licenses of an answer need them.
-pub fn add_statuses_notice(meta: &mut Meta, licenses: &[&WithActions<'_>]) {
+pub fn add_statuses_notice(meta: &mut Meta, licenses: &[&LicenseWithActions<'_>]) {
     if licenses
         .iter()
         .any(|found| found.status == "active" && found.is_past())

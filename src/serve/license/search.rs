@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::http::components::Data;
-use crate::http::endpoint::{Access, Call, Endpoint, Handler, Validity, query};
+use crate::http::endpoint::{Access, CachePolicy, Call, Endpoint, Handler, query};
 use crate::http::filter::{CITY, STATES, ZIP, add_no_words_notice, check_states};
 use crate::http::meta::Meta;
 use crate::http::paging::{ListPaging, MAX_COUNTED};
@@ -48,8 +48,8 @@ pub const ENDPOINT: Endpoint = Endpoint {
     access: Access::Scope(Scope::General),
     parameters: Parameters::DECLARED,
     body: None,
-    data: Data::of::<Licenses<'static>>(),
-    validity: Validity::Release,
+    data: Data::for_type::<Licenses<'static>>(),
+    cache_policy: CachePolicy::PerRelease,
     handler: Handler::Files(|call, json| answer(call, json).boxed()),
 };
 
@@ -69,8 +69,8 @@ async fn answer(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
         holder_type,
         limit,
         cursor,
-    } = Parameters::of(call)?;
-    let paging = ListPaging::of(call, limit, cursor)?;
+    } = Parameters::read(call)?;
+    let paging = ListPaging::new(call, limit, cursor)?;
     let covered = licenses.rows.values("state");
     check_states(&states, &covered, "licenses")?;
     let is_searched = |state: &str| states.is_empty() || states.contains(&state);
@@ -81,7 +81,7 @@ async fn answer(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
     let parts = parts.contains(&false).then_some(parts);
     let city = city.map(|city| licenses.index.cities.find(&comparable(city)));
     let zip = zip.map(|zip| licenses.index.zips.find(zip));
-    let takes = |row: u32| {
+    let matches = |row: u32| {
         let index = row as usize;
         parts
             .as_ref()
@@ -90,9 +90,9 @@ async fn answer(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
                 || professions.contains(&licenses.index.professions.at(index)))
             && (statuses.is_empty() || statuses.contains(&licenses.index.statuses.at(index)))
             && holder_type
-                .is_none_or(|wanted| licenses.index.holder_types.get(index) == Some(wanted))
-            && city.is_none_or(|wanted| wanted == Some(licenses.index.cities.at(row)))
-            && zip.is_none_or(|wanted| wanted == Some(licenses.index.zips.at(row)))
+                .is_none_or(|required| licenses.index.holder_types.get(index) == Some(required))
+            && city.is_none_or(|required| required == Some(licenses.index.cities.at(row)))
+            && zip.is_none_or(|required| required == Some(licenses.index.zips.at(row)))
     };
     let is_filtered = parts.is_some()
         || !professions.is_empty()
@@ -101,8 +101,8 @@ async fn answer(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
         || city.is_some()
         || zip.is_some();
     let found = {
-        let takes_name = |row: u32, _: NameKind| takes(row);
-        let accepts = is_filtered.then_some(&takes_name as &dyn Fn(u32, NameKind) -> bool);
+        let matches_name = |row: u32, _: NameKind| matches(row);
+        let accepts = is_filtered.then_some(&matches_name as &dyn Fn(u32, NameKind) -> bool);
         let first = |query: NameQuery| {
             licenses.index.names.first(
                 &query,
@@ -128,7 +128,7 @@ async fn answer(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
             provenance: record.license.origin(&call.release.manifest),
         });
     json.value(&Licenses(found_licenses.collect()));
-    let mut meta = Meta::of(
+    let mut meta = Meta::for_datasets(
         &[LICENSES, ACTIONS],
         format!(
             "{} licenses of boards in {}",

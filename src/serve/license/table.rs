@@ -16,7 +16,7 @@ use crate::release::freshness::source_date;
 use crate::release::key_columns::{Days, NO_DAY, indexed, key_columns, known_day, read_parts};
 use crate::release::part_reader::PartReader;
 use crate::release::quarantined;
-use crate::release::rows::{Children, Dataset, Numbered};
+use crate::release::rows::{ChildParts, Dataset, Numbered};
 use crate::release::table::{Table, TextLists, Texts};
 use crate::search::names::Name;
 use crate::search::query::person_words;
@@ -86,7 +86,7 @@ pub struct LicenseList {
 #[derive(Debug)]
 pub struct Licenses {
     pub rows: Numbered<License>,
-    pub actions: Children<Action>,
+    pub actions: ChildParts<Action>,
     pub index: Index<LicenseIndex>,
     /// Lists by state and short name.
     pub lists: BTreeMap<(String, String), LicenseList>,
@@ -147,7 +147,7 @@ struct ListDay {
 }
 
 impl ListDay {
-    fn of(manifest: &Manifest, part: &Part) -> Self {
+    fn new(manifest: &Manifest, part: &Part) -> Self {
         let is_daily = manifest
             .tasks
             .get(&part.task_id)
@@ -160,7 +160,7 @@ impl ListDay {
 
     /// Returns the status of a license as stated, or derived from its expiration date if the list
     /// states none.
-    fn standing(self, stated: Option<&str>, expires: i32) -> &str {
+    fn effective_status(self, stated: Option<&str>, expires: i32) -> &str {
         let is_past = self
             .day
             .filter(|_| expires != NO_DAY)
@@ -199,7 +199,7 @@ impl Builder {
             .map(|column| column.get(index));
             let holder = keys.holder_name.at(index);
             let is_own_name =
-                keys.holder_type.get(index) == Some("person") && is_persons_name(holder, parts);
+                keys.holder_type.get(index) == Some("person") && is_person_name(holder, parts);
             if is_own_name {
                 let [first, middle, last, suffix] = parts;
                 let given = [first, middle, suffix]
@@ -235,7 +235,7 @@ impl Builder {
             {
                 self.names.add(row, NameKind::Assumed, name);
             }
-            if let Some(person) = persons_name(parts).filter(|_| !is_own_name) {
+            if let Some(person) = person_name(parts).filter(|_| !is_own_name) {
                 self.names.add(row, NameKind::Principal, &person);
             }
             keys.principals
@@ -259,7 +259,8 @@ impl Builder {
             }
             list.licenses += 1;
             self.index.professions.push(keys.profession.get(index))?;
-            let status = list_day.standing(keys.status.get(index), keys.expiration_date.at(index));
+            let status =
+                list_day.effective_status(keys.status.get(index), keys.expiration_date.at(index));
             self.index.statuses.push(Some(status))?;
             self.index.holder_types.push(keys.holder_type.get(index))?;
             let newest = [
@@ -293,33 +294,33 @@ impl Builder {
 }
 
 /// Returns `LAST, FIRST MIDDLE SUFFIX` from published parts, or `None` without a last name.
-pub fn persons_name([first, middle, last, suffix]: [Option<&str>; 4]) -> Option<String> {
+pub fn person_name([first, middle, last, suffix]: [Option<&str>; 4]) -> Option<String> {
     let given: Vec<&str> = [first, middle, suffix].into_iter().flatten().collect();
     last.map(|last| format!("{last}, {}", given.join(" ")))
 }
 
 /// Reports whether a published name is the name of the person with these parts, and not the name of
 /// the person's business.
-pub fn is_persons_name(name: &str, parts: [Option<&str>; 4]) -> bool {
+pub fn is_person_name(name: &str, parts: [Option<&str>; 4]) -> bool {
     let sorted = |text: &str| {
         let mut words = person_words(text);
         words.sort_unstable();
         words
     };
-    persons_name(parts).is_some_and(|person| sorted(&person) == sorted(name))
+    person_name(parts).is_some_and(|person| sorted(&person) == sorted(name))
 }
 
 impl Licenses {
     /// Reads the key columns of every part, or returns `None` if the release lacks the dataset.
     pub async fn load(reader: PartReader<'_>) -> Result<Option<Self>> {
         let manifest = reader.manifest();
-        let Some(rows) = Numbered::<License>::of(manifest)? else {
+        let Some(rows) = Numbered::<License>::from_manifest(manifest)? else {
             return Ok(None);
         };
         let days: Vec<ListDay> = rows
             .parts()
             .iter()
-            .map(|part| ListDay::of(manifest, part))
+            .map(|part| ListDay::new(manifest, part))
             .collect();
         let index = reader
             .index(
@@ -341,7 +342,7 @@ impl Licenses {
         let quarantined = quarantined::ids::<License>(reader).await?;
         Ok(Some(Self {
             rows,
-            actions: Children::of(manifest),
+            actions: ChildParts::from_manifest(manifest),
             index,
             lists,
             quarantined,
@@ -384,7 +385,7 @@ impl Licenses {
     }
 
     /// Reports whether a board states the license, and not only its holder.
-    pub fn is_of_a_board(&self, row: u32) -> bool {
+    pub fn is_board_license(&self, row: u32) -> bool {
         let list = (
             self.rows.partition(row, "state").to_owned(),
             self.rows.partition(row, "source").to_owned(),
@@ -450,31 +451,34 @@ mod tests {
     use crate::release::key_columns::NO_DAY;
 
     #[test]
-    fn a_license_without_status_is_active_until_the_day_of_its_list() {
+    fn license_without_status_is_active_unless_expired_on_the_list_day() {
         let list = |is_daily: bool| ListDay {
             day: Some(100),
             is_daily,
         };
         assert_eq!(
-            [99, 100, 101, NO_DAY].map(|expires| list(true).standing(None, expires)),
+            [99, 100, 101, NO_DAY].map(|expires| list(true).effective_status(None, expires)),
             ["expired", "active", "active", "unknown"]
         );
         assert_eq!(
-            [99, 100].map(|expires| list(true).standing(Some("active"), expires)),
+            [99, 100].map(|expires| list(true).effective_status(Some("active"), expires)),
             ["expired", "active"]
         );
         assert_eq!(
-            list(false).standing(Some("active"), 99),
+            list(false).effective_status(Some("active"), 99),
             "active",
             "the list may be behind"
         );
-        assert_eq!(list(true).standing(Some("suspended"), 99), "suspended");
+        assert_eq!(
+            list(true).effective_status(Some("suspended"), 99),
+            "suspended"
+        );
         assert_eq!(
             ListDay {
                 day: None,
                 is_daily: true
             }
-            .standing(None, 99),
+            .effective_status(None, 99),
             "unknown"
         );
     }

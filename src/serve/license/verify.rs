@@ -1,26 +1,27 @@
 //! Answers `GET /v1/license/verify`: checks a license number in a state. A question about a covered
 //! list always has an answer.
 
-use super::checked_lists::{Checked, add_lists_notice, checked};
 use super::holder_match::{HolderMatch, name_match};
 use super::number::{
-    Found, Stated, add_no_match_notice, check_profession, covered_state, rows_of_number, told_apart,
+    Found, Stated, add_no_match_notice, check_profession, covered_state, disambiguate,
+    rows_of_number,
 };
 use super::record::published;
+use super::searched_lists::{Checked, add_lists_notice, checked};
 
 use futures_util::FutureExt;
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::http::components::Data;
-use crate::http::endpoint::{Access, Call, Endpoint, Handler, Validity, query};
+use crate::http::endpoint::{Access, CachePolicy, Call, Endpoint, Handler, query};
 use crate::http::meta::Meta;
 use crate::http::parameters::{AS_OF, Kind, RELEASE, format};
 use crate::http::problem::{Code, Problem, Result};
 use crate::json::Json;
 use crate::license::datasets::ACTIONS;
 use crate::license::datasets::LICENSES;
-use crate::license::record::{License, WithActions, add_statuses_notice, licenses_of};
+use crate::license::record::{License, LicenseWithActions, add_statuses_notice, licenses_of};
 use pubdata_core::canonical::license_number::normalized;
 use pubdata_store::Scope;
 
@@ -32,8 +33,8 @@ pub const ENDPOINT: Endpoint = Endpoint {
     access: Access::Scope(Scope::General),
     parameters: Parameters::DECLARED,
     body: None,
-    data: Data::of::<Verification<'static>>(),
-    validity: Validity::Release,
+    data: Data::for_type::<Verification<'static>>(),
+    cache_policy: CachePolicy::PerRelease,
     handler: Handler::Files(|call, json| answer(call, json).boxed()),
 };
 
@@ -117,7 +118,7 @@ async fn answer(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
         state,
         profession,
         name,
-    } = Parameters::of(call)?;
+    } = Parameters::read(call)?;
     let number = match (number, license_number) {
         (Some(_), Some(_)) => {
             return Err(Problem::of_field(
@@ -143,14 +144,15 @@ async fn answer(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
     let Found {
         licenses: matches,
         self_reported,
-    } = told_apart(licenses_of(call, licenses, &rows).await?, number);
+    } = disambiguate(licenses_of(call, licenses, &rows).await?, number);
     let result = match matches.len() {
         0 => "no_match",
         1 => "match",
         _ => "multiple_matches",
     };
     let verified = matches!(matches.as_slice(), [only] if only.license.status == "active" && !only.license.is_past());
-    let found: Vec<&WithActions<'_>> = matches.iter().map(|stated| &stated.license).collect();
+    let found: Vec<&LicenseWithActions<'_>> =
+        matches.iter().map(|stated| &stated.license).collect();
     let checked = checked(call, licenses, state, profession);
     let verified_as_of = match found.is_empty() {
         true => checked
@@ -195,7 +197,7 @@ async fn answer(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
         checked_sources: &checked,
     });
     let covered = licenses.rows.values("state");
-    let mut meta = Meta::of(
+    let mut meta = Meta::for_datasets(
         &[LICENSES, ACTIONS],
         format!(
             "{} licenses of boards in {}",
@@ -213,19 +215,19 @@ async fn answer(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
             "Several licenses have this number, in different trades or lists; they are not the same license. Use `profession` to narrow the search.",
         );
     }
-    let told: Vec<&WithActions<'_>> = found
+    let reported: Vec<&LicenseWithActions<'_>> = found
         .iter()
         .copied()
         .chain(self_reported.iter().map(|stated| &stated.license))
         .collect();
-    add_statuses_notice(&mut meta, &told);
+    add_statuses_notice(&mut meta, &reported);
     Ok(meta)
 }
 
 /// Returns the other records of a license that its holder states several times.
 fn also_stated<'a>(stated: &'a Stated<'_>) -> impl Iterator<Item = AlsoStated<'a>> {
     let same_as = stated.license.license.at("license_id");
-    let of = move |other: &'a WithActions<'_>| {
+    let of = move |other: &'a LicenseWithActions<'_>| {
         let license = &other.license;
         AlsoStated {
             license_id: license.at("license_id"),

@@ -81,7 +81,7 @@ async fn dataset(visit: &Visit<'_>) -> Result<Made> {
         .unwrap_or("current")
         .to_owned();
     let files = visit
-        .ask_if_there(format!("/v1/releases/{release_id}/datasets/{id}"))
+        .ask_optional(format!("/v1/releases/{release_id}/datasets/{id}"))
         .await?;
     let linked = visit
         .ask(format!("/v1/datasets/{id}/croissant.json"))
@@ -99,7 +99,7 @@ async fn dataset(visit: &Visit<'_>) -> Result<Made> {
 
 /// Maximum length of a list on a dataset's page, and rows per page of a longer list.
 const MAX_INLINE: usize = 12;
-const ROWS_OF_A_PAGE: usize = 50;
+const ROWS_PER_PAGE: usize = 50;
 
 /// Renders a list of a dataset that is too long for the dataset's page.
 fn listed(list: &str, from: Option<&str>, dataset: &Json, covered: &Json) -> Result<Made> {
@@ -129,9 +129,9 @@ fn listed(list: &str, from: Option<&str>, dataset: &Json, covered: &Json) -> Res
         )
     };
     let from = from.map_or(Ok(0), |text| text.parse::<usize>().map_err(|_| wrong(text)))?;
-    let end = from.saturating_add(ROWS_OF_A_PAGE);
+    let end = from.saturating_add(ROWS_PER_PAGE);
     let next = (end < rows.len()).then_some(end);
-    let rows: Vec<&Json> = rows.into_iter().skip(from).take(ROWS_OF_A_PAGE).collect();
+    let rows: Vec<&Json> = rows.into_iter().skip(from).take(ROWS_PER_PAGE).collect();
     Ok(Made::Page(
         "dataset_list.html",
         context! { title, list, rows, next, dataset },
@@ -282,14 +282,14 @@ async fn releases(visit: &Visit<'_>) -> Result<Made> {
 
 /// Renders a release by its id, or the changes between two releases: `A..B`.
 async fn release(visit: &Visit<'_>) -> Result<Made> {
-    let asked = visit.value("release_id");
-    let (since, id) = match asked.split_once("..") {
+    let selector = visit.value("release_id");
+    let (since, id) = match selector.split_once("..") {
         Some((since, id)) => (Some(since), id),
-        None => (None, asked),
+        None => (None, selector),
     };
     let release = visit.ask(format!("/v1/releases/{}", segment(id))).await?;
     let changes = visit
-        .ask_if_there(target(
+        .ask_optional(target(
             &format!("/v1/releases/{}/changes", segment(id)),
             &[("since", since)],
         ))
@@ -311,7 +311,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn search_engines_are_told_columns_and_where_the_files_are_told() {
+    fn search_engine_document_has_columns_and_downloads() {
         let croissant = json!({
             "@context": {"@vocab": "https://schema.org/"}, "@type": "sc:Dataset", "conformsTo": "x", "citeAs": "y", "name": "A", "identifier": "test.thing",
             "creator": [{"@type": "sc:Organization", "name": "B"}],
@@ -342,7 +342,7 @@ mod tests {
     }
 
     #[test]
-    fn of_several_parts_the_table_is_told_and_without_columns_nothing() {
+    fn several_parts_have_a_table_download_only() {
         let parts = json!([{"contentUrl": "https://example.org/a?part=1"}, {"contentUrl": "https://example.org/a?part=2"}, {"@type": "cr:FileSet"}]);
         let table = json!({"@type": "DataDownload", "contentUrl": "https://example.org/a?format=csv", "encodingFormat": "text/csv"});
         assert_eq!(downloads(&parts, true), [table]);
@@ -353,7 +353,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_in_data_ends_the_script_that_it_stands_in() {
+    fn embedded_data_cannot_end_its_script() {
         let strange = json!({"name": "</script><script>alert(1)</script><!-- & \u{2028}"});
         let written = as_data(&strange);
         assert!(!written.contains(['<', '>', '&']), "{written}");

@@ -115,7 +115,7 @@ pub fn bars(title: &str, unit: &str, rows: &[Estimate]) -> String {
     const ROW: f64 = 38.0;
     /// Width of a letter of a value or label.
     const LETTER: f64 = 7.0;
-    const MOST_LETTERS: usize = 50;
+    const MAX_LETTERS: usize = 50;
     if rows.iter().all(|row| row.mark.number().is_none()) {
         return String::new();
     }
@@ -139,11 +139,11 @@ pub fn bars(title: &str, unit: &str, rows: &[Estimate]) -> String {
     for (number, (row, text)) in rows.iter().zip(&texts).enumerate() {
         let top = ROW * number as f64;
         let middle = top + 26.0;
-        let is_long = row.label.chars().count() > MOST_LETTERS;
+        let is_long = row.label.chars().count() > MAX_LETTERS;
         let label = if is_long {
             format!(
                 "{}…",
-                row.label.chars().take(MOST_LETTERS).collect::<String>()
+                row.label.chars().take(MAX_LETTERS).collect::<String>()
             )
         } else {
             row.label.clone()
@@ -229,7 +229,7 @@ pub fn periods(title: &str, unit: &str, points: &[PeriodEstimate]) -> String {
         .iter()
         .filter_map(|point| point.estimate.range(unit))
         .flat_map(|(low, high)| [low, high]);
-    let scale = Scale::of(values, HEIGHT - BOTTOM, 10.0);
+    let scale = Scale::from_values(values, HEIGHT - BOTTOM, 10.0);
     let x = |year: f64| {
         LEFT + (year - f64::from(first)) / f64::from(last + 1 - first) * (WIDTH - LEFT - 10.0)
     };
@@ -312,7 +312,7 @@ pub fn columns(title: &str, unit: &str, months: i64, figures: &[Figure]) -> Stri
         .iter()
         .flat_map(|figure| [Some(figure.value), figure.first_reported, Some(0.0)])
         .flatten();
-    let scale = Scale::of(values, HEIGHT - BOTTOM, 10.0);
+    let scale = Scale::from_values(values, HEIGHT - BOTTOM, 10.0);
     let step = (WIDTH - LEFT - 10.0) / ((last - first) as f64 / months as f64 + 1.0);
     let width = (step * 0.64).min(46.0);
     let middle_of = |month: i64| LEFT + step * ((month - first) as f64 / months as f64 + 0.5);
@@ -420,7 +420,7 @@ pub fn sparkline(title: &str, counts: &[u64]) -> String {
     const HEIGHT: f64 = 24.0;
     let mut svg = Svg::new("spark", SPARK_WIDTH, HEIGHT, title);
     let values: Vec<f64> = counts.iter().map(|count| *count as f64).collect();
-    let scale = Scale::of(values.iter().copied(), HEIGHT - 3.0, 3.0);
+    let scale = Scale::from_values(values.iter().copied(), HEIGHT - 3.0, 3.0);
     let step = (SPARK_WIDTH - 8.0) / (values.len().max(2) - 1) as f64;
     let points: Vec<(f64, f64)> = values
         .iter()
@@ -560,7 +560,7 @@ struct Scale {
 
 impl Scale {
     /// Starts and ends at round numbers around the values, with three to five of them in total.
-    fn of(values: impl Iterator<Item = f64>, bottom: f64, top: f64) -> Self {
+    fn from_values(values: impl Iterator<Item = f64>, bottom: f64, top: f64) -> Self {
         let (low, high) = values.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), value| {
             (low.min(value), high.max(value))
         });
@@ -762,7 +762,7 @@ mod tests {
     fn axes_have_round_numbers() {
         let ticks = |values: &[f64], unit: &str| {
             let mut svg = Svg::new("columns", 10.0, 10.0, "");
-            Scale::of(values.iter().copied(), 100.0, 0.0).draw(&mut svg, unit, 50.0);
+            Scale::from_values(values.iter().copied(), 100.0, 0.0).draw(&mut svg, unit, 50.0);
             svg.finish()
                 .split("</text>")
                 .filter_map(|part| Some(part.rsplit_once('>')?.1.to_owned()))
@@ -789,7 +789,7 @@ mod tests {
     }
 
     #[test]
-    fn a_series_of_equal_or_no_values_is_drawn() {
+    fn equal_or_missing_values_are_drawn_without_nan() {
         for counts in [&[][..], &[5], &[5, 5, 5], &[0, 0]] {
             assert!(!sparkline("rows", counts).contains("NaN"), "{counts:?}");
         }
@@ -850,7 +850,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_stands_between_figures_of_before_and_after_a_split() {
+    fn split_line_is_drawn_between_figures_before_and_after_a_split() {
         let figure = |month, splits| Figure {
             month,
             label: month.to_string(),
@@ -913,7 +913,7 @@ mod tests {
     }
 
     #[test]
-    fn every_state_has_a_tile_of_its_own() {
+    fn every_state_has_its_own_tile() {
         let places: BTreeSet<(&str, &str)> = TILES
             .lines()
             .filter_map(|line| line.split_once(','))

@@ -58,12 +58,12 @@ async fn company(visit: &Visit<'_>) -> Result<Made> {
     let reports = format!("/v1/sec/companies/{cik}/filings?limit=8");
     let (figures, to_date_answer) = match period {
         QUARTERLY => try_join!(
-            visit.ask_if_there(financials(Some("quarter"))),
-            visit.ask_if_there(financials(Some("ytd")))
+            visit.ask_optional(financials(Some("quarter"))),
+            visit.ask_optional(financials(Some("ytd")))
         )?,
-        _ => (visit.ask_if_there(financials(None)).await?, Json::Null),
+        _ => (visit.ask_optional(financials(None)).await?, Json::Null),
     };
-    let filings = visit.ask_if_there(reports).await?;
+    let filings = visit.ask_optional(reports).await?;
     let to_date = |number: usize| &to_date_answer["data"]["series"][number];
     let of_metrics = figures["data"]["series"]
         .as_array()
@@ -337,7 +337,7 @@ mod tests {
     }
 
     #[test]
-    fn a_split_lies_between_the_reports_of_the_figures_restated_for_it() {
+    fn split_date_lies_between_the_reports_of_restated_figures() {
         let value = |filed: &str, first: &str| json!({"restatement_kind": "split", "filed_date": filed, "first_reported": {"filed_date": first}});
         let quarters = json!({"values": [value("2014-07-23", "2013-07-24"), value("2015-04-28", "2014-04-24"), value("2020-10-30", "2018-11-05")]});
         let others = json!({"values": [{"restatement_kind": "value", "filed_date": "2010-01-25", "first_reported": {"filed_date": "2009-10-27"}}]});

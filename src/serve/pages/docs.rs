@@ -91,8 +91,8 @@ fn guides() -> Vec<(String, String)> {
     guides
 }
 
-/// Returns the tags in the document's order, each with its operations that contain `wanted`.
-fn contents(visit: &Visit<'_>, wanted: &str) -> Vec<Value> {
+/// Returns the tags in the document's order, each with its operations that contain `needle`.
+fn contents(visit: &Visit<'_>, needle: &str) -> Vec<Value> {
     let document = &**visit.pages.openapi;
     // The WebSocket is not an operation of the document; it is listed under the search for filings.
     let tag = operations(document)
@@ -119,14 +119,14 @@ fn contents(visit: &Visit<'_>, wanted: &str) -> Vec<Value> {
             .searched
             .get_or_init(|| operations(document).chain([stream]).map(text_of).collect())
     };
-    let is_wanted = |operation: &Operation<'_>| {
-        wanted.is_empty()
+    let is_selected = |operation: &Operation<'_>| {
+        needle.is_empty()
             || searched()
                 .get(operation.id())
-                .is_some_and(|text| text.contains(wanted))
+                .is_some_and(|text| text.contains(needle))
     };
     let mut by_tag: BTreeMap<String, Vec<Value>> = BTreeMap::new();
-    for operation in operations(document).chain([stream]).filter(is_wanted) {
+    for operation in operations(document).chain([stream]).filter(is_selected) {
         by_tag
             .entry(operation.tag().to_owned())
             .or_default()
@@ -178,13 +178,13 @@ fn members(document: &Json, operation: &Operation<'_>) -> String {
         .join("\n")
 }
 
-/// Returns the guides that contain `wanted`.
-fn guides_with(wanted: &str) -> Vec<Value> {
+/// Returns the guides that contain `needle`.
+fn guides_with(needle: &str) -> Vec<Value> {
     let has = |name: &str| {
         Guides::get(&format!("{name}.md")).is_some_and(|text| {
             String::from_utf8_lossy(&text.data)
                 .to_lowercase()
-                .contains(wanted)
+                .contains(needle)
         })
     };
     guides()
@@ -202,16 +202,16 @@ fn listed_guides() -> Vec<Value> {
 }
 
 async fn index(visit: &Visit<'_>) -> Result<Made> {
-    let wanted = visit.parameter("find").unwrap_or_default().to_lowercase();
+    let needle = visit.parameter("find").unwrap_or_default().to_lowercase();
     let description = visit.pages.openapi["info"]["description"].clone();
-    let found_guides = if wanted.is_empty() {
+    let found_guides = if needle.is_empty() {
         Vec::new()
     } else {
-        guides_with(&wanted)
+        guides_with(&needle)
     };
     Ok(Made::Page(
         "docs.html",
-        context! { tags => contents(visit, &wanted), guides => listed_guides(), found_guides, wanted, description },
+        context! { tags => contents(visit, &needle), guides => listed_guides(), found_guides, wanted => needle, description },
     ))
 }
 

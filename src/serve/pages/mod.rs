@@ -37,16 +37,16 @@ use minijinja::value::Serde;
 use minijinja::{Environment, Value, context};
 
 use self::cookie::Forms;
-use self::visit::{Told, Visit, Visitor, location, pairs};
+use self::visit::{Visit, VisitRecord, Visitor, location, pairs};
 use super::http::auth::Client;
-use super::http::documents::{Document, Later};
+use super::http::documents::{BoxedLazy, Document};
 use super::http::etag;
 use super::http::paths::Paths;
 use super::http::problem::{Code, Problem, Result};
 use super::http::receive::receive;
 use super::http::request_id::RequestId;
 use super::http::response::insert;
-use super::http::service::{Metered, Pays, Service};
+use super::http::service::{Metered, Payer, Service};
 use super::release::loaded::Release;
 use super::settings::Pages as Who;
 use pubdata_core::ids::Digest;
@@ -99,7 +99,7 @@ struct Browser<'a> {
 pub struct Pages {
     service: Arc<Service>,
     paths: Arc<Paths>,
-    openapi: Arc<Later<serde_json::Value>>,
+    openapi: Arc<BoxedLazy<serde_json::Value>>,
     /// Searchable documentation of each operation, in lower case.
     searched: OnceLock<BTreeMap<String, String>>,
     templates: Environment<'static>,
@@ -116,7 +116,7 @@ impl Pages {
     pub fn new(
         service: Arc<Service>,
         paths: Arc<Paths>,
-        openapi: Arc<Later<serde_json::Value>>,
+        openapi: Arc<BoxedLazy<serde_json::Value>>,
     ) -> pubdata_core::error::Result<Self> {
         let templates = templates::environment(service.settings.templates.as_deref())?;
         let document = |content_type, text: &'static str| {
@@ -200,7 +200,7 @@ impl Pages {
             status => status.as_u16(), code => problem.code.name(), title, advice => problem.code.advice(),
             detail => problem.detail.as_str(), candidates, is_api => path.starts_with("/v1/"), needs_key => status == StatusCode::UNAUTHORIZED,
             retry_after => problem.retry_after,
-            ..self.shared(path, &Told::default(), browser, self.service.catalog.current().as_deref(), "")
+            ..self.shared(path, &VisitRecord::default(), browser, self.service.catalog.current().as_deref(), "")
         };
         let mut response = match self.render("problem.html", context) {
             Ok(text) => page_response(status, text),
@@ -219,7 +219,7 @@ impl Pages {
     fn shared(
         &self,
         path: &str,
-        told: &Told,
+        record: &VisitRecord,
         browser: Browser<'_>,
         release: Option<&Release>,
         search: &str,
@@ -229,8 +229,8 @@ impl Pages {
             is_keyed,
         } = browser;
         context! {
-            path, form_token, is_keyed, search, requests => Value::from(Serde(&told.requests)), base_url => self.service.settings.own_url(),
-            notices => told.notices.iter().map(|(code, message)| context! { code, message }).collect::<Vec<_>>(),
+            path, form_token, is_keyed, search, requests => Value::from(Serde(&record.requests)), base_url => self.service.settings.own_url(),
+            notices => record.notices.iter().map(|(code, message)| context! { code, message }).collect::<Vec<_>>(),
             release_id => release.map(|release| release.manifest.release_id.as_str()),
             channel => self.service.catalog.channel(), version => env!("CARGO_PKG_VERSION"),
             is_sample => release.is_some_and(|release| release.manifest.is_sample),
@@ -274,14 +274,14 @@ impl Pages {
 }
 
 /// Returns who pays for a page: the holder of the key in the cookie.
-pub fn pays(headers: &HeaderMap) -> Pays {
-    Pays::Visitor(cookie::key(headers))
+pub fn pays(headers: &HeaderMap) -> Payer {
+    Payer::Visitor(cookie::key(headers))
 }
 
 /// Returns who pays for an API request. If a browser follows a link or opens an address, it sends
 /// no key header, and the holder of the key in the cookie pays. Requests of scripts and other sites
 /// must send a key.
-pub fn pays_for_api(request: &Request) -> Pays {
+pub fn pays_for_api(request: &Request) -> Payer {
     let headers = request.headers();
     let is = |name: &str, values: &[&str]| {
         headers
@@ -296,9 +296,9 @@ pub fn pays_for_api(request: &Request) -> Pays {
         Some(key)
             if is_opened && !has_key && matches!(*request.method(), Method::GET | Method::HEAD) =>
         {
-            Pays::Visitor(Some(key))
+            Payer::Visitor(Some(key))
         }
-        _ => Pays::Caller,
+        _ => Payer::Caller,
     }
 }
 
@@ -433,14 +433,14 @@ async fn made(
             .cloned()
             .unwrap_or_default(),
         release: pages.service.catalog.current(),
-        told: Mutex::default(),
+        record: Mutex::default(),
     };
     let (template, context, cookie) = match (page.make)(&visit).await? {
         Made::Redirect(to, cookie) => return Ok(Answered::Redirect(to, cookie)),
         Made::Page(template, context) => (template, context, None),
         Made::PageWithCookie(template, context, cookie) => (template, context, Some(cookie)),
     };
-    let told = visit.told.lock().unwrap_or_else(PoisonError::into_inner);
+    let record = visit.record.lock().unwrap_or_else(PoisonError::into_inner);
     let search = visit.parameter("q").unwrap_or_default();
     let browser = Browser {
         form_token,
@@ -448,7 +448,7 @@ async fn made(
     };
     let shared = pages.shared(
         parts.uri.path(),
-        &told,
+        &record,
         browser,
         visit.release.as_deref(),
         search,
@@ -488,17 +488,17 @@ fn page_response(status: StatusCode, text: String) -> Response {
 }
 
 /// Adds an `ETag` from the page's bytes, and omits the body if the browser has the same bytes.
-async fn with_tag(asked: &HeaderMap, response: Response) -> Response {
+async fn with_tag(request_headers: &HeaderMap, response: Response) -> Response {
     let (mut parts, body) = response.into_parts();
     let Ok(bytes) = to_bytes(body, usize::MAX).await else {
         return Response::from_parts(parts, Body::empty());
     };
     let tag = format!(
         "\"{}\"",
-        URL_SAFE_NO_PAD.encode(&Digest::of(&bytes).as_bytes()[..16])
+        URL_SAFE_NO_PAD.encode(&Digest::sha256(&bytes).as_bytes()[..16])
     );
     insert(&mut parts.headers, header::ETAG, &tag);
-    if etag::matching(asked, &tag).is_some() {
+    if etag::matching(request_headers, &tag).is_some() {
         parts.status = StatusCode::NOT_MODIFIED;
         return Response::from_parts(parts, Body::empty());
     }

@@ -35,14 +35,14 @@ pub const PAGES: &[Page] = &[
 ];
 
 /// Radius in miles for schools.
-const SCHOOLS_WITHIN: f64 = 5.0;
+const SCHOOL_RADIUS_MI: f64 = 5.0;
 
 async fn zip(visit: &Visit<'_>) -> Result<Made> {
     let zip = segment(visit.value("zip"));
     let area = format!("/v1/geo-demographics/locations/{zip}/demographics?history=true");
     let (mut place, postal) = try_join!(
-        visit.ask_if_there(area.clone()),
-        visit.ask_if_there(format!("/v1/zip/{zip}"))
+        visit.ask_optional(area.clone()),
+        visit.ask_optional(format!("/v1/zip/{zip}"))
     )?;
     if place.is_null() && postal.is_null() {
         // This request returns the problem that explains why neither exists.
@@ -51,16 +51,16 @@ async fn zip(visit: &Visit<'_>) -> Result<Made> {
     let county = match place["data"]["geography"]["primary_county_fips"].as_str() {
         Some(fips) => {
             visit
-                .ask_if_there(format!("/v1/geo-demographics/counties/{}", segment(fips)))
+                .ask_optional(format!("/v1/geo-demographics/counties/{}", segment(fips)))
                 .await?
         }
         None => Json::Null,
     };
-    let near = format!("/v1/geo-demographics/locations/{zip}/schools?radius_mi={SCHOOLS_WITHIN}");
+    let near = format!("/v1/geo-demographics/locations/{zip}/schools?radius_mi={SCHOOL_RADIUS_MI}");
     let schools = if place.is_null() {
         Json::Null
     } else {
-        visit.ask_if_there(near).await?
+        visit.ask_optional(near).await?
     };
     let own = format!("ZCTA {}", visit.value("zip"));
     let metrics = metrics(
@@ -104,7 +104,7 @@ async fn county(visit: &Visit<'_>) -> Result<Made> {
         &format!("/v1/geo-demographics/counties/{fips}/locations"),
         &[("limit", Some("50")), ("cursor", cursor)],
     );
-    let locations = visit.ask_if_there(locations).await?;
+    let locations = visit.ask_optional(locations).await?;
     let name = county["data"]["geography"]["name"]
         .as_str()
         .unwrap_or_default()
@@ -126,7 +126,7 @@ async fn state(visit: &Visit<'_>) -> Result<Made> {
         ("cursor", visit.parameter("cursor")),
     ];
     let counties = visit
-        .ask_if_there(target(
+        .ask_optional(target(
             &format!("/v1/geo-demographics/metrics/{}", segment(metric)),
             &query,
         ))
@@ -370,7 +370,7 @@ fn school_map(schools: &Json) -> String {
         map(
             "Open public schools around the middle of the area",
             (lat, lon),
-            SCHOOLS_WITHIN,
+            SCHOOL_RADIUS_MI,
             &places,
         )
     }
@@ -383,7 +383,7 @@ mod tests {
     use super::open_difference;
 
     #[test]
-    fn a_bound_and_an_estimate_bound_their_difference() {
+    fn difference_of_a_bound_and_an_estimate_is_a_bound() {
         let value = |value: f64| json!({"value": value, "bound": null, "bound_type": null});
         let bound =
             |bound: f64, kind: &str| json!({"value": null, "bound": bound, "bound_type": kind});

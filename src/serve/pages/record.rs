@@ -30,8 +30,8 @@ async fn record(visit: &Visit<'_>) -> Result<Made> {
     let receipt = target(&format!("/v1/receipts/{id}"), &[("release", release)]);
     let (chain, history, receipt) = try_join!(
         visit.ask(chain),
-        visit.ask_if_there(history),
-        visit.ask_if_there(receipt)
+        visit.ask_optional(history),
+        visit.ask_optional(receipt)
     )?;
     let data = &chain["data"];
     let sources: Vec<Value> = data["sources"]
@@ -210,7 +210,7 @@ fn about(columns: &Json) -> Option<Value> {
 
 /// A segment of the publisher's text, whether the record was made from it, and the name of its
 /// column.
-struct Stretch {
+struct TextSegment {
     text: String,
     is_read: bool,
     column: Option<String>,
@@ -245,8 +245,8 @@ fn source(source: &Json) -> Value {
 }
 
 /// Shortens a segment: text far from all cells that were read is replaced by its length.
-fn shortened(stretch: Stretch, is_first: bool, is_last: bool) -> Vec<Value> {
-    let Stretch {
+fn shortened(stretch: TextSegment, is_first: bool, is_last: bool) -> Vec<Value> {
+    let TextSegment {
         text,
         is_read,
         column,
@@ -271,7 +271,7 @@ fn shortened(stretch: Stretch, is_first: bool, is_last: bool) -> Vec<Value> {
 }
 
 /// Splits an excerpt at the borders of cells that were read; for a document, at those of the value.
-fn stretches(excerpt: &Json, cells: &Json) -> Vec<Stretch> {
+fn stretches(excerpt: &Json, cells: &Json) -> Vec<TextSegment> {
     let Some(text) = excerpt["text"].as_str() else {
         return Vec::new();
     };
@@ -311,19 +311,19 @@ fn stretches(excerpt: &Json, cells: &Json) -> Vec<Stretch> {
         if start < at || end <= start {
             continue;
         }
-        stretches.push(Stretch {
+        stretches.push(TextSegment {
             text: part(at, start),
             is_read: false,
             column: None,
         });
-        stretches.push(Stretch {
+        stretches.push(TextSegment {
             text: part(start, end),
             is_read: true,
             column,
         });
         at = end;
     }
-    stretches.push(Stretch {
+    stretches.push(TextSegment {
         text: part(at, characters.len()),
         is_read: false,
         column: None,
@@ -336,7 +336,7 @@ fn stretches(excerpt: &Json, cells: &Json) -> Vec<Stretch> {
 mod tests {
     use serde_json::json;
 
-    use super::{Stretch, figure, fiscal_year_of_report, name, shortened, stretches};
+    use super::{TextSegment, figure, fiscal_year_of_report, name, shortened, stretches};
 
     fn cut(excerpt: &serde_json::Value, cells: &serde_json::Value) -> Vec<(String, bool)> {
         stretches(excerpt, cells)
@@ -407,7 +407,7 @@ mod tests {
 
     #[test]
     fn text_far_from_what_was_read_is_left_out() {
-        let long = |is_read| Stretch {
+        let long = |is_read| TextSegment {
             text: "x".repeat(1_000),
             is_read,
             column: None,
@@ -429,7 +429,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_read_is_told_from_what_stands_around_it() {
+    fn excerpts_split_at_cells_that_were_read() {
         let row = json!({"text": "É|19652|x", "start": 0, "end": 9});
         let cells = json!([
             {"column": "NAME", "is_used": false, "start": 0, "end": 1},

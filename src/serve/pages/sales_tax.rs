@@ -23,7 +23,7 @@ async fn tax(visit: &Visit<'_>) -> Result<Made> {
         "zip", "state", "address", "category", "date", "amount", "shipping",
     ]
     .map(|name| (name, visit.parameter(name)));
-    let asked: BTreeMap<&str, &str> = fields
+    let entered: BTreeMap<&str, &str> = fields
         .iter()
         .map(|(name, value)| (*name, value.unwrap_or_default()))
         .collect();
@@ -85,7 +85,7 @@ async fn tax(visit: &Visit<'_>) -> Result<Made> {
     let categories = &visit.pages.openapi["components"]["schemas"]["SaleItemCategory"]["enum"];
     Ok(Made::Page(
         "tax.html",
-        context! { fields => asked, categories, rate, sale, applied, others, refusal },
+        context! { fields => entered, categories, rate, sale, applied, others, refusal },
     ))
 }
 

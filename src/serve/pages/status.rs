@@ -33,10 +33,10 @@ async fn status(visit: &Visit<'_>) -> Result<Made> {
         .filter_map(|dataset| dataset["dataset_id"].as_str())
         .map(|id| visit.ask(format!("/v1/datasets/{}", segment(id))));
     let details = try_join_all(details).await?;
-    let mut rows: Vec<Standing> = datasets
+    let mut rows: Vec<StatusRow> = datasets
         .iter()
         .zip(&details)
-        .map(|(dataset, details)| Standing::of(dataset, &details["data"]))
+        .map(|(dataset, details)| StatusRow::new(dataset, &details["data"]))
         .collect();
     // Datasets that need an operator come first.
     rows.sort_by_key(|row| row.urgency);
@@ -91,13 +91,13 @@ fn next_due(details: &Json) -> Option<&str> {
         .min()
 }
 
-struct Standing {
+struct StatusRow {
     urgency: u8,
     shown: Value,
 }
 
-impl Standing {
-    fn of(dataset: &Json, details: &Json) -> Self {
+impl StatusRow {
+    fn new(dataset: &Json, details: &Json) -> Self {
         let partitions: Vec<&Json> = dataset["partitions"]
             .as_array()
             .into_iter()

@@ -211,7 +211,7 @@ mod tests {
     use super::Svg;
 
     #[test]
-    fn what_others_wrote_stays_text() {
+    fn external_text_is_escaped() {
         let mut svg = Svg::new("bars", 10.0, 10.0, "\"><script>");
         svg.linked(Some("/records/a\"b"), "<b>", |svg| {
             svg.text("label", "start", (0.0, 0.04), "a & 'b'")

@@ -265,7 +265,7 @@ mod tests {
     }
 
     #[test]
-    fn backticks_become_code_names_break_between_words_and_addresses_are_links() {
+    fn inline_markup_becomes_html() {
         assert_eq!(with_code("`a<b` is `c"), "<code>a&lt;b</code> is `c");
         assert_eq!(
             with_code("where (is_ytd), <a_b> and a_b.c_d"),
@@ -288,7 +288,7 @@ mod tests {
     }
 
     #[test]
-    fn a_template_of_the_operator_comes_before_the_one_built_in() {
+    fn operator_template_replaces_built_in() {
         let folder = tempfile::tempdir().unwrap();
         std::fs::write(folder.path().join("problem.html"), "ours").unwrap();
         assert_eq!(

@@ -36,7 +36,7 @@ pub struct Visit<'a> {
     pub request_id: RequestId,
     /// Release that all answers of the page come from; `None` if none is loaded.
     pub release: Option<Arc<Release>>,
-    pub told: Mutex<Told>,
+    pub record: Mutex<VisitRecord>,
 }
 
 /// An API request whose answer the page shows.
@@ -50,7 +50,7 @@ pub struct ApiRequest {
 
 /// Requests and notices of the API answers on a page.
 #[derive(Debug, Default)]
-pub struct Told {
+pub struct VisitRecord {
     /// Requests that fill the page, in order.
     pub requests: Vec<ApiRequest>,
     /// Distinct notices.
@@ -103,7 +103,7 @@ impl Visit<'_> {
 
     /// Requests optional data. Returns null if it does not exist, is not covered, or is not
     /// accessible to this visitor. Returns other problems as errors.
-    pub async fn ask_if_there(&self, target: String) -> Result<Json> {
+    pub async fn ask_optional(&self, target: String) -> Result<Json> {
         match self.ask(target).await {
             Err(problem)
                 if matches!(
@@ -124,13 +124,13 @@ impl Visit<'_> {
     /// shows only the name.
     pub async fn ask_for_name(&self, target: String) -> Result<Json> {
         let notices = self
-            .told
+            .record
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
             .notices
             .len();
-        let answer = self.ask_if_there(target).await?;
-        self.told
+        let answer = self.ask_optional(target).await?;
+        self.record
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
             .notices
@@ -139,7 +139,7 @@ impl Visit<'_> {
     }
 
     fn add_request(&self, request: ApiRequest) {
-        self.told
+        self.record
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
             .requests
@@ -164,18 +164,18 @@ impl Visit<'_> {
         .await?;
         let answer: Json =
             serde_json::from_slice(&bytes).map_err(|error| Problem::internal(&error))?;
-        let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut record = self.record.lock().unwrap_or_else(PoisonError::into_inner);
         for notice in answer["meta"]["notices"].as_array().into_iter().flatten() {
             let (code, message) = (
                 notice["code"].as_str().unwrap_or_default(),
                 notice["message"].as_str().unwrap_or_default(),
             );
-            if !told
+            if !record
                 .notices
                 .iter()
                 .any(|(known, text)| known == code && text == message)
             {
-                told.notices.push((code.to_owned(), message.to_owned()));
+                record.notices.push((code.to_owned(), message.to_owned()));
             }
         }
         Ok(answer)
@@ -247,7 +247,7 @@ mod tests {
     use super::{location, pairs, target};
 
     #[test]
-    fn a_location_is_a_place_of_this_server_and_nothing_but_ascii() {
+    fn location_is_an_ascii_path_on_this_server() {
         let within = [
             ("/", "/"),
             ("/zip/90210?a=b&c=%20#d", "/zip/90210?a=b&c=%20#d"),

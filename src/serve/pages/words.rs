@@ -372,7 +372,7 @@ mod tests {
     }
 
     #[test]
-    fn instants_are_told_to_the_minute() {
+    fn instants_are_formatted_to_the_minute() {
         assert_eq!(
             ["2026-11-25T03:53:50.773267777Z", "2026-11-25", "é"].map(time),
             ["2026-11-25 03:53 UTC", "2026-11-25", "é"]

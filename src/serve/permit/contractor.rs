@@ -9,7 +9,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::http::components::Data;
-use crate::http::endpoint::{Access, Call, Endpoint, Handler, Validity, query};
+use crate::http::endpoint::{Access, CachePolicy, Call, Endpoint, Handler, query};
 use crate::http::filter::DayRange;
 use crate::http::meta::Meta;
 use crate::http::paging::ListPaging;
@@ -18,9 +18,9 @@ use crate::http::problem::{Code, Problem, Result};
 use crate::json::Json;
 use crate::license::datasets::ACTIONS;
 use crate::license::datasets::{LICENSES, LicenseFields};
-use crate::license::number::{check_profession, covered_state, rows_of_number, told_apart};
+use crate::license::number::{check_profession, covered_state, disambiguate, rows_of_number};
 use crate::license::record::published;
-use crate::license::record::{WithActions, add_statuses_notice, licenses_of};
+use crate::license::record::{LicenseWithActions, add_statuses_notice, licenses_of};
 use crate::license::table::Licenses;
 use crate::permit::datasets::CONTACTS;
 use crate::permit::datasets::LINKS;
@@ -41,8 +41,8 @@ pub const ENDPOINT: Endpoint = Endpoint {
     access: Access::Scope(Scope::General),
     parameters: Parameters::DECLARED,
     body: None,
-    data: Data::of::<Contractor<'static>>(),
-    validity: Validity::Release,
+    data: Data::for_type::<Contractor<'static>>(),
+    cache_policy: CachePolicy::PerRelease,
     handler: Handler::Files(|call, json| answer(call, json).boxed()),
 };
 
@@ -113,7 +113,7 @@ async fn license_of_path<'a>(
     call: &Call<'_>,
     query: &Parameters<'_>,
     licenses: &'a Licenses,
-) -> Result<WithActions<'a>> {
+) -> Result<LicenseWithActions<'a>> {
     let text = call.path_value("license");
     let rows = match licenses.find(text) {
         Some(row) => vec![row],
@@ -140,7 +140,7 @@ async fn license_of_path<'a>(
         }
     };
     let found = licenses_of(call, licenses, &rows).await?;
-    let found: Vec<WithActions<'_>> = told_apart(found, text)
+    let found: Vec<LicenseWithActions<'_>> = disambiguate(found, text)
         .licenses
         .into_iter()
         .map(|stated| stated.license)
@@ -177,14 +177,14 @@ async fn license_of_path<'a>(
 
 async fn answer(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
     let licenses = published(call)?;
-    let query = Parameters::of(call)?;
-    let paging = ListPaging::of(call, query.limit, query.cursor)?;
-    let days = DayRange::of(
+    let query = Parameters::read(call)?;
+    let paging = ListPaging::new(call, query.limit, query.cursor)?;
+    let days = DayRange::from_bounds(
         ("permits_from", query.permits_from),
         ("permits_to", query.permits_to),
     )?;
     let found = license_of_path(call, &query, licenses).await?;
-    let mut meta = Meta::of(
+    let mut meta = Meta::for_datasets(
         &[LICENSES, ACTIONS, PERMITS, CONTACTS, LINKS],
         format!(
             "{} licenses and {} permits",
@@ -195,9 +195,9 @@ async fn answer(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
     let none = Permits::default();
     let permits = call.release.table::<Permits>().unwrap_or(&none);
     let mut linked = permits_of(permits, found.license.at("license_id"));
-    let is_wanted = |row: &u32| days.has(known_day(day_of(permits, *row)));
-    linked.by_number.retain(is_wanted);
-    linked.by_name.retain(is_wanted);
+    let is_selected = |row: &u32| days.has(known_day(day_of(permits, *row)));
+    linked.by_number.retain(is_selected);
+    linked.by_name.retain(is_selected);
     let mut rows: Vec<u32> = linked.by_number.union(&linked.by_name).copied().collect();
     newest_first(permits, &mut rows);
     let page = permits
@@ -207,10 +207,10 @@ async fn answer(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
     json.value(&Contractor {
         license: found.shown(),
         provenance: found.license.origin(&call.release.manifest),
-        permit_summary: PermitSummary::of(&mut meta, permits, &rows),
+        permit_summary: PermitSummary::new(&mut meta, permits, &rows),
         permits: page
             .iter()
-            .map(|permit| PermitOfContractor::of(call, permit))
+            .map(|permit| PermitOfContractor::new(call, permit))
             .collect(),
         linking: Linking {
             methods: LinkingMethods {

@@ -27,7 +27,7 @@ pub struct Place<'a> {
 impl<'a> Place<'a> {
     /// Builds the place of a ZIP code or, without one, of a city in a state. An empty text stands
     /// for none.
-    pub fn of(zips: Option<&'a Zips>, zip: &str, city_name: &str, state: &str) -> Self {
+    pub fn new(zips: Option<&'a Zips>, zip: &str, city_name: &str, state: &str) -> Self {
         let zip_row = zips.and_then(|zips| zips.find(zip));
         let mut place = Self {
             zips,
@@ -66,12 +66,12 @@ impl<'a> Place<'a> {
     }
 
     pub fn of_address(zips: Option<&'a Zips>, address: &Address) -> Self {
-        Self::of(zips, &address.zip, &address.city, &address.state)
+        Self::new(zips, &address.zip, &address.city, &address.state)
     }
 
     /// Returns true if a source's city name means this place: one of its names, or a name that no
     /// post office of the state has but the place's county does (`QUEENS`).
-    pub fn is_meant_by(&self, city_name: &str) -> bool {
+    pub fn matches_city_name(&self, city_name: &str) -> bool {
         let is_county = || {
             self.zips
                 .is_some_and(|zips| zips.of_city(&self.state, city_name).is_empty())
@@ -88,7 +88,7 @@ impl<'a> Place<'a> {
     /// Returns true if a source has permits of the place.
     pub fn is_in(&self, list: &PermitList) -> bool {
         (self.state.is_empty() || list.state == self.state)
-            && list.cities.iter().any(|name| self.is_meant_by(name))
+            && list.cities.iter().any(|name| self.matches_city_name(name))
     }
 
     /// Describes where a ZIP code is.
@@ -102,11 +102,7 @@ impl<'a> Place<'a> {
 pub type Listed<'a> = (&'a str, &'a PermitList);
 
 /// Builds the notice that permits of a ZIP code may be missing.
-pub fn add_without_zip_notice(
-    place: &Place<'_>,
-    lists: &[Listed<'_>],
-    zip: &str,
-) -> Option<Notice> {
+pub fn missing_zip_notice(place: &Place<'_>, lists: &[Listed<'_>], zip: &str) -> Option<Notice> {
     let lacking: Vec<Listed<'_>> = lists
         .iter()
         .filter(|(_, list)| list.without_zip > 0 && place.is_in(list))
@@ -115,7 +111,7 @@ pub fn add_without_zip_notice(
     let message = || {
         format!(
             "{}: this answer does not include those of them that are in {zip}. Search by `address`, `city` with `state`, or `lat` with `lon` to find them.",
-            shares_without_zip(&lacking)
+            describe_missing_zips(&lacking)
         )
     };
     (!lacking.is_empty()).then(|| Notice {
@@ -125,7 +121,7 @@ pub fn add_without_zip_notice(
 }
 
 /// Returns the problem for a ZIP code that no permit of the sources states.
-pub fn no_zip(
+pub fn zip_not_covered(
     permits: &Permits,
     place: &Place<'_>,
     lists: &[Listed<'_>],
@@ -147,8 +143,8 @@ pub fn no_zip(
     if !covering.is_empty() {
         let message = format!(
             "no permit can be found by the ZIP code {zip}{described}: {}, so permits may exist. {}",
-            shares_without_zip(&covering),
-            ways_out(place, &covering)
+            describe_missing_zips(&covering),
+            hints(place, &covering)
         );
         return Problem::of_field(Code::CoverageUnavailable, "zip", message);
     }
@@ -166,7 +162,7 @@ pub fn no_zip(
             "; {} of {} lists lack ZIP codes (`gaps` of /v1/coverage), and some of their permits may be there. {}",
             near.len(),
             lists.len(),
-            ways_out(place, &near)
+            hints(place, &near)
         ),
     };
     not_covered(
@@ -177,7 +173,7 @@ pub fn no_zip(
 }
 
 /// Returns the problem for a point without permits nearby.
-pub fn no_point(permits: &Permits) -> Problem {
+pub fn point_not_covered(permits: &Permits) -> Problem {
     let lacking: Vec<String> = permits
         .lists
         .iter()
@@ -199,7 +195,7 @@ pub fn no_point(permits: &Permits) -> Problem {
 }
 
 /// Returns the problem for a city that the sources of its state do not name.
-pub fn no_city(
+pub fn city_not_covered(
     permits: &Permits,
     place: &Place<'_>,
     lists: &[Listed<'_>],
@@ -224,7 +220,7 @@ pub fn no_city(
         let names: Vec<&str> = list
             .cities
             .iter()
-            .filter(|name| place.is_meant_by(name))
+            .filter(|name| place.matches_city_name(name))
             .map(String::as_str)
             .collect();
         format!(
@@ -267,7 +263,7 @@ pub fn not_covered(permits: &Permits, field: &str, what: &str) -> Problem {
 
 /// Suggests jurisdictions whose place has this or a similar name. Only the place is compared,
 /// within the state of the text: as whole ids, `us-tx-houston` would be similar to `us-tx-austin`.
-pub fn near_jurisdictions(permits: &Permits, text: &str) -> String {
+pub fn suggest_jurisdictions(permits: &Permits, text: &str) -> String {
     let parts: Vec<&str> = text.splitn(3, '-').collect();
     let (state, place) = match parts[..] {
         ["us", state, place] => (usps(state), place),
@@ -332,7 +328,7 @@ fn quoted(names: &[&str]) -> String {
 }
 
 /// Describes missing ZIP codes: `us-il-chicago states a ZIP code for none of its 441 permits`.
-fn shares_without_zip(lists: &[Listed<'_>]) -> String {
+fn describe_missing_zips(lists: &[Listed<'_>]) -> String {
     let share = |(id, list): &Listed<'_>| match list.without_zip == list.permits {
         true => format!(
             "{id} states a ZIP code for none of its {} permits",
@@ -346,8 +342,12 @@ fn shares_without_zip(lists: &[Listed<'_>]) -> String {
     few(&lists.iter().map(share).collect::<Vec<_>>(), "; ")
 }
 
-fn ways_out<'a>(place: &Place<'_>, lists: &[Listed<'a>]) -> String {
-    let meant = |(_, list): &Listed<'a>| list.cities.iter().find(|name| place.is_meant_by(name));
+fn hints<'a>(place: &Place<'_>, lists: &[Listed<'a>]) -> String {
+    let meant = |(_, list): &Listed<'a>| {
+        list.cities
+            .iter()
+            .find(|name| place.matches_city_name(name))
+    };
     let named = lists
         .first()
         .filter(|_| lists.len() == 1)
@@ -373,7 +373,7 @@ mod tests {
     use super::few;
 
     #[test]
-    fn a_message_names_three_jurisdictions_at_most() {
+    fn message_names_at_most_three_jurisdictions() {
         let ids = [
             "us-il-chicago",
             "us-ny-nyc",

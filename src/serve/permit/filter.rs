@@ -41,7 +41,7 @@ impl<'a> Filter<'a> {
     ///
     /// # Errors
     /// `invalid_parameter` if a range is reversed.
-    pub fn of(query: &'a Parameters<'a>, permits: &'a Permits) -> Result<Self> {
+    pub fn from_query(query: &'a Parameters<'a>, permits: &'a Permits) -> Result<Self> {
         let date_field = query.date_field.unwrap_or("issued");
         let cents = |dollars: f64| (dollars * 100.0).round() as i64;
         let values = (query.min_value.map(cents), query.max_value.map(cents));
@@ -67,7 +67,10 @@ impl<'a> Filter<'a> {
                 .iter()
                 .position(|name| name.strip_suffix("_date") == Some(date_field))
                 .unwrap_or(0),
-            days: DayRange::of(("date_from", query.date_from), ("date_to", query.date_to))?,
+            days: DayRange::from_bounds(
+                ("date_from", query.date_from),
+                ("date_to", query.date_to),
+            )?,
             values,
             of_contractor: None,
             of_license: None,
@@ -205,11 +208,11 @@ impl<'a> Filter<'a> {
         self.is_cut
     }
 
-    pub fn takes(&self, row: u32) -> bool {
+    pub fn matches(&self, row: u32) -> bool {
         let (permits, index) = (self.permits, row as usize);
         let is_listed = |list: &[&str], value: &str| list.is_empty() || list.contains(&value);
-        let is_one = |wanted: Option<&str>, value: Option<&str>| {
-            wanted.is_none_or(|wanted| value == Some(wanted))
+        let is_one = |required: Option<&str>, value: Option<&str>| {
+            required.is_none_or(|required| value == Some(required))
         };
         let value = permits.values[index];
         let has_rows =

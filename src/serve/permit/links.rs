@@ -40,7 +40,7 @@ impl Party<'_> {
             link_method: link("method"),
             link_confidence: link("method").map(confidence),
             link_record_id: link("record_id"),
-            ..PermitContractor::of(&self.contact)
+            ..PermitContractor::from_record(&self.contact)
         }
     }
 }

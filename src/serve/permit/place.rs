@@ -7,8 +7,8 @@ use crate::http::endpoint::Call;
 use crate::http::meta::Notice;
 use crate::http::problem::{Code, Problem, Result};
 use crate::permit::cover::{
-    Listed, Place, add_without_zip_notice, near_jurisdictions, no_city, no_point, no_zip,
-    not_covered,
+    Listed, Place, city_not_covered, missing_zip_notice, not_covered, point_not_covered,
+    suggest_jurisdictions, zip_not_covered,
 };
 use crate::permit::datasets::Permit;
 use crate::permit::query::Parameters;
@@ -28,7 +28,7 @@ const DEFAULT_RADIUS_MI: f64 = 1.0;
 /// `missing_parameter` if it names no place, or only part of one; `invalid_parameter` if the place
 /// cannot be read, or the permits there name another city; `coverage_unavailable` if no covered
 /// jurisdiction contains it, or its source states no ZIP codes.
-pub async fn rows_at(
+pub async fn rows_in_places(
     call: &Call<'_>,
     query: &Parameters<'_>,
     permits: &Permits,
@@ -63,7 +63,7 @@ pub async fn rows_at(
     if let Some(center) = center(query)? {
         let radius = query.radius_mi.unwrap_or(DEFAULT_RADIUS_MI);
         if within(&permits.points, center, COVERED_MI).is_empty() {
-            return Err(no_point(permits));
+            return Err(point_not_covered(permits));
         }
         narrow(
             within(&permits.points, center, radius)
@@ -102,7 +102,7 @@ pub fn searched<'p>(call: &Call<'_>, query: &Parameters<'_>, permits: &'p Permit
     let zips = call.release.table::<Zips>();
     let place = match query.address {
         Some(address) => Place::of_address(zips, &parse_line(address)),
-        None => Place::of(
+        None => Place::new(
             zips,
             query.zip.unwrap_or_default(),
             "",
@@ -190,7 +190,7 @@ fn areas(
         if parts.is_empty() {
             let message = format!(
                 "permits of `{jurisdiction}` are not covered{}",
-                near_jurisdictions(permits, &jurisdiction)
+                suggest_jurisdictions(permits, &jurisdiction)
             );
             return Err(not_covered(permits, "jurisdiction", &message));
         }
@@ -209,33 +209,33 @@ fn areas(
         .filter_map(|id| permits.lists.get_key_value(id))
         .map(|(id, list)| (id.as_str(), list))
         .collect();
-    let is_code = |wanted: Option<&str>, find: &dyn Fn(&str) -> Option<u32>| {
-        wanted.map(|wanted| find(wanted).unwrap_or(UNKNOWN))
+    let is_code = |required: Option<&str>, find: &dyn Fn(&str) -> Option<u32>| {
+        required.map(|required| find(required).unwrap_or(UNKNOWN))
     };
     let (zip_code, city_code) = (
         is_code(zip, &|zip| permits.zips.find(zip)),
         is_code(city_name, &|name| permits.cities.find(&city_key(name))),
     );
-    let takes = |row: u32| {
+    let matches = |row: u32| {
         zip_code.is_none_or(|zip| permits.zips.at(row) == zip)
             && city_code.is_none_or(|city| permits.cities.at(row) == city)
     };
-    let rows = rows_where(permits, &parts, takes);
+    let rows = rows_where(permits, &parts, matches);
     if let Some(name) = city_name
         && !parts
             .iter()
             .flat_map(|part| permits.rows.rows_of_part(*part))
             .any(|row| Some(permits.cities.at(row)) == city_code)
     {
-        return Err(no_city(
+        return Err(city_not_covered(
             permits,
-            &Place::of(zips, "", name, state.unwrap_or_default()),
+            &Place::new(zips, "", name, state.unwrap_or_default()),
             &lists,
             name,
         ));
     }
     if let Some(zip) = zip {
-        let place = Place::of(zips, zip, "", "");
+        let place = Place::new(zips, zip, "", "");
         let is_stated = zip_code != Some(UNKNOWN);
         let is_list_named = jurisdiction.is_some();
         if rows.is_empty()
@@ -244,9 +244,9 @@ fn areas(
                     .iter()
                     .any(|(_, list)| list.without_zip > 0 && (is_list_named || place.is_in(list))))
         {
-            return Err(no_zip(permits, &place, &lists, is_list_named, zip));
+            return Err(zip_not_covered(permits, &place, &lists, is_list_named, zip));
         }
-        notices.extend(add_without_zip_notice(&place, &lists, zip));
+        notices.extend(missing_zip_notice(&place, &lists, zip));
     }
     Ok(Some(rows))
 }
@@ -254,11 +254,15 @@ fn areas(
 /// Code of a text that occurs in no row.
 const UNKNOWN: u32 = u32::MAX;
 
-fn rows_where(permits: &Permits, parts: &BTreeSet<usize>, takes: impl Fn(u32) -> bool) -> Vec<u32> {
+fn rows_where(
+    permits: &Permits,
+    parts: &BTreeSet<usize>,
+    matches: impl Fn(u32) -> bool,
+) -> Vec<u32> {
     parts
         .iter()
         .flat_map(|part| permits.rows.rows_of_part(*part))
-        .filter(|row| takes(*row))
+        .filter(|row| matches(*row))
         .collect()
 }
 
@@ -370,7 +374,7 @@ fn is_in_place(permit: &Record<'_, Permit>, address: &Address, place: &Place<'_>
     let is_city = || {
         permit.text("city").map_or_else(
             || place.is_named(list),
-            |known| place.is_meant_by(&city_key(known)),
+            |known| place.matches_city_name(&city_key(known)),
         )
     };
     is_state
@@ -412,7 +416,7 @@ pub fn matching<'a, 'b>(
 /// checks the ZIP code.
 pub fn is_at(permit: &Record<'_, Permit>, address: &Address) -> bool {
     let key = permit.at("address_key");
-    let asked = [
+    let requested = [
         &address.number,
         &address.predirectional,
         &address.street,
@@ -421,5 +425,5 @@ pub fn is_at(permit: &Record<'_, Permit>, address: &Address) -> bool {
     ];
     key.split('|')
         .take(5)
-        .eq(asked.into_iter().map(String::as_str))
+        .eq(requested.into_iter().map(String::as_str))
 }

@@ -9,7 +9,7 @@ use serde::Serialize;
 
 use crate::answer::Float;
 use crate::http::components::Data;
-use crate::http::endpoint::{Access, Call, Endpoint, Handler, Validity, query};
+use crate::http::endpoint::{Access, CachePolicy, Call, Endpoint, Handler, query};
 use crate::http::meta::Meta;
 use crate::http::paging::ListPaging;
 use crate::http::parameters::{AS_OF, CURSOR, Kind, LIMIT, RELEASE, format};
@@ -45,8 +45,8 @@ pub const BY_ADDRESS: Endpoint = Endpoint {
     access: Access::Scope(Scope::General),
     parameters: Parameters::DECLARED,
     body: None,
-    data: Data::of::<Property<'static>>(),
-    validity: Validity::Release,
+    data: Data::for_type::<Property<'static>>(),
+    cache_policy: CachePolicy::PerRelease,
     handler: Handler::Files(|call, json| by_path(call, json).boxed()),
 };
 
@@ -58,8 +58,8 @@ pub const BY_QUERY: Endpoint = Endpoint {
     access: Access::Scope(Scope::General),
     parameters: AddressParameters::DECLARED,
     body: None,
-    data: Data::of::<Property<'static>>(),
-    validity: Validity::Release,
+    data: Data::for_type::<Property<'static>>(),
+    cache_policy: CachePolicy::PerRelease,
     handler: Handler::Files(|call, json| by_query(call, json).boxed()),
 };
 
@@ -74,7 +74,7 @@ query! {
 }
 
 async fn by_path(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
-    let Parameters { limit, cursor } = Parameters::of(call)?;
+    let Parameters { limit, cursor } = Parameters::read(call)?;
     answer(call, json, call.path_value("address"), (limit, cursor)).await
 }
 
@@ -83,7 +83,7 @@ async fn by_query(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
         address,
         limit,
         cursor,
-    } = AddressParameters::of(call)?;
+    } = AddressParameters::read(call)?;
     answer(call, json, address, (limit, cursor)).await
 }
 
@@ -163,7 +163,7 @@ async fn answer(
     (limit, cursor): (usize, Option<&str>),
 ) -> Result<Meta> {
     let permits = published(call)?;
-    let paging = ListPaging::of(call, limit, cursor)?;
+    let paging = ListPaging::new(call, limit, cursor)?;
     let found = match permits.of_property(text) {
         [] => by_address(call, permits, text).await?,
         rows => Found {
@@ -186,7 +186,7 @@ async fn answer(
         .fetch(call.reader(), paging.slice(&rows))
         .await?;
     let parties = parties(call, permits, &page).await?;
-    let mut meta = Meta::of(
+    let mut meta = Meta::for_datasets(
         &[PERMITS, CONTACTS, LINKS],
         format!(
             "{} permits of {} jurisdictions",
@@ -215,11 +215,11 @@ async fn answer(
             .collect(),
         lat: point.float("lat").map(Float),
         lon: point.float("lon").map(Float),
-        permit_summary: PermitSummary::of(&mut meta, permits, &rows),
+        permit_summary: PermitSummary::new(&mut meta, permits, &rows),
         permits: page
             .iter()
             .zip(&parties)
-            .map(|(permit, parties)| record::Permit::of(call, permit, parties))
+            .map(|(permit, parties)| record::Permit::new(call, permit, parties))
             .collect(),
     });
     match found.quality {

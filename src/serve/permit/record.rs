@@ -24,7 +24,7 @@ pub struct Permit<'a> {
 }
 
 impl<'a> Permit<'a> {
-    pub fn of(
+    pub fn new(
         call: &'a Call<'_>,
         permit: &'a Record<'_, datasets::Permit>,
         parties: &'a [Party<'_>],
@@ -33,7 +33,7 @@ impl<'a> Permit<'a> {
             fields,
             notes,
             provenance,
-        } = PermitOfContractor::of(call, permit);
+        } = PermitOfContractor::new(call, permit);
         Self {
             fields,
             contractors: parties.iter().map(Party::shown).collect(),
@@ -54,13 +54,13 @@ pub struct PermitOfContractor<'a> {
 }
 
 impl<'a> PermitOfContractor<'a> {
-    pub fn of(call: &'a Call<'_>, permit: &'a Record<'_, datasets::Permit>) -> Self {
-        let mut fields = PermitFields::of(permit);
+    pub fn new(call: &'a Call<'_>, permit: &'a Record<'_, datasets::Permit>) -> Self {
+        let mut fields = PermitFields::from_record(permit);
         fields.is_expired = is_expired(call, permit);
         fields.address.geocode_source = fields.address.lat.map(|_| "source");
         Self {
             fields,
-            notes: PermitNotes::of(permit),
+            notes: PermitNotes::from_record(permit),
             provenance: permit.origin(&call.release.manifest),
         }
     }

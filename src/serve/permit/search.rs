@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::http::components::Data;
-use crate::http::endpoint::{Access, Call, Endpoint, Handler, Validity};
+use crate::http::endpoint::{Access, CachePolicy, Call, Endpoint, Handler};
 use crate::http::meta::{Meta, Page};
 use crate::http::paging::ListPaging;
 use crate::http::paging::MAX_COUNTED;
@@ -19,7 +19,7 @@ use crate::permit::datasets::PERMITS;
 use crate::permit::datasets::Permit;
 use crate::permit::filter::Filter;
 use crate::permit::links::parties;
-use crate::permit::place::{rows_at, searched};
+use crate::permit::place::{rows_in_places, searched};
 use crate::permit::query::Parameters;
 use crate::permit::record;
 use crate::permit::table::Permits;
@@ -34,15 +34,15 @@ pub const ENDPOINT: Endpoint = Endpoint {
     access: Access::Scope(Scope::General),
     parameters: Parameters::DECLARED,
     body: None,
-    data: Data::of::<FoundPermits<'static>>(),
-    validity: Validity::Release,
+    data: Data::for_type::<FoundPermits<'static>>(),
+    cache_policy: CachePolicy::PerRelease,
     handler: Handler::Files(|call, json| answer(call, json).boxed()),
 };
 
 /// Number of permits read at a time to search their descriptions.
 const READING: usize = 512;
 /// Maximum number of rows read to count matching descriptions.
-const MOST_COUNTED: usize = 20_000;
+const MAX_COUNTED_ROWS: usize = 20_000;
 
 /// Permits, in descending order of date or value.
 #[derive(Serialize, JsonSchema)]
@@ -58,13 +58,13 @@ pub fn published<'a>(call: &'a Call<'_>) -> Result<&'a Permits> {
 
 async fn answer(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
     let permits = published(call)?;
-    let query = Parameters::of(call)?;
-    let paging = ListPaging::of(call, query.limit, query.cursor)?;
-    let filter = Filter::of(&query, permits)?;
-    let (mut rows, mut notices) = rows_at(call, &query, permits).await?;
+    let query = Parameters::read(call)?;
+    let paging = ListPaging::new(call, query.limit, query.cursor)?;
+    let filter = Filter::from_query(&query, permits)?;
+    let (mut rows, mut notices) = rows_in_places(call, &query, permits).await?;
     notices.extend(filter.add_dates_notice(&rows));
     filter.add_gaps_notices(&rows, &mut notices);
-    rows.retain(|row| filter.takes(*row));
+    rows.retain(|row| filter.matches(*row));
     filter.sort(&mut rows, query.sort == Some("value_desc"));
     let (found, page) = match query.q {
         Some(words) => {
@@ -90,10 +90,10 @@ async fn answer(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
         found
             .iter()
             .zip(&parties)
-            .map(|(permit, parties)| record::Permit::of(call, permit, parties))
+            .map(|(permit, parties)| record::Permit::new(call, permit, parties))
             .collect(),
     ));
-    let mut meta = Meta::of(
+    let mut meta = Meta::for_datasets(
         &[PERMITS, CONTACTS, LINKS],
         format!(
             "{} permits of {} jurisdictions",
@@ -152,7 +152,7 @@ async fn with_words<'a>(
         };
         words.iter().all(has)
     };
-    let is_counted = rows.len() <= MOST_COUNTED;
+    let is_counted = rows.len() <= MAX_COUNTED_ROWS;
     let first = if is_counted {
         0
     } else {

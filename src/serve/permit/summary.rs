@@ -12,7 +12,7 @@ use crate::permit::table::{DATES, NO_VALUE, Permits};
 use crate::release::key_columns::NO_DAY;
 
 /// Cents above which a stated value is a mistake: no building costs as much.
-const IMPLAUSIBLE: i64 = 1_000_000_000 * 100;
+const IMPLAUSIBLE_VALUE_CENTS: i64 = 1_000_000_000 * 100;
 
 /// Day of a permit: of issue; otherwise of application, completion or last change.
 pub fn day_of(permits: &Permits, row: u32) -> i32 {
@@ -62,7 +62,7 @@ struct PermitsOfJurisdiction<'a> {
 
 impl<'a> PermitSummary<'a> {
     /// Totals permits, and adds a notice on excluded values.
-    pub fn of(meta: &mut Meta, permits: &'a Permits, rows: &[u32]) -> Self {
+    pub fn new(meta: &mut Meta, permits: &'a Permits, rows: &[u32]) -> Self {
         let days = || {
             rows.iter()
                 .map(|row| day_of(permits, *row))
@@ -73,7 +73,9 @@ impl<'a> PermitSummary<'a> {
                 .map(|row| permits.values[*row as usize])
                 .filter(|value| *value != NO_VALUE)
         };
-        let plausible: Vec<i64> = values().filter(|value| *value <= IMPLAUSIBLE).collect();
+        let plausible: Vec<i64> = values()
+            .filter(|value| *value <= IMPLAUSIBLE_VALUE_CENTS)
+            .collect();
         let implausible = values().count() - plausible.len();
         if implausible > 0 {
             meta.notice("VALUE_IMPLAUSIBLE", format!("{implausible} permits state a value above a billion dollars; total_job_value excludes them."));

@@ -17,7 +17,7 @@ use crate::release::freshness::source_date;
 use crate::release::key_columns::{Days, NO_DAY, indexed, key_columns, known_day, read_part};
 use crate::release::part_reader::PartReader;
 use crate::release::quarantined;
-use crate::release::rows::{Children, Numbered};
+use crate::release::rows::{ChildParts, Numbered};
 use crate::release::table::{Table, TextLists, Texts};
 use crate::search::row_names::{SharedBuilder, SharedNames};
 use pubdata_core::canonical::address::city_key;
@@ -110,8 +110,8 @@ pub struct PermitList {
 #[derive(Debug, Default)]
 pub struct Permits {
     pub rows: Numbered<Permit>,
-    pub contacts: Children<Contact>,
-    pub links: Children<Link>,
+    pub contacts: ChildParts<Contact>,
+    pub links: ChildParts<Link>,
     by_number: HashIndex,
     by_property: HashIndex,
     /// By house number and street name.
@@ -342,12 +342,12 @@ impl Permits {
     /// dataset.
     pub async fn load(reader: PartReader<'_>) -> Result<Option<Self>> {
         let manifest = reader.manifest();
-        let Some(rows) = Numbered::<Permit>::of(manifest)? else {
+        let Some(rows) = Numbered::<Permit>::from_manifest(manifest)? else {
             return Ok(None);
         };
         let (contacts, links) = (
-            Children::<Contact>::of(manifest),
-            Children::<Link>::of(manifest),
+            ChildParts::<Contact>::from_manifest(manifest),
+            ChildParts::<Link>::from_manifest(manifest),
         );
         let mut made = Builder::default();
         for (number, part) in rows.parts().iter().enumerate() {

@@ -101,7 +101,7 @@ impl PlaceTable {
                 table.floats("county_2020_land_share").ok(),
             ),
         };
-        Self::of(
+        Self::new(
             &table,
             ("zcta", "primary_state_code"),
             Some(primary),
@@ -118,7 +118,7 @@ impl PlaceTable {
             &[&COMMON[..], &["county_fips", "state_code"]].concat(),
             &part.path,
         )?;
-        let mut counties = Self::of(
+        let mut counties = Self::new(
             &table,
             ("county_fips", "state_code"),
             None,
@@ -134,7 +134,7 @@ impl PlaceTable {
         Ok(counties)
     }
 
-    fn of(
+    fn new(
         table: &Table,
         (code, state): (&str, &str),
         primary: Option<PrimaryCounties>,
@@ -223,7 +223,7 @@ impl PlaceTable {
     }
 
     /// Reports whether a ZCTA has the same primary county in two vintages of the survey.
-    pub fn are_counties_alike(&self, row: usize, one_year: i32, other_year: i32) -> bool {
+    pub fn has_same_county(&self, row: usize, one_year: i32, other_year: i32) -> bool {
         self.is_of_2020(row, one_year) == self.is_of_2020(row, other_year)
     }
 

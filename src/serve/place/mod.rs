@@ -50,7 +50,7 @@ async fn places(
     let Some(part) = reader.parts_of(dataset_id).last() else {
         return Ok(None);
     };
-    let origins = PartOrigins::of(reader.manifest(), dataset_id, part);
+    let origins = PartOrigins::for_part(reader.manifest(), dataset_id, part);
     reader
         .decoded(part, move |part, bytes| read(&origins, part, bytes))
         .await

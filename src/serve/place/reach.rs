@@ -142,7 +142,7 @@ impl Population {
     }
 
     /// Returns the estimates of a release, which every loaded release has.
-    pub fn of(release: &Release) -> &Self {
+    pub fn from_release(release: &Release) -> &Self {
         release
             .table()
             .expect("every release is loaded with the tables of all families")
@@ -300,7 +300,8 @@ impl<'a> Reaches<'a> {
 
     /// Returns the reach of the partition with the given column values.
     pub fn reach(&self, partition: &[(&str, &str)]) -> Reach<'a> {
-        Population::of(self.release).reach(&areas(self.tasks(partition).map(|(_, task)| task)))
+        Population::from_release(self.release)
+            .reach(&areas(self.tasks(partition).map(|(_, task)| task)))
     }
 }
 

@@ -63,7 +63,7 @@ pub struct Zips {
 }
 
 /// Suffixes of county names in the Census Bureau's lists.
-const KINDS_OF_COUNTIES: [&str; 7] = [
+const COUNTY_SUFFIXES: [&str; 7] = [
     " COUNTY",
     " PARISH",
     " CITY AND BOROUGH",
@@ -187,7 +187,7 @@ impl Zips {
     /// word for its kind.
     pub fn county_as_city(&self, row: usize) -> Option<String> {
         let name = city_key(self.county_names.get(row)?);
-        let kind = KINDS_OF_COUNTIES
+        let kind = COUNTY_SUFFIXES
             .into_iter()
             .find_map(|kind| name.strip_suffix(kind));
         Some(kind.unwrap_or(&name).to_owned())

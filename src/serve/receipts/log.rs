@@ -13,8 +13,8 @@ use pubdata_store::receipts::{Log, Tile};
 
 /// Cache policy of full tiles, and of partial tiles once the log has reached their size: neither
 /// changes.
-const FOR_EVER: &str = "public, max-age=31536000, immutable";
-const ASK_AGAIN: &str = "no-cache";
+const IMMUTABLE: &str = "public, max-age=31536000, immutable";
+const NO_CACHE: &str = "no-cache";
 
 /// Returns a file of the log.
 ///
@@ -30,7 +30,7 @@ pub async fn answer(service: &Service, name: &str) -> Result<Response> {
         )
     };
     let (releases, channel) = (service.catalog.releases(), service.catalog.channel());
-    let newest = Log::of(releases, channel)
+    let newest = Log::new(releases, channel)
         .newest_note(service.log_size.load(Ordering::Relaxed))
         .await?;
     let size = newest.as_ref().map_or(0, |(size, _)| *size);
@@ -38,18 +38,18 @@ pub async fn answer(service: &Service, name: &str) -> Result<Response> {
     let (content_type, kept_for, bytes) = match (name, Tile::parse(name)) {
         ("checkpoint", _) => (
             "text/plain; charset=utf-8",
-            ASK_AGAIN,
+            NO_CACHE,
             newest.map(|(_, note)| note),
         ),
         ("key", _) => (
             "text/plain; charset=utf-8",
-            ASK_AGAIN,
+            NO_CACHE,
             releases.log_file(channel, name).await?,
         ),
         // Entries that are not signed yet may be reverted.
         (_, Some(tile)) if tile.is_in(size) => (
             "application/octet-stream",
-            FOR_EVER,
+            IMMUTABLE,
             releases.log_file(channel, name).await?,
         ),
         (_, Some(_)) => return Err(nothing("such tile")),

@@ -5,7 +5,7 @@ use futures_util::FutureExt;
 use serde_json::Value;
 
 use crate::http::components::Data;
-use crate::http::endpoint::{Access, Call, Endpoint, Handler, Validity};
+use crate::http::endpoint::{Access, CachePolicy, Call, Endpoint, Handler};
 use crate::http::meta::Meta;
 use crate::http::parameters::{AS_OF, RELEASE};
 use crate::http::problem::{Code, Problem, Result};
@@ -23,9 +23,9 @@ pub const ENDPOINT: Endpoint = Endpoint {
     access: Access::Key,
     parameters: &[RELEASE, AS_OF],
     body: None,
-    data: Data::of::<Receipt>(),
+    data: Data::for_type::<Receipt>(),
     // The log can grow while a release stays the same.
-    validity: Validity::Moment,
+    cache_policy: CachePolicy::NoStore,
     handler: Handler::Files(|call, json| receipt(call, json).boxed()),
 };
 
@@ -62,7 +62,7 @@ async fn receipt(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
     let subject = (manifest.release_id.clone(), id.clone());
     let (of_record, part) = (id, found.map(|(part, _)| part.clone()));
     let issued = move || {
-        let log = Log::of(&releases, &channel);
+        let log = Log::new(&releases, &channel);
         let receipt = runtime.block_on(issue(
             &releases,
             &log,

@@ -39,7 +39,7 @@ impl<T> Default for Buckets<T> {
 impl<T: CachedPart> Buckets<T> {
     /// Collects the dataset's parts of a release. Each part must have a bucket, and no two the
     /// same.
-    pub fn of(manifest: &Manifest) -> Result<Self> {
+    pub fn from_manifest(manifest: &Manifest) -> Result<Self> {
         let mut by_bucket = HashMap::new();
         for part in manifest
             .datasets

@@ -14,16 +14,16 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 
 use crate::release::loaded::{Load, Release};
 use crate::release::manifests::Manifests;
-use crate::release::not_served::NotServed;
 use crate::release::part_cache::PartCache;
+use crate::release::release_unavailable::ReleaseUnavailable;
 use crate::release::retained::{Loading, Retained, resident_bytes};
 use pubdata_core::contract::Contracts;
 use pubdata_core::error::{Error, Result};
 use pubdata_core::ids::ReleaseId;
-use pubdata_store::{ChannelEntry, Manifest, Releases, Unrenewed};
+use pubdata_store::{ChannelEntry, Manifest, Releases, StaleTasks};
 
 /// The full history of a channel is read once in this many polls.
-const LOOKS_BETWEEN_LISTS: u64 = 30;
+const POLLS_PER_LISTING: u64 = 30;
 
 /// The releases of one channel.
 pub struct Catalog {
@@ -47,13 +47,13 @@ pub struct Catalog {
 
 struct Current {
     entry: ChannelEntry,
-    unrenewed: Option<Unrenewed>,
+    stale_tasks: Option<StaleTasks>,
     release: Arc<Release>,
 }
 
 /// Release that a request selects.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Wanted {
+pub enum ReleaseSelector {
     Current,
     Release(ReleaseId),
     /// The newest release of the channel at the end of that day, UTC.
@@ -123,16 +123,16 @@ impl Catalog {
             return Ok(None);
         };
         // A release is usable without these marks; the last known marks stay in effect.
-        let unrenewed = match self.releases.unrenewed(&self.channel).await {
-            Ok(unrenewed) => {
-                self.tell_unreadable(None);
-                unrenewed
+        let stale_tasks = match self.releases.stale_tasks(&self.channel).await {
+            Ok(stale_tasks) => {
+                self.log_unreadable_marks(None);
+                stale_tasks
             }
             Err(error) => {
-                self.tell_unreadable(Some(&error));
+                self.log_unreadable_marks(Some(&error));
                 current
                     .as_ref()
-                    .and_then(|current| current.unrenewed.clone())
+                    .and_then(|current| current.stale_tasks.clone())
             }
         };
         if let Some(known) = current
@@ -140,11 +140,11 @@ impl Catalog {
             .filter(|current| current.entry.generation == entry.generation)
         {
             let release = self.intact(known.release.clone()).await?;
-            if known.unrenewed != unrenewed {
-                let release = Arc::new(release.marked(unrenewed.as_ref()));
+            if known.stale_tasks != stale_tasks {
+                let release = Arc::new(release.marked(stale_tasks.as_ref()));
                 self.current.store(Some(Arc::new(Current {
                     entry: entry.clone(),
-                    unrenewed,
+                    stale_tasks,
                     release,
                 })));
             }
@@ -156,18 +156,18 @@ impl Catalog {
             }
             _ => match self.take_retained(&entry.release_id) {
                 Some(release) => release,
-                None => self.load_present(&entry.release_id).await?,
+                None => self.load_current(&entry.release_id).await?,
             },
         };
         let manifests: Vec<&Manifest> = std::iter::once(&*release)
             .chain(current.as_ref().map(|current| &*current.release))
             .map(|release| &release.manifest)
             .collect();
-        self.parts.forget_all_but(&manifests);
-        let release = Arc::new(release.marked(unrenewed.as_ref()));
+        self.parts.retain_copies(&manifests);
+        let release = Arc::new(release.marked(stale_tasks.as_ref()));
         self.current.store(Some(Arc::new(Current {
             entry: entry.clone(),
-            unrenewed,
+            stale_tasks,
             release,
         })));
         if let Some(previous) =
@@ -184,7 +184,7 @@ impl Catalog {
         let is_listed = self
             .looks
             .fetch_add(1, Ordering::Relaxed)
-            .is_multiple_of(LOOKS_BETWEEN_LISTS);
+            .is_multiple_of(POLLS_PER_LISTING);
         match known.filter(|_| !is_listed) {
             Some(known) => Ok(Some(
                 self.releases
@@ -197,22 +197,26 @@ impl Catalog {
     }
 
     /// Logs once that the stale marks cannot be read.
-    fn tell_unreadable(&self, error: Option<&Error>) {
-        let text = error.map(|error| format!("{error} ({})", error.way_out().unwrap_or_default()));
-        let mut told = self
+    fn log_unreadable_marks(&self, error: Option<&Error>) {
+        let text =
+            error.map(|error| format!("{error} ({})", error.hint_text().unwrap_or_default()));
+        let mut reported = self
             .unreadable
             .lock()
             .unwrap_or_else(PoisonError::into_inner);
-        if let Some(text) = text.as_ref().filter(|text| told.as_ref() != Some(text)) {
+        if let Some(text) = text.as_ref().filter(|text| reported.as_ref() != Some(text)) {
             tracing::warn!(
                 "cannot read which tasks are stale: answers use the last known marks, or the age of the files alone: {text}"
             );
         }
-        *told = text;
+        *reported = text;
     }
 
     /// Returns the release that a request selects.
-    pub async fn resolve(&self, wanted: &Wanted) -> std::result::Result<Arc<Release>, NotServed> {
+    pub async fn resolve(
+        &self,
+        selector: &ReleaseSelector,
+    ) -> std::result::Result<Arc<Release>, ReleaseUnavailable> {
         if !*self.has_looked.borrow() {
             // Until the first poll has ended, an answer that the release is missing could be wrong.
             // The request's time limit bounds the wait.
@@ -224,12 +228,12 @@ impl Catalog {
         }
         let current = self.current().ok_or_else(|| {
             let detail = format!("channel `{}` has no release that can be served yet; `pubdata run` publishes one, and this server picks it up", self.channel);
-            NotServed::Missing { parameter: None, detail }
+            ReleaseUnavailable::Missing { parameter: None, detail }
         })?;
-        let id = match wanted {
-            Wanted::Current => return Ok(current),
-            Wanted::Release(id) => id.clone(),
-            Wanted::AsOf(date) => self.as_of(*date).await?,
+        let id = match selector {
+            ReleaseSelector::Current => return Ok(current),
+            ReleaseSelector::Release(id) => id.clone(),
+            ReleaseSelector::AsOf(date) => self.as_of(*date).await?,
         };
         if id == current.manifest.release_id {
             return Ok(current);
@@ -240,7 +244,7 @@ impl Catalog {
             .iter()
             .any(|entry| entry.release_id == id)
         {
-            return Err(NotServed::missing(
+            return Err(ReleaseUnavailable::missing(
                 "release",
                 format!("channel `{}` never had a release {id}", self.channel),
             ));
@@ -248,7 +252,7 @@ impl Catalog {
         self.retained(&id).await
     }
 
-    async fn as_of(&self, date: Date) -> std::result::Result<ReleaseId, NotServed> {
+    async fn as_of(&self, date: Date) -> std::result::Result<ReleaseId, ReleaseUnavailable> {
         let history = self.history().await?;
         let day_of = |entry: &ChannelEntry| {
             entry
@@ -270,7 +274,7 @@ impl Catalog {
                 "channel `{}` had no release on {date}; its first release is from {first}",
                 self.channel
             );
-            NotServed::missing("as_of", message)
+            ReleaseUnavailable::missing("as_of", message)
         })
     }
 
@@ -281,7 +285,7 @@ impl Catalog {
         parameter: &'static str,
         id: &ReleaseId,
         present: &Release,
-    ) -> std::result::Result<Option<Arc<Manifest>>, NotServed> {
+    ) -> std::result::Result<Option<Arc<Manifest>>, ReleaseUnavailable> {
         if *id == present.manifest.release_id {
             return Ok(None);
         }
@@ -291,7 +295,7 @@ impl Catalog {
             .iter()
             .any(|entry| entry.release_id == *id)
         {
-            return Err(NotServed::missing(
+            return Err(ReleaseUnavailable::missing(
                 parameter,
                 format!(
                     "channel `{}` never had a release {id}; /v1/releases lists those it had",
@@ -301,7 +305,7 @@ impl Catalog {
         }
         let manifest = self.manifests.manifest(id).await?;
         let gone = || {
-            NotServed::missing(
+            ReleaseUnavailable::missing(
                 parameter,
                 format!("release {id} is no longer kept; /v1/releases says which are"),
             )
@@ -332,7 +336,7 @@ impl Catalog {
     /// Loads the release that the channel points at. The memory it takes is the measure for earlier
     /// releases. If the channel moved back to its previous release, only the manifest is read
     /// again, so a rollback is fast.
-    async fn load_present(&self, id: &ReleaseId) -> Result<Arc<Release>> {
+    async fn load_current(&self, id: &ReleaseId) -> Result<Arc<Release>> {
         let previous = self.lock_retained().previous(id);
         if let Some(previous) = previous {
             let release = Arc::new(previous.again(&self.parts).await?);
@@ -406,21 +410,24 @@ impl Catalog {
             self.lock_retained().end(id, Some(&loaded));
             return Ok(loaded);
         };
-        let loaded = Arc::new(loaded.marked(current.unrenewed.as_ref()));
-        let (entry, unrenewed) = (current.entry.clone(), current.unrenewed.clone());
+        let loaded = Arc::new(loaded.marked(current.stale_tasks.as_ref()));
+        let (entry, stale_tasks) = (current.entry.clone(), current.stale_tasks.clone());
         // The channel may have moved in the meantime.
         self.current.compare_and_swap(
             &Some(current),
             Some(Arc::new(Current {
                 entry,
-                unrenewed,
+                stale_tasks,
                 release: loaded.clone(),
             })),
         );
         Ok(loaded)
     }
 
-    async fn retained(&self, id: &ReleaseId) -> std::result::Result<Arc<Release>, NotServed> {
+    async fn retained(
+        &self,
+        id: &ReleaseId,
+    ) -> std::result::Result<Arc<Release>, ReleaseUnavailable> {
         let waiting = {
             let mut retained = self.lock_retained();
             if let Some(release) = retained.get(id) {
@@ -432,16 +439,16 @@ impl Catalog {
             ) {
                 (Some(waiting), _) => waiting,
                 (None, Err(_)) => {
-                    return Err(NotServed::Busy(format!(
+                    return Err(ReleaseUnavailable::Busy(format!(
                         "another release is being loaded: request release {id} again in a moment"
                     )));
                 }
                 (None, Ok(turn)) => {
-                    let (told, waiting) = watch::channel(None);
+                    let (sender, waiting) = watch::channel(None);
                     retained.begin(id, waiting.clone());
                     // Runs as a separate task: a client that disconnects does not restart the load
                     // for the next one.
-                    tokio::spawn(self.load_retained(id.clone(), turn, told));
+                    tokio::spawn(self.load_retained(id.clone(), turn, sender));
                     waiting
                 }
             }
@@ -454,7 +461,7 @@ impl Catalog {
         &self,
         id: ReleaseId,
         turn: OwnedSemaphorePermit,
-        told: watch::Sender<Loading>,
+        sender: watch::Sender<Loading>,
     ) -> impl Future<Output = ()> + Send + use<> {
         let (parts, contracts, loads, retained) = (
             self.parts.clone(),
@@ -467,7 +474,7 @@ impl Catalog {
             let mut retained = retained.lock().unwrap_or_else(PoisonError::into_inner);
             retained.end(&id, outcome.as_ref().ok());
             drop(turn);
-            told.send_replace(Some(outcome));
+            sender.send_replace(Some(outcome));
         }
     }
 
@@ -486,9 +493,9 @@ async fn load_kept(
     loads: &[Load],
     id: &ReleaseId,
     retained: &Mutex<Retained>,
-) -> std::result::Result<Arc<Release>, NotServed> {
+) -> std::result::Result<Arc<Release>, ReleaseUnavailable> {
     if !parts.releases().exists(id).await? {
-        return Err(NotServed::missing(
+        return Err(ReleaseUnavailable::missing(
             "release",
             format!("release {id} is no longer kept"),
         ));
@@ -512,12 +519,13 @@ async fn load_kept(
 async fn outcome(
     mut waiting: watch::Receiver<Loading>,
     id: &ReleaseId,
-) -> std::result::Result<Arc<Release>, NotServed> {
-    let told = waiting
+) -> std::result::Result<Arc<Release>, ReleaseUnavailable> {
+    let outcome = waiting
         .wait_for(Option::is_some)
         .await
         .map(|outcome| outcome.clone());
-    told.ok()
+    outcome
+        .ok()
         .flatten()
         .unwrap_or_else(|| Err(Error::store(format!("loading release {id} broke off")).into()))
 }

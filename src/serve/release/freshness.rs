@@ -36,14 +36,14 @@ impl Freshness {
 
 /// Freshness of a release's datasets on one day.
 #[derive(Debug)]
-pub struct FreshnessOfDay {
+pub struct DailyFreshness {
     day: Date,
     by_dataset: BTreeMap<String, Freshness>,
     fingerprint: Digest,
 }
 
-impl FreshnessOfDay {
-    pub fn of(&self, dataset_id: &str) -> Freshness {
+impl DailyFreshness {
+    pub fn get(&self, dataset_id: &str) -> Freshness {
         self.by_dataset
             .get(dataset_id)
             .copied()
@@ -59,11 +59,11 @@ impl FreshnessOfDay {
 
 /// Freshness of the last requested day, cached because a day has many requests.
 #[derive(Debug, Default)]
-pub struct FreshnessCache(ArcSwapOption<FreshnessOfDay>);
+pub struct FreshnessCache(ArcSwapOption<DailyFreshness>);
 
 impl FreshnessCache {
     /// Returns the freshness of a release's datasets on a day.
-    pub fn of(&self, manifest: &Manifest, today: Date) -> Arc<FreshnessOfDay> {
+    pub fn get(&self, manifest: &Manifest, today: Date) -> Arc<DailyFreshness> {
         if let Some(known) = self.0.load_full().filter(|known| known.day == today) {
             return known;
         }
@@ -90,8 +90,8 @@ impl FreshnessCache {
             .map(|freshness| freshness.name().to_owned())
             .chain(late)
             .chain(manifest.tasks.iter().filter_map(is_stale));
-        let fingerprint = Digest::of(lines.collect::<Vec<_>>().join("\n").as_bytes());
-        let computed = Arc::new(FreshnessOfDay {
+        let fingerprint = Digest::sha256(lines.collect::<Vec<_>>().join("\n").as_bytes());
+        let computed = Arc::new(DailyFreshness {
             day: today,
             by_dataset,
             fingerprint,
@@ -117,7 +117,7 @@ pub enum DatasetState {
 }
 
 impl DatasetState {
-    pub fn of(manifest: &Manifest, dataset: &DatasetEntry, today: Date) -> Self {
+    pub fn new(manifest: &Manifest, dataset: &DatasetEntry, today: Date) -> Self {
         let task_ids: BTreeSet<&str> = dataset
             .parts
             .iter()

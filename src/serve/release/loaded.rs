@@ -10,14 +10,14 @@ use futures_util::FutureExt;
 use futures_util::future::{BoxFuture, join_all};
 use jiff::civil::Date;
 
-use super::freshness::{FreshnessCache, FreshnessOfDay};
+use super::freshness::{DailyFreshness, FreshnessCache};
 use super::part_cache::PartCache;
 use super::part_reader::PartReader;
 use crate::index::file::Index;
 use pubdata_core::contract::Contracts;
 use pubdata_core::error::Result;
 use pubdata_core::ids::{Digest, ReleaseId};
-use pubdata_store::{Manifest, MappedFile, Part, Unrenewed};
+use pubdata_store::{Manifest, MappedFile, Part, StaleTasks};
 
 /// Tables that families keep of a release, one of each type. No module below the route table knows
 /// all of them.
@@ -130,13 +130,13 @@ impl Release {
     pub fn none() -> Self {
         let manifest = Manifest {
             format_version: 0,
-            release_id: ReleaseId::from_digest(&Digest::of(b"")),
+            release_id: ReleaseId::from_digest(&Digest::sha256(b"")),
             pubdata_version: String::new(),
             is_sample: false,
             tasks: BTreeMap::new(),
             datasets: BTreeMap::new(),
             declarations: BTreeSet::new(),
-            companions: BTreeMap::new(),
+            sidecars: BTreeMap::new(),
             published_at: String::new(),
             run_id: String::new(),
         };
@@ -164,9 +164,9 @@ impl Release {
     }
 
     /// Returns the release with the given stale marks.
-    pub fn marked(&self, unrenewed: Option<&Unrenewed>) -> Self {
+    pub fn marked(&self, stale_tasks: Option<&StaleTasks>) -> Self {
         let mut manifest = self.manifest.clone();
-        manifest.mark(unrenewed);
+        manifest.mark(stale_tasks);
         Self {
             manifest,
             tables: self.tables.clone(),
@@ -185,7 +185,7 @@ impl Release {
     }
 
     /// Returns the freshness of the datasets on a day.
-    pub fn freshness(&self, today: Date) -> Arc<FreshnessOfDay> {
-        self.freshness.of(&self.manifest, today)
+    pub fn freshness(&self, today: Date) -> Arc<DailyFreshness> {
+        self.freshness.get(&self.manifest, today)
     }
 }

@@ -65,7 +65,7 @@ pub struct ReleaseName<'a> {
 }
 
 impl<'a> ReleaseName<'a> {
-    pub fn of(manifest: &'a Manifest) -> Self {
+    pub fn from_manifest(manifest: &'a Manifest) -> Self {
         Self {
             release_id: manifest.release_id.as_str(),
             published_at: Instant(&manifest.published_at),
@@ -81,7 +81,7 @@ impl Summary {
         }
     }
 
-    pub fn of(manifest: &Manifest) -> Self {
+    pub fn from_manifest(manifest: &Manifest) -> Self {
         let mut datasets: BTreeMap<String, Sums> = BTreeMap::new();
         for (dataset_id, dataset) in &manifest.datasets {
             let sums = datasets.entry(dataset_id.clone()).or_default();
@@ -200,7 +200,7 @@ impl Kept {
         if self.summaries.len() >= LIMIT_SUMMARIES {
             self.summaries.clear();
         }
-        let summary = Arc::new(Summary::of(manifest));
+        let summary = Arc::new(Summary::from_manifest(manifest));
         self.summaries
             .insert(manifest.release_id.clone(), summary.clone());
         summary

@@ -24,7 +24,7 @@ const READING: usize = 4;
 const HASHED_AT_ONCE: usize = 64 << 10;
 
 /// Number of attempts to replace a copy on disk that changed after it was written.
-const MOST_CHANGES: usize = 3;
+const MAX_COPY_CHANGES: usize = 3;
 
 /// A part in the form that answers are written from.
 pub trait CachedPart: Send + Sync + Sized + 'static {
@@ -103,7 +103,7 @@ impl PartCache {
 
     /// Returns a part from the cache, or reads it.
     pub async fn get<T: CachedPart>(&self, release_id: &ReleaseId, part: &Part) -> Result<Arc<T>> {
-        for _ in 0..MOST_CHANGES {
+        for _ in 0..MAX_COPY_CHANGES {
             let slot = self.slot((T::DATASET_ID, part.sha256));
             let held = self.get_from::<T>(&slot, release_id, part).await?;
             if held.is_intact() {
@@ -204,7 +204,7 @@ impl PartCache {
     }
 
     /// Waits for the permit to build memory-intensive structures.
-    pub async fn turn_to_make(&self) -> Result<SemaphorePermit<'_>> {
+    pub async fn build_permit(&self) -> Result<SemaphorePermit<'_>> {
         self.making
             .acquire()
             .await
@@ -226,7 +226,7 @@ impl PartCache {
         make: impl Future<Output = Result<T>>,
     ) -> Result<Index<T>> {
         let size_bytes: u64 = parts.iter().map(|part| part.size_bytes).sum();
-        if !self.copies.are_large(size_bytes) {
+        if !self.copies.exceed_memory_limit(size_bytes) {
             return make.await.map(Index::made);
         }
         let failed = |error| Error::store(format!("indexing failed: {error}"));
@@ -250,10 +250,10 @@ impl PartCache {
             Ok(None) => {}
             Err(error) => tracing::warn!("{error}"),
         }
-        let _turn = self.turn_to_make().await?;
+        let _turn = self.build_permit().await?;
         let made = make.await?;
         let writing = tokio::task::spawn_blocking(move || {
-            let saved = Saved::of(made);
+            let saved = Saved::new(made);
             copies
                 .write(&name, &form, &Saved::schema(), saved.batches())
                 .and_then(Index::of_copy)
@@ -276,7 +276,7 @@ impl PartCache {
         decided_by: &str,
         make: impl Future<Output = Result<T>>,
     ) -> Result<T> {
-        if !self.copies.are_large(part.size_bytes) {
+        if !self.copies.exceed_memory_limit(part.size_bytes) {
             return make.await;
         }
         let failed = |error| Error::store(format!("preparing a part failed: {error}"));
@@ -301,7 +301,7 @@ impl PartCache {
         }
         let made = make.await?;
         let writing = tokio::task::spawn_blocking(move || {
-            let saved = Saved::of(made);
+            let saved = Saved::new(made);
             if let Err(error) = copies.write(&name, &form, &Saved::schema(), saved.batches()) {
                 tracing::warn!(
                     "cannot write the file of a prepared part, so the next start is slower: {error}"
@@ -313,7 +313,7 @@ impl PartCache {
     }
 
     /// Removes copies of parts that are in none of the given releases.
-    pub fn forget_all_but(&self, manifests: &[&Manifest]) {
+    pub fn retain_copies(&self, manifests: &[&Manifest]) {
         self.copies.keep_only(manifests);
     }
 
@@ -324,7 +324,7 @@ impl PartCache {
         part: &Part,
         record_id: &RecordId,
     ) -> Result<Option<Record>> {
-        let checked = self.get::<CheckedBytes>(release_id, part).await?;
+        let checked = self.get::<VerifiedBytes>(release_id, part).await?;
         let record_id = record_id.clone();
         let finding =
             tokio::task::spawn_blocking(move || find_record(checked.0.clone(), &record_id));
@@ -408,9 +408,9 @@ impl PartCache {
 }
 
 /// Verified bytes of a part, cached because one lookup of a record is often followed by another.
-struct CheckedBytes(Bytes);
+struct VerifiedBytes(Bytes);
 
-impl CachedPart for CheckedBytes {
+impl CachedPart for VerifiedBytes {
     /// Shared by all datasets; no other type uses this name.
     const DATASET_ID: &'static str = "bytes";
 
@@ -425,7 +425,7 @@ impl CachedPart for CheckedBytes {
 
 /// Rejects bytes whose digest differs from the manifest.
 fn check_digest(part: &Part, bytes: &[u8]) -> Result<()> {
-    let digest = Digest::of(bytes);
+    let digest = Digest::sha256(bytes);
     if digest == part.sha256 {
         return Ok(());
     }

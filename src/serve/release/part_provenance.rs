@@ -43,8 +43,8 @@ impl PartProvenance {
     }
 
     /// Returns the provenance of a row.
-    pub fn of<'r>(&'r self, manifest: &'r Manifest, row: usize) -> Provenance<'r> {
-        ProvenanceWriter::new(manifest, self.dataset_id, &self.part).of(
+    pub fn for_row<'r>(&'r self, manifest: &'r Manifest, row: usize) -> Provenance<'r> {
+        ProvenanceWriter::new(manifest, self.dataset_id, &self.part).for_row(
             &self.row_sources,
             row,
             self.statuses.at(row),

@@ -44,7 +44,7 @@ impl<'a> PartReader<'a> {
 
     /// Returns the parts of a record's dataset that may contain it. `is_sorted` states that rows
     /// are sorted by the prefix of their ids.
-    pub fn parts_that_may_hold(
+    pub fn candidate_parts(
         self,
         record_id: &RecordId,
         is_sorted: bool,
@@ -97,7 +97,7 @@ impl<'a> PartReader<'a> {
         if !self
             .get::<RecordIds>(part)
             .await?
-            .may_have(record_id.as_str())
+            .may_contain(record_id.as_str())
         {
             return Ok(None);
         }
@@ -115,7 +115,7 @@ impl<'a> PartReader<'a> {
         let is_sorted = contracts
             .get(record_id.dataset_id())
             .is_some_and(Contract::is_sorted_by_subject);
-        for part in self.parts_that_may_hold(record_id, is_sorted) {
+        for part in self.candidate_parts(record_id, is_sorted) {
             if let Some(record) = self.find_record(part, record_id).await? {
                 return Ok(Some((part, record)));
             }

@@ -15,7 +15,7 @@ pub struct Places {
 }
 
 impl Places {
-    pub const fn of(columns: &'static [&'static str]) -> Self {
+    pub const fn new(columns: &'static [&'static str]) -> Self {
         assert!(columns.len() <= SLOTS / 2, "a free slot ends every search");
         let mut slots = [EMPTY; SLOTS];
         let mut place = 0;
@@ -101,7 +101,7 @@ mod tests {
             .leak()
         };
         let columns: &[&str] = (0..SLOTS / 2).map(named).collect::<Vec<_>>().leak();
-        let places = Places::of(columns);
+        let places = Places::new(columns);
         for (place, column) in columns.iter().enumerate() {
             assert_eq!(places.find(plain(column)), Some(place), "{column}");
             assert_eq!(places.find(&format!("{column}_")), None);
@@ -113,10 +113,10 @@ mod tests {
     }
 
     #[test]
-    fn names_that_share_a_slot_are_told_apart() {
+    fn colliding_names_are_distinguished() {
         const ALIKE: &[&str] = &["abXcz", "aqXrz", "aXXXz", "a", "", "later?"];
         assert_eq!(slot_of("abXcz"), slot_of("aqXrz"));
-        let places = Places::of(ALIKE);
+        let places = Places::new(ALIKE);
         assert_eq!(
             ["abXcz", "aqXrz", "aXXXz", "a", "", "later"].map(|name| places.find(name)),
             [0, 1, 2, 3, 4, 5].map(Some)

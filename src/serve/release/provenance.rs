@@ -97,7 +97,7 @@ pub struct PartOrigins {
 }
 
 impl PartOrigins {
-    pub fn of(manifest: &Manifest, dataset_id: &str, part: &Part) -> Self {
+    pub fn for_part(manifest: &Manifest, dataset_id: &str, part: &Part) -> Self {
         let Origin {
             dataset_id,
             schema_version,
@@ -243,14 +243,14 @@ impl<'a> ProvenanceWriter<'a> {
 
     /// Returns the file that a row comes from.
     pub fn source(&self, row_sources: &RowSources, row: usize) -> Option<&'a Snapshot> {
-        let head = row_sources.of(row)?;
+        let head = row_sources.get(row)?;
         self.inputs
             .iter()
             .find(|input| input.source_id == head.source_id && input.sha256 == head.digest)
     }
 
     /// Returns the provenance of a row.
-    pub fn of<'r>(
+    pub fn for_row<'r>(
         &self,
         row_sources: &'r RowSources,
         row: usize,
@@ -260,7 +260,7 @@ impl<'a> ProvenanceWriter<'a> {
     where
         'a: 'r,
     {
-        let (source_id, snapshot) = match row_sources.of(row) {
+        let (source_id, snapshot) = match row_sources.get(row) {
             Some(head) => (head.source_id, file_of(self.inputs, head)),
             None => ("", None),
         };

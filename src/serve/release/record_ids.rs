@@ -14,7 +14,7 @@ pub struct RecordIds(Vec<u32>);
 impl RecordIds {
     /// Reports whether the part may contain the record. A part with n records gives a false
     /// positive for n of 2^32 other ids.
-    pub fn may_have(&self, record_id: &str) -> bool {
+    pub fn may_contain(&self, record_id: &str) -> bool {
         self.0.binary_search(&hash(record_id)).is_ok()
     }
 }
@@ -42,7 +42,7 @@ impl CachedPart for RecordIds {
 }
 
 fn hash(record_id: &str) -> u32 {
-    let digest = Digest::of(record_id.as_bytes());
+    let digest = Digest::sha256(record_id.as_bytes());
     u32::from_be_bytes(
         digest.as_bytes()[..4]
             .try_into()

@@ -7,12 +7,12 @@ use std::sync::Arc;
 use tokio::sync::watch;
 
 use super::loaded::Release;
-use super::not_served::NotServed;
+use super::release_unavailable::ReleaseUnavailable;
 use pubdata_core::ids::ReleaseId;
 use pubdata_store::Manifest;
 
 /// Outcome of a release that is being loaded; `None` until it is known.
-pub type Loading = Option<Result<Arc<Release>, NotServed>>;
+pub type Loading = Option<Result<Arc<Release>, ReleaseUnavailable>>;
 
 /// Memory per row if it cannot be measured.
 const BYTES_PER_ROW: f64 = 64.0;
@@ -89,8 +89,8 @@ impl Retained {
     /// Drops releases until another one fits. Drops all of them if the new one alone exceeds the
     /// limit.
     pub fn make_room(&mut self, manifest: &Manifest) {
-        let wanted = self.bytes(manifest);
-        let is_full = |this: &Self| this.taken_bytes() + wanted > this.limit_bytes as f64;
+        let needed = self.bytes(manifest);
+        let is_full = |this: &Self| this.taken_bytes() + needed > this.limit_bytes as f64;
         // The other releases answer requests, so the previous one goes first.
         if is_full(self) {
             self.previous = None;

@@ -137,7 +137,7 @@ macro_rules! row {
             };
 
             /// Reads the struct from a record.
-            pub fn of(record: &$life $crate::release::rows::Record<'_, $dataset>) -> Self {
+            pub fn from_record(record: &$life $crate::release::rows::Record<'_, $dataset>) -> Self {
                 Self { $($field: $crate::release::row::row!(@read record, $life, $dataset, $field, $type $(, $value)?),)* }
             }
         }
@@ -146,7 +146,7 @@ macro_rules! row {
             const NESTED: Option<&'static $crate::release::row::Columns> = Some(Self::COLUMNS);
 
             fn read(record: &$life $crate::release::rows::Record<'_, $dataset>, _: usize) -> Self {
-                Self::of(record)
+                Self::from_record(record)
             }
 
             fn is_null(record: &$crate::release::rows::Record<'_, $dataset>, _: usize) -> bool {
@@ -158,7 +158,7 @@ macro_rules! row {
             const NESTED: Option<&'static $crate::release::row::Columns> = Some($name::COLUMNS);
 
             fn read(record: &$life $crate::release::rows::Record<'_, $dataset>, place: usize) -> Self {
-                (!<Self as $crate::release::row::Field<$life, $dataset>>::is_null(record, place)).then(|| $name::of(record))
+                (!<Self as $crate::release::row::Field<$life, $dataset>>::is_null(record, place)).then(|| $name::from_record(record))
             }
 
             fn is_null(record: &$crate::release::rows::Record<'_, $dataset>, place: usize) -> bool {

@@ -44,7 +44,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    fn of(data_type: &DataType) -> Option<Self> {
+    fn from_data_type(data_type: &DataType) -> Option<Self> {
         match data_type {
             DataType::Utf8 => Some(Self::Text),
             DataType::List(item) if *item.data_type() == DataType::Utf8 => Some(Self::Texts),
@@ -187,13 +187,13 @@ pub struct RowCells {
 
 impl RowCells {
     /// Converts the rows of columns; the cells of a row are in the order of `columns`.
-    pub fn of(batch: &RecordBatch, columns: &[&str]) -> Result<Self> {
+    pub fn from_batch(batch: &RecordBatch, columns: &[&str]) -> Result<Self> {
         let mut arrays = Vec::with_capacity(columns.len());
         for name in columns.iter().map(|name| plain(name)) {
             let array = batch
                 .column_by_name(name)
                 .ok_or_else(|| Error::store(format!("column `{name}` was not read")))?;
-            let kind = Kind::of(array.data_type());
+            let kind = Kind::from_data_type(array.data_type());
             let kind = kind.ok_or_else(|| {
                 Error::store(format!(
                     "column `{name}` has the type {}, which rows do not support",
@@ -326,7 +326,7 @@ mod tests {
 
     fn cells_of(columns: &[(&str, ArrayRef)]) -> Result<RowCells> {
         let batch = RecordBatch::try_from_iter(columns.iter().cloned()).unwrap();
-        RowCells::of(
+        RowCells::from_batch(
             &batch,
             &columns.iter().map(|(name, _)| *name).collect::<Vec<_>>(),
         )
@@ -384,7 +384,7 @@ mod tests {
     }
 
     #[test]
-    fn a_row_lies_in_one_place_and_takes_little_more_than_its_cells() {
+    fn rows_are_contiguous_with_little_overhead() {
         let cells = cells_of(&[
             ("name", texts(&[Some("acme"), None])),
             ("city", texts(&[Some("Tampa"), Some("Ocala")])),
@@ -395,20 +395,20 @@ mod tests {
     }
 
     #[test]
-    fn what_no_cell_holds_is_refused_with_its_column() {
+    fn unsupported_type_is_rejected_with_its_column() {
         let error = cells_of(&[("count", Arc::new(UInt32Array::from(vec![1])))])
             .unwrap_err()
             .to_string();
         assert!(error.contains("`count` has the type UInt32"), "{error}");
         let batch = RecordBatch::try_from_iter([("name", texts(&[None]))]).unwrap();
-        let error = RowCells::of(&batch, &["name", "city?"])
+        let error = RowCells::from_batch(&batch, &["name", "city?"])
             .unwrap_err()
             .to_string();
         assert!(error.contains("`city` was not read"), "{error}");
     }
 
     #[test]
-    fn a_copy_of_other_columns_is_refused() {
+    fn copy_with_other_columns_is_rejected() {
         let cells =
             cells_of(&[("name", texts(&[Some("acme")])), ("city", texts(&[None]))]).unwrap();
         let (rows, kinds) = cells.to_copy(&["name", "city?"]);

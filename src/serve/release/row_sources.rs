@@ -47,7 +47,7 @@ impl RowSources {
     pub fn read(bytes: Bytes, path: &str) -> Result<Self> {
         let builder = ParquetRecordBatchReaderBuilder::try_new(bytes).map_err(parquet_error)?;
         let schema = builder.parquet_schema();
-        let is_wanted = |index: &usize| {
+        let is_selected = |index: &usize| {
             let column = schema.column(*index);
             let parts = column.path().parts();
             parts.first().is_some_and(|first| first == POINTERS)
@@ -55,7 +55,7 @@ impl RowSources {
                     .last()
                     .is_some_and(|last| matches!(last.as_str(), "source_id" | "snapshot"))
         };
-        let leaves: Vec<usize> = (0..schema.num_columns()).filter(is_wanted).collect();
+        let leaves: Vec<usize> = (0..schema.num_columns()).filter(is_selected).collect();
         let mask = ProjectionMask::leaves(schema, leaves);
         let not_pointers = || {
             Error::store(format!(
@@ -132,7 +132,7 @@ impl RowSources {
 
     /// Appends a row of another part.
     pub fn push_of(&mut self, other: &Self, row: usize) -> Result<()> {
-        match other.of(row) {
+        match other.get(row) {
             Some(file) => self.push(file),
             None => {
                 self.of_rows.push(NO_SOURCE);
@@ -190,7 +190,7 @@ impl RowSources {
     }
 
     /// Returns the file of a row, or `None` for a row without a source file.
-    pub fn of(&self, row: usize) -> Option<RowSource<'_>> {
+    pub fn get(&self, row: usize) -> Option<RowSource<'_>> {
         let number = self.of_rows[row];
         (number != NO_SOURCE).then(|| self.file(number as usize))
     }

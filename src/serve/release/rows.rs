@@ -54,7 +54,7 @@ impl<D: Dataset> CachedPart for Rows<D> {
 
     fn read(bytes: Bytes, path: &str) -> Result<Self> {
         let row_sources = RowSources::read(bytes.clone(), path)?;
-        let cells = RowCells::of(Table::read(bytes, D::COLUMNS, path)?.batch(), D::COLUMNS)
+        let cells = RowCells::from_batch(Table::read(bytes, D::COLUMNS, path)?.batch(), D::COLUMNS)
             .context(|| path.to_owned())?;
         Ok(Self {
             cells,
@@ -123,7 +123,7 @@ impl<D: Dataset> CachedPart for Rows<D> {
 }
 
 impl<D: Dataset> Rows<D> {
-    const PLACES: &'static Places = &Places::of(D::COLUMNS);
+    const PLACES: &'static Places = &Places::new(D::COLUMNS);
 
     fn place(name: &str) -> usize {
         Self::PLACES
@@ -266,7 +266,7 @@ impl<D: Dataset> Record<'_, D> {
     /// Returns the provenance of the row.
     pub fn origin<'r>(&'r self, manifest: &'r Manifest) -> Provenance<'r> {
         let provenance = ProvenanceWriter::new(manifest, D::ID, self.part);
-        provenance.of(
+        provenance.for_row(
             &self.rows.row_sources,
             self.row,
             self.at("validation_status"),
@@ -296,7 +296,7 @@ impl<D> Default for Numbered<D> {
 
 impl<D: Dataset> Numbered<D> {
     /// Collects the dataset's parts, or returns `None` if the release lacks the dataset.
-    pub fn of(manifest: &Manifest) -> Result<Option<Self>> {
+    pub fn from_manifest(manifest: &Manifest) -> Result<Option<Self>> {
         let Some(dataset) = manifest.datasets.get(D::ID) else {
             return Ok(None);
         };
@@ -408,7 +408,7 @@ async fn prepare<D: Dataset>(
         .into_iter()
         .partition(|part| reader.cache().has_copy::<Rows<D>>(part));
     for some in others.chunks(PREPARING) {
-        let _turn = reader.cache().turn_to_make().await?;
+        let _turn = reader.cache().build_permit().await?;
         try_join_all(some.iter().map(|part| reader.get::<Rows<D>>(part))).await?;
     }
     let open = |part: &Part| Opening {
@@ -422,12 +422,12 @@ async fn prepare<D: Dataset>(
 
 /// Parts of a dataset whose rows belong to rows of another dataset with the same partitions.
 #[derive(Debug)]
-pub struct Children<D> {
+pub struct ChildParts<D> {
     by_partition: HashMap<BTreeMap<String, String>, Part>,
     dataset: PhantomData<fn() -> D>,
 }
 
-impl<D> Default for Children<D> {
+impl<D> Default for ChildParts<D> {
     fn default() -> Self {
         Self {
             by_partition: HashMap::new(),
@@ -436,9 +436,9 @@ impl<D> Default for Children<D> {
     }
 }
 
-impl<D: Dataset> Children<D> {
+impl<D: Dataset> ChildParts<D> {
     /// Collects the dataset's parts.
-    pub fn of(manifest: &Manifest) -> Self {
+    pub fn from_manifest(manifest: &Manifest) -> Self {
         let parts = manifest
             .datasets
             .get(D::ID)

@@ -1,10 +1,10 @@
 //! Scores the names that share words with the query if they can rank among the first, and counts
 //! the others.
 
-use super::collected::{Accepts, Collected, Collector};
+use super::collected::{Accepts, Collector, SearchState};
 use super::hit::{Hit, NameMatch};
-use super::said::Said;
-use super::shared_words::{Finder, Seen, Word};
+use super::posting_payload::PostingPayload;
+use super::shared_words::{PostingVisitor, Seen, Word};
 use super::weights::Scores;
 
 /// Names that the search already found.
@@ -17,9 +17,9 @@ pub(super) struct Known<'a> {
 }
 
 /// Collector for names that share words with the query.
-pub(super) struct ByWords<'a, 'c, C> {
+pub(super) struct SharedWordVisitor<'a, 'c, C> {
     pub(super) words: &'a [Word<'a>],
-    pub(super) has_begun: bool,
+    pub(super) has_prefix_term: bool,
     pub(super) has_persons: bool,
     pub(super) accepts: Accepts<'a>,
     /// True if unmarked names only need counting.
@@ -29,12 +29,12 @@ pub(super) struct ByWords<'a, 'c, C> {
     /// A combination of words and a name length at which names can no longer rank. The same holds
     /// for every later name in a list with these words and at least this length.
     pub(super) beyond: (u16, usize),
-    pub(super) found: &'a mut Collected<'c, C>,
+    pub(super) found: &'a mut SearchState<'c, C>,
     pub(super) read: &'a mut Vec<u32>,
 }
 
-impl<C: Collector> ByWords<'_, '_, C> {
-    fn is_wanted(&self, number: u32) -> bool {
+impl<C: Collector> SharedWordVisitor<'_, '_, C> {
+    fn is_selected(&self, number: u32) -> bool {
         self.accepts.is_none_or(|accepts| accepts(number))
     }
 
@@ -45,12 +45,12 @@ impl<C: Collector> ByWords<'_, '_, C> {
     }
 }
 
-impl<C: Collector> Finder for ByWords<'_, '_, C> {
-    fn is_told_anyway(&self, says: u64) -> bool {
-        Said::new(says).is_person()
+impl<C: Collector> PostingVisitor for SharedWordVisitor<'_, '_, C> {
+    fn is_always_reported(&self, says: u64) -> bool {
+        PostingPayload::new(says).is_person()
     }
 
-    fn passes_over(
+    fn needs_no_lookup(
         &mut self,
         Seen {
             number,
@@ -58,35 +58,35 @@ impl<C: Collector> Finder for ByWords<'_, '_, C> {
             possible,
         }: Seen,
     ) -> bool {
-        let said = Said::new(says);
-        if self.is_counting && !said.is_marked() {
+        let payload = PostingPayload::new(says);
+        if self.is_counting && !payload.is_marked() {
             self.count(&[number]);
             return true;
         }
-        let Some(length) = said
+        let Some(length) = payload
             .length()
-            .filter(|_| !self.has_begun && !said.is_marked())
+            .filter(|_| !self.has_prefix_term && !payload.is_marked())
         else {
             return false;
         };
-        if !self.is_wanted(number) {
+        if !self.is_selected(number) {
             return true;
         }
-        if self.beyond.0 == possible && length >= self.beyond.1 && !said.has_repeats() {
+        if self.beyond.0 == possible && length >= self.beyond.1 && !payload.has_repeats() {
             self.count(&[number]);
             return true;
         }
         // A name with fewer of these words has more other words, so it scores no higher. A name
         // that repeats words may have no other words.
-        let others = if said.has_repeats() {
+        let others = if payload.has_repeats() {
             0
         } else {
             length.saturating_sub(possible.count_ones() as usize)
         };
-        let most = self.scores.of(possible, others);
+        let most = self.scores.score(possible, others);
         let is_beyond = most.is_some_and(|most| self.found.counts(most, number));
         // Most names have only one of the words.
-        if is_beyond && possible.is_power_of_two() && !said.has_repeats() {
+        if is_beyond && possible.is_power_of_two() && !payload.has_repeats() {
             self.beyond = (possible, length);
         }
         is_beyond
@@ -100,26 +100,26 @@ impl<C: Collector> Finder for ByWords<'_, '_, C> {
         }
     }
 
-    fn asks_for_words(&self) -> bool {
+    fn needs_matched_words(&self) -> bool {
         !self.is_counting
     }
 
-    fn passes_over_alone(&self, own: u16, says: u64) -> bool {
+    fn skips_single_word(&self, own: u16, says: u64) -> bool {
         let least = match self.is_counting {
             true => 0,
             false if self.accepts.is_none() && self.beyond.0 == own => self.beyond.1,
             false => usize::MAX,
         };
-        Said::new(says).is_plain(least)
+        PostingPayload::new(says).is_plain(least)
     }
 
-    fn pass_over_alone(&mut self, numbers: &[u32]) {
+    fn skip_single_word_names(&mut self, numbers: &[u32]) {
         self.count(numbers);
     }
 
     fn take(&mut self, number: u32, says: u64, shared: u16) {
-        let said = Said::new(says);
-        if self.is_counting && !said.is_person() && !said.is_marked() {
+        let payload = PostingPayload::new(says);
+        if self.is_counting && !payload.is_person() && !payload.is_marked() {
             return self.count(&[number]);
         }
         // A name may repeat a word, and several of its words may begin with the unfinished last
@@ -131,24 +131,24 @@ impl<C: Collector> Finder for ByWords<'_, '_, C> {
                 .map(|(_, word)| word.posted.times(number))
                 .sum()
         };
-        let times = if said.has_repeats() || self.has_begun {
+        let times = if payload.has_repeats() || self.has_prefix_term {
             times()
         } else {
             shared.count_ones() as usize
         };
-        let Some(length) = said.length() else {
+        let Some(length) = payload.length() else {
             return self.read.push(number);
         };
         if let Some(score) = self
             .scores
-            .of(shared, length.saturating_sub(times))
-            .filter(|_| self.is_wanted(number))
+            .score(shared, length.saturating_sub(times))
+            .filter(|_| self.is_selected(number))
         {
             self.found.collect(Hit {
                 number,
                 score,
                 fit: NameMatch::Token,
-                is_marked: said.is_marked(),
+                is_marked: payload.is_marked(),
             });
         }
     }

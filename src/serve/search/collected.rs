@@ -4,7 +4,7 @@
 use super::hit::Hit;
 
 /// Minimum number of correctly spelled matches at which the search skips misspelled names.
-pub(super) const ENOUGH: usize = 25;
+pub(super) const ENOUGH_MATCHES: usize = 25;
 
 /// Filter on a name's number; `None` accepts every name.
 pub type Accepts<'a> = Option<&'a dyn Fn(u32) -> bool>;
@@ -35,13 +35,13 @@ impl Collector for Vec<Hit> {
 }
 
 /// State of a search in progress.
-pub(super) struct Collected<'c, C> {
+pub(super) struct SearchState<'c, C> {
     pub(super) collector: &'c mut C,
-    /// The first names found, in any order. Names beyond [`ENOUGH`] are not recorded.
+    /// The first names found, in any order. Names beyond [`ENOUGH_MATCHES`] are not recorded.
     pub(super) first: Vec<u32>,
 }
 
-impl<C: Collector> Collected<'_, C> {
+impl<C: Collector> SearchState<'_, C> {
     pub(super) fn collect(&mut self, hit: Hit) {
         self.note(&[hit.number]);
         self.collector.collect(hit);
@@ -63,7 +63,7 @@ impl<C: Collector> Collected<'_, C> {
     }
 
     fn note(&mut self, numbers: &[u32]) {
-        if self.first.len() < ENOUGH {
+        if self.first.len() < ENOUGH_MATCHES {
             self.note_first(numbers);
         }
     }
@@ -73,7 +73,7 @@ impl<C: Collector> Collected<'_, C> {
             if !self.first.contains(number) {
                 self.first.push(*number);
             }
-            if self.first.len() == ENOUGH {
+            if self.first.len() == ENOUGH_MATCHES {
                 return;
             }
         }

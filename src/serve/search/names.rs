@@ -10,8 +10,10 @@ use rayon::prelude::*;
 use crate::index::file::{Column, Small, stored};
 use crate::index::hash_index::{HashIndex, HashIndexBuilder};
 use crate::index::key_hash::hash;
-use crate::search::said::{COMMON, FIRST, MANY, MARKED, PERSON, REPEATS, Said, Signs, TWICE};
-use crate::search::shared_words::Posted;
+use crate::search::posting_payload::{
+    BloomBits, COMMON, FIRST, MANY, MARKED, PERSON, PostingPayload, REPEATS, TWICE,
+};
+use crate::search::shared_words::PostingList;
 use pubdata_core::error::{Error, Result};
 
 /// Ends a name in the text.
@@ -36,7 +38,7 @@ pub struct Names {
     sorted: Column<u32>,
     /// Numbers of the names by word, ascending. A name that repeats a word appears twice.
     by_word: Column<u32>,
-    /// The payload of each entry of `by_word`; see [`super::said`].
+    /// The payload of each entry of `by_word`; see [`super::payload`].
     says: Column<u64>,
     /// Maps a word to its number.
     words: HashIndex,
@@ -95,15 +97,15 @@ pub struct NamesBuilder {
     starts: Vec<u32>,
     /// Indexed by name number; empty if no name is marked.
     marked: Vec<bool>,
-    has_begun_words: bool,
+    has_unfinished_words: bool,
 }
 
 impl NamesBuilder {
     /// Builds names that can also be found by unfinished words. This costs eight more bytes for
     /// each distinct word.
-    pub fn with_begun_words() -> Self {
+    pub fn with_unfinished_words() -> Self {
         Self {
-            has_begun_words: true,
+            has_unfinished_words: true,
             ..Self::default()
         }
     }
@@ -152,7 +154,7 @@ impl NamesBuilder {
             text,
             starts,
             marked,
-            has_begun_words,
+            has_unfinished_words,
         } = self;
         let sorted = sorted(&text, &starts);
         let mut names = Names {
@@ -162,7 +164,7 @@ impl NamesBuilder {
             ..Names::default()
         };
         let places = names.list_words(&marked)?;
-        if has_begun_words {
+        if has_unfinished_words {
             names.sort_words(places);
         }
         Ok(names)
@@ -170,7 +172,7 @@ impl NamesBuilder {
 }
 
 /// Flag on the number of a name's first word if other words follow it.
-const GOES_ON: u32 = 1 << 31;
+const HAS_MORE_WORDS: u32 = 1 << 31;
 /// Replaces the word number of a name that has no word.
 const NO_WORD: u32 = u32::MAX;
 
@@ -182,14 +184,14 @@ fn firsts(sorted: &[u32], first_words: &[u32], words: usize) -> Vec<u32> {
         .zip(sorted.iter().map(|number| first_words[*number as usize]))
         .filter(|(_, first)| *first != NO_WORD)
     {
-        let [start, more, end] = &mut firsts[3 * (first & !GOES_ON) as usize..][..3] else {
+        let [start, more, end] = &mut firsts[3 * (first & !HAS_MORE_WORDS) as usize..][..3] else {
             continue;
         };
         if *end == 0 {
             (*start, *more) = (place, place);
         }
         *end = place + 1;
-        if first & GOES_ON == 0 {
+        if first & HAS_MORE_WORDS == 0 {
             *more = place + 1;
         }
     }
@@ -326,7 +328,11 @@ impl Names {
                     }) as u8,
             ));
             kinds.push((mark | if is_person { PERSON } else { 0 }) as u8);
-            let goes_on = if first.contains(' ') { GOES_ON } else { 0 };
+            let goes_on = if first.contains(' ') {
+                HAS_MORE_WORDS
+            } else {
+                0
+            };
             first_words.push(if first.is_empty() {
                 NO_WORD
             } else {
@@ -335,19 +341,18 @@ impl Names {
         }
         u32::try_from(occurrences.len())
             .ok()
-            .filter(|words| *words < GOES_ON)
+            .filter(|words| *words < HAS_MORE_WORDS)
             .ok_or_else(|| Error::store("more words than an index can number"))?;
         self.firsts = firsts(&self.sorted, &first_words, counts.len()).into();
-        let (mut words, mut signs) = (HashIndexBuilder::default(), vec![0; counts.len()]);
+        let (mut words, mut bloom_bits) = (HashIndexBuilder::default(), vec![0; counts.len()]);
         for (hash, id) in ids {
             words.add_hash(hash, id);
-            signs[id as usize] = Signs::of_hash(hash).bits;
+            bloom_bits[id as usize] = BloomBits::from_word_hash(hash).bits;
         }
         let common = commonest(&counts);
-        common
-            .iter()
-            .enumerate()
-            .for_each(|(place, id)| signs[*id as usize] = Signs::of_common(place).bits);
+        common.iter().enumerate().for_each(|(place, id)| {
+            bloom_bits[*id as usize] = BloomBits::for_common_word(place).bits
+        });
         let mut word_starts = Vec::with_capacity(counts.len() + 1);
         let mut total = 0;
         for count in &counts {
@@ -358,26 +363,26 @@ impl Names {
         let mut next = word_starts.clone();
         let (mut by_word, mut says) = (vec![0; occurrences.len()], vec![0; occurrences.len()]);
         let mut rest = occurrences.as_slice();
-        for (number, (length, said)) in (0..).zip(per_name) {
+        for (number, (length, payload)) in (0..).zip(per_name) {
             let (of_name, after) = rest.split_at(length as usize);
             rest = after;
-            let said = of_name
-                .iter()
-                .fold(u64::from(said), |said, id| said | signs[*id as usize]);
+            let payload = of_name.iter().fold(u64::from(payload), |payload, id| {
+                payload | bloom_bits[*id as usize]
+            });
             for (word, id) in of_name.iter().enumerate() {
                 let first = if word == 0 { FIRST } else { 0 };
-                let is_twice =
-                    said & REPEATS != 0 && of_name.iter().filter(|known| *known == id).count() > 1;
+                let is_twice = payload & REPEATS != 0
+                    && of_name.iter().filter(|known| *known == id).count() > 1;
                 let place = &mut next[*id as usize];
                 by_word[*place as usize] = number;
-                says[*place as usize] = said | first | if is_twice { TWICE } else { 0 };
+                says[*place as usize] = payload | first | if is_twice { TWICE } else { 0 };
                 *place += 1;
             }
         }
         self.has_persons = Small(
             kinds
                 .iter()
-                .any(|kind| Said::new(u64::from(*kind)).is_person()),
+                .any(|kind| PostingPayload::new(u64::from(*kind)).is_person()),
         );
         if kinds.iter().all(|kind| *kind == 0) {
             kinds = Vec::new();
@@ -440,8 +445,8 @@ impl Names {
     }
 
     /// Returns the flags of a name, without its length.
-    pub fn said(&self, number: u32) -> Said {
-        Said::new(u64::from(
+    pub fn payload(&self, number: u32) -> PostingPayload {
+        PostingPayload::new(u64::from(
             self.kinds.get(number as usize).copied().unwrap_or_default(),
         ))
     }
@@ -456,16 +461,16 @@ impl Names {
         if *self.has_persons {
             numbers
                 .iter()
-                .partition(|number| self.said(**number).is_person())
+                .partition(|number| self.payload(**number).is_person())
         } else {
             (Vec::new(), numbers.to_vec())
         }
     }
 
-    fn posted(&self, word: u32) -> Posted<'_> {
+    fn posted(&self, word: u32) -> PostingList<'_> {
         let places =
             self.word_starts[word as usize] as usize..self.word_starts[word as usize + 1] as usize;
-        Posted {
+        PostingList {
             numbers: &self.by_word[places.clone()],
             says: &self.says[places],
         }
@@ -476,38 +481,42 @@ impl Names {
     }
 
     /// Returns the names that contain a word.
-    pub fn with_word(&self, word: &str) -> Posted<'_> {
+    pub fn with_word(&self, word: &str) -> PostingList<'_> {
         self.id_of(word)
-            .map_or_else(Posted::default, |word| self.posted(word))
+            .map_or_else(PostingList::default, |word| self.posted(word))
     }
 
     /// Returns the signature bits that every name with a word carries.
-    pub fn signs_of(&self, word: &str) -> Signs {
-        let signs = |id| {
+    pub fn bloom_bits_of(&self, word: &str) -> BloomBits {
+        let bloom_bits = |id| {
             self.common
                 .iter()
                 .position(|common| *common == id)
-                .map_or_else(|| Signs::of_hash(hash(&[word])), Signs::of_common)
+                .map_or_else(
+                    || BloomBits::from_word_hash(hash(&[word])),
+                    BloomBits::for_common_word,
+                )
         };
-        self.id_of(word).map_or(Signs::OF_NO_NAME, signs)
+        self.id_of(word)
+            .map_or(BloomBits::MATCHES_NO_NAME, bloom_bits)
     }
 
-    /// Returns the names with a word that begins with `begun`, ascending and once for each such
+    /// Returns the names with a word that begins with `with_prefix`, ascending and once for each such
     /// word, with their payloads. An index without unfinished words only matches the whole word.
-    pub fn with_word_begun(&self, begun: &str) -> (Vec<u32>, Vec<u64>) {
+    pub fn with_word_prefix(&self, prefix: &str) -> (Vec<u32>, Vec<u64>) {
         if self.sorted_words.is_empty() {
-            let Posted { numbers, says } = self.with_word(begun);
+            let PostingList { numbers, says } = self.with_word(prefix);
             return (numbers.to_vec(), says.to_vec());
         }
         let start = self
             .word_places
-            .partition_point(|place| self.word_at(*place) < begun.as_bytes());
+            .partition_point(|place| self.word_at(*place) < prefix.as_bytes());
         let count = self.word_places[start..]
             .iter()
-            .take_while(|place| self.word_at(**place).starts_with(begun.as_bytes()))
+            .take_while(|place| self.word_at(**place).starts_with(prefix.as_bytes()))
             .count();
         let of_word = |word: &u32| {
-            let Posted { numbers, says } = self.posted(*word);
+            let PostingList { numbers, says } = self.posted(*word);
             numbers.iter().copied().zip(says.iter().copied())
         };
         let mut names: Vec<(u32, u64)> = self.sorted_words[start..start + count]
@@ -520,7 +529,7 @@ impl Names {
     }
 
     /// Returns the names that begin with a text, sorted by text.
-    pub fn that_begin(&self, text: &str) -> Begun<'_> {
+    pub fn names_with_prefix(&self, text: &str) -> Begun<'_> {
         let (word, is_all) = text
             .split_once(' ')
             .map_or((text, true), |(word, _)| (word, false));
@@ -531,26 +540,26 @@ impl Names {
                 with_more_words: &self.sorted[more..end],
             };
         }
-        let (whole, others) = self.split_after(
+        let (whole, others) = self.split_by_next_byte(
             self.beginning(&self.sorted[more..end], text),
             text,
             |next| next < b' ',
         );
         Begun {
             whole,
-            with_more_words: self.split_after(others, text, |next| next == b' ').0,
+            with_more_words: self.split_by_next_byte(others, text, |next| next == b' ').0,
         }
     }
 
     /// Returns the names in which the text continues within its last word, sorted by text.
-    pub fn that_go_on(&self, text: &str) -> &[u32] {
+    pub fn names_continuing_last_word(&self, text: &str) -> &[u32] {
         let among = text
             .split_once(' ')
             .map_or(0..self.sorted.len(), |(word, _)| {
                 let [_, more, end] = self.firsts_of(word);
                 more..end
             });
-        self.split_after(self.beginning(&self.sorted[among], text), text, |next| {
+        self.split_by_next_byte(self.beginning(&self.sorted[among], text), text, |next| {
             next <= b' '
         })
         .1
@@ -564,7 +573,7 @@ impl Names {
 
     /// Splits names that begin with a text by the byte that follows it. Separators are lower than a
     /// blank; letters and digits are higher.
-    fn split_after<'n>(
+    fn split_by_next_byte<'n>(
         &self,
         names: &'n [u32],
         text: &str,
@@ -581,19 +590,24 @@ impl Names {
 
     /// Splits the names that equal a text into four lists: organisations with the given legal form
     /// (possibly empty), those with other forms before and after it, and persons.
-    pub fn with_form<'n>(&'n self, whole: &'n [u32], text: &str, form: &str) -> [&'n [u32]; 4] {
+    pub fn split_by_legal_form<'n>(
+        &'n self,
+        whole: &'n [u32],
+        text: &str,
+        form: &str,
+    ) -> [&'n [u32]; 4] {
         let after_text =
             |number: u32| &self.text[self.starts[number as usize] as usize + text.len()..];
         let (organizations, persons) = whole
             .split_at(whole.partition_point(|number| after_text(*number).first() != Some(&GIVEN)));
-        let asked = if form.is_empty() {
+        let key = if form.is_empty() {
             vec![END]
         } else {
             [&[FORM], form.as_bytes(), &[END]].concat()
         };
         let order = |number: u32| {
             let rest = after_text(number);
-            rest[..rest.len().min(asked.len())].cmp(&asked)
+            rest[..rest.len().min(key.len())].cmp(&key)
         };
         let (before, rest) =
             organizations.split_at(organizations.partition_point(|number| order(*number).is_lt()));
@@ -608,14 +622,15 @@ impl Names {
             let following = &self.text[self.starts[number as usize] as usize..];
             following[..following.len().min(prefix.len())].cmp(prefix)
         };
-        let begun = &names[names.partition_point(|&number| order(number) == Ordering::Less)..];
+        let with_prefix =
+            &names[names.partition_point(|&number| order(number) == Ordering::Less)..];
         // Few names match, so their end is near: doubling finds it.
         let mut most = 1;
-        while most < begun.len() && order(begun[most]) == Ordering::Equal {
+        while most < with_prefix.len() && order(with_prefix[most]) == Ordering::Equal {
             most *= 2;
         }
-        let begun = &begun[..most.min(begun.len())];
-        &begun[..begun.partition_point(|&number| order(number) == Ordering::Equal)]
+        let with_prefix = &with_prefix[..most.min(with_prefix.len())];
+        &with_prefix[..with_prefix.partition_point(|&number| order(number) == Ordering::Equal)]
     }
 
     pub fn size_bytes(&self) -> usize {
@@ -666,12 +681,16 @@ mod tests {
             (found("LAND"), found("EVA"), found("LLC"), found("LAN")),
             (vec![0, 1], vec![1], vec![], vec![])
         );
-        let begun = names.that_begin("LAND");
+        let with_prefix = names.names_with_prefix("LAND");
         assert_eq!(
-            (begun.whole, begun.with_more_words, names.that_go_on("LAND")),
+            (
+                with_prefix.whole,
+                with_prefix.with_more_words,
+                names.names_continuing_last_word("LAND")
+            ),
             (&[1][..], &[][..], &[3][..])
         );
-        assert_eq!(names.that_begin("ACME").with_more_words, [0]);
+        assert_eq!(names.names_with_prefix("ACME").with_more_words, [0]);
         assert_eq!(
             (names.name(0), names.name(1)),
             (
@@ -707,8 +726,12 @@ mod tests {
             })
             .unwrap();
         let names = builder.finish().unwrap();
-        let whole = names.that_begin("ACME").whole;
-        let split = |form: &str| names.with_form(whole, "ACME", form).map(<[u32]>::to_vec);
+        let whole = names.names_with_prefix("ACME").whole;
+        let split = |form: &str| {
+            names
+                .split_by_legal_form(whole, "ACME", form)
+                .map(<[u32]>::to_vec)
+        };
         assert_eq!(
             split("LLC"),
             [vec![0, 3], vec![1, 5, 6, 2], vec![4], vec![7]]
@@ -735,12 +758,12 @@ mod tests {
             found.sort_unstable();
             let expected: Vec<u32> = (0..).zip(&all).flat_map(|(number, name)| name.split(' ').filter(|known| **known == word).map(move |_| number)).collect();
             prop_assert_eq!(found, expected);
-            let begun = names.that_begin(&word);
+            let with_prefix = names.names_with_prefix(&word);
             let rest = |name: &str| name.strip_prefix(word.as_str()).map(str::to_owned);
             for (list, fits) in [
-                (begun.whole, &(|rest: &str| rest.is_empty()) as &dyn Fn(&str) -> bool),
-                (begun.with_more_words, &|rest| rest.starts_with(' ')),
-                (names.that_go_on(&word), &|rest| !rest.is_empty() && !rest.starts_with(' ')),
+                (with_prefix.whole, &(|rest: &str| rest.is_empty()) as &dyn Fn(&str) -> bool),
+                (with_prefix.with_more_words, &|rest| rest.starts_with(' ')),
+                (names.names_continuing_last_word(&word), &|rest| !rest.is_empty() && !rest.starts_with(' ')),
             ] {
                 let mut found = list.to_vec();
                 found.sort_unstable();

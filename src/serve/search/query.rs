@@ -2,21 +2,21 @@
 //! that share its distinctive words. If these are few, names with one misspelled longer word
 //! follow. Rarer words weigh more.
 
-use crate::search::by_words::{ByWords, Known};
-use crate::search::collected::{Accepts, Collected, Collector, ENOUGH};
+use crate::search::by_words::{Known, SharedWordVisitor};
+use crate::search::collected::{Accepts, Collector, ENOUGH_MATCHES, SearchState};
 use crate::search::hit::{Hit, NameMatch};
 use crate::search::names::{Name, Names};
-use crate::search::said::Said;
-use crate::search::shared_words::{MOST_WORDS, Posted, Word, each, has};
+use crate::search::posting_payload::PostingPayload;
+use crate::search::shared_words::{MAX_WORDS, PostingList, Word, each, has};
 use crate::search::typo as spelling;
-use crate::search::weights::{MOST_BY_WORDS, OTHER_WORD, Scores, Term, Weighted};
+use crate::search::weights::{MAX_BY_WORDS, OTHER_WORD, Scores, Term, Weighted};
 use pubdata_core::canonical::name::{Forms, SearchedName, begins_legal_form, searched, words};
 
 /// Maximum number of names one search examines for its words, and for its prefix.
 const MAX_SCANNED: usize = 100_000;
 /// The same maximum if no word is distinctive, as in `M&R`. Very many names have such words, and
 /// the prefix lookup finds those that begin with the query.
-const MAX_SCANNED_FOR_LITTLE: usize = 4_000;
+const MAX_SCANNED_INDISTINCTIVE: usize = 4_000;
 
 /// Scores in ten-thousandths.
 const EXACT: i32 = 10_000;
@@ -100,7 +100,7 @@ impl Query {
     }
 
     /// Splits off a last word that may begin a legal form: `APPLE IN` → (`APPLE`, `IN`).
-    fn begun_form(&self) -> Option<(&str, &str)> {
+    fn unfinished_form(&self) -> Option<(&str, &str)> {
         self.core.rsplit_once(' ').filter(|_| self.form.is_empty())
     }
 }
@@ -108,9 +108,9 @@ impl Query {
 /// Lists of names for a word and its misspellings.
 #[derive(Default)]
 struct Spellings<'n> {
-    lists: Vec<Posted<'n>>,
+    lists: Vec<PostingList<'n>>,
     /// Signature bits of each list's word.
-    signs: Vec<u64>,
+    bloom_bits: Vec<u64>,
 }
 
 /// State of one search.
@@ -151,19 +151,19 @@ impl Names {
             person,
             raw,
         };
-        let mut found = Collected {
+        let mut found = SearchState {
             collector,
-            first: Vec::with_capacity(ENOUGH),
+            first: Vec::with_capacity(ENOUGH_MATCHES),
         };
         let is_cut = search.as_written(accepts, &mut found);
-        if !mode.is_tolerant() || found.first.len() == ENOUGH {
+        if !mode.is_tolerant() || found.first.len() == ENOUGH_MATCHES {
             return is_cut;
         }
         let (near, is_near_cut) = search.near(accepts);
-        let Collected { collector, first } = found;
+        let SearchState { collector, first } = found;
         near.into_iter()
             .filter(|number| !first.contains(number))
-            .filter_map(|number| search.near_hit(number))
+            .filter_map(|number| search.misspelled_hit(number))
             .for_each(|hit| collector.collect(hit));
         is_cut || is_near_cut
     }
@@ -172,15 +172,19 @@ impl Names {
 impl Search<'_> {
     /// Finds names that match as written. Returns true if it stopped before it examined every
     /// candidate.
-    fn as_written(&self, accepts: Accepts<'_>, found: &mut Collected<'_, impl Collector>) -> bool {
+    fn as_written(
+        &self,
+        accepts: Accepts<'_>,
+        found: &mut SearchState<'_, impl Collector>,
+    ) -> bool {
         let Self {
             names, query, mode, ..
         } = self;
-        let is_wanted = |number: u32| accepts.is_none_or(|accepts| accepts(number));
+        let is_selected = |number: u32| accepts.is_none_or(|accepts| accepts(number));
         let (mut looked_at, mut is_cut) = (Vec::new(), false);
-        let begun = names.that_begin(&query.core);
+        let with_prefix = names.names_with_prefix(&query.core);
         let [same_form, before, after, persons] =
-            names.with_form(begun.whole, &query.core, &query.form);
+            names.split_by_legal_form(with_prefix.whole, &query.core, &query.form);
         looked_at.extend(first(persons).0);
         is_cut |= [same_form, before, after, persons]
             .iter()
@@ -217,16 +221,16 @@ impl Search<'_> {
         };
         of_same_form
             .chain(of_other_form)
-            .filter(|(number, _)| is_wanted(*number))
+            .filter(|(number, _)| is_selected(*number))
             .for_each(|(number, fit)| collect(number, fit));
         // Organisations' names that continue after the query need no further check.
         let with_more_words = if *mode != MatchMode::Exact && !is_one_word {
-            begun.with_more_words
+            with_prefix.with_more_words
         } else {
             &[]
         };
-        let with_longer_word = if self.may_go_on() {
-            names.that_go_on(&query.core)
+        let with_longer_word = if self.may_be_unfinished() {
+            names.names_continuing_last_word(&query.core)
         } else {
             &[]
         };
@@ -237,14 +241,14 @@ impl Search<'_> {
             looked_at.extend(persons);
             organizations
                 .into_iter()
-                .filter(|number| is_wanted(*number))
+                .filter(|number| is_selected(*number))
                 .for_each(|number| collect(number, (PREFIX, NameMatch::Prefix)));
         }
         if is_one_word {
             is_cut |= self.by_one_word(accepts, found, &mut looked_at);
         }
-        if let (MatchMode::Typed, Some((before, _))) = (mode, query.begun_form()) {
-            looked_at.extend(first(names.that_begin(before).whole).0);
+        if let (MatchMode::Typed, Some((before, _))) = (mode, query.unfinished_form()) {
+            looked_at.extend(first(names.names_with_prefix(before).whole).0);
         }
         if *mode != MatchMode::Prefix && !is_one_word {
             let of_organizations = if mode.is_tolerant() {
@@ -257,7 +261,7 @@ impl Search<'_> {
             } else {
                 Vec::new()
             };
-            let mut lists: Vec<Posted<'_>> = Vec::new();
+            let mut lists: Vec<PostingList<'_>> = Vec::new();
             for list in of_organizations
                 .iter()
                 .chain(&of_persons)
@@ -270,11 +274,11 @@ impl Search<'_> {
                     lists.push(list);
                 }
             }
-            let say_little = self.organization.terms.iter().all(Term::says_little);
+            let say_little = self.organization.terms.iter().all(Term::is_indistinctive);
             let is_list_cut = share_out(
                 &mut lists,
                 if say_little {
-                    MAX_SCANNED_FOR_LITTLE
+                    MAX_SCANNED_INDISTINCTIVE
                 } else {
                     MAX_SCANNED
                 },
@@ -283,11 +287,11 @@ impl Search<'_> {
             // These names all contain every word of the query, so the lookup by words finds each of
             // them again. If it only counts, subtract as many from its count.
             let are_lists_whole = mode.is_tolerant()
-                && !self.may_go_on()
+                && !self.may_be_unfinished()
                 && !is_list_cut
-                && self.organization.terms.len() <= MOST_WORDS;
+                && self.organization.terms.len() <= MAX_WORDS;
             let are_others_counted =
-                are_lists_whole && accepts.is_none() && found.collector.is_beyond(MOST_BY_WORDS, 0);
+                are_lists_whole && accepts.is_none() && found.collector.is_beyond(MAX_BY_WORDS, 0);
             let again = if are_others_counted {
                 std::mem::take(&mut known).len()
             } else {
@@ -310,7 +314,7 @@ impl Search<'_> {
         looked_at.dedup();
         looked_at
             .into_iter()
-            .filter(|number| is_wanted(*number))
+            .filter(|number| is_selected(*number))
             .filter_map(|number| self.hit(number))
             .for_each(|hit| found.collect(hit));
         is_cut
@@ -325,7 +329,7 @@ impl Search<'_> {
             ..
         } = self.query;
         self.mode.is_tolerant()
-            && !self.may_go_on()
+            && !self.may_be_unfinished()
             && !core.contains(' ')
             && (words == person || !self.names.has_persons())
     }
@@ -336,7 +340,7 @@ impl Search<'_> {
     fn by_one_word(
         &self,
         accepts: Accepts<'_>,
-        found: &mut Collected<'_, impl Collector>,
+        found: &mut SearchState<'_, impl Collector>,
         read: &mut Vec<u32>,
     ) -> bool {
         let Some(term) = self.organization.terms.first() else {
@@ -344,7 +348,7 @@ impl Search<'_> {
         };
         let all = term.posted(self.names);
         let is_cut = all.numbers.len() > MAX_SCANNED;
-        let Posted { numbers, says } = all.first(MAX_SCANNED);
+        let PostingList { numbers, says } = all.first(MAX_SCANNED);
         let mut scores = Scores::new(&self.organization);
         // Names that begin with the word score highest here. Once one of them only needs counting,
         // so do all later unmarked names.
@@ -360,7 +364,7 @@ impl Search<'_> {
                     let says = &says[next..next.saturating_add(lacks).min(says.len())];
                     let counted = says
                         .iter()
-                        .position(|says| !Said::new(*says).is_plain(2))
+                        .position(|says| !PostingPayload::new(*says).is_plain(2))
                         .unwrap_or(says.len());
                     found.count(&numbers[next..next + counted], 0);
                     next += counted;
@@ -369,10 +373,10 @@ impl Search<'_> {
                     }
                 }
             }
-            let (place, number, said) = (next, numbers[next], Said::new(says[next]));
+            let (place, number, payload) = (next, numbers[next], PostingPayload::new(says[next]));
             next += 1;
             // If the list has a name twice, only the first entry counts.
-            if said.has_twice() && place > 0 && numbers[place - 1] == number {
+            if payload.has_twice() && place > 0 && numbers[place - 1] == number {
                 continue;
             }
             let times = || {
@@ -381,13 +385,13 @@ impl Search<'_> {
                     .take_while(|known| **known == number)
                     .count()
             };
-            let fits = match said.length() {
+            let fits = match payload.length() {
                 Some(1) => continue,
-                Some(_) if said.is_first() => Some((PREFIX, NameMatch::Prefix)),
+                Some(_) if payload.is_first() => Some((PREFIX, NameMatch::Prefix)),
                 Some(length) => {
-                    let times = if said.has_twice() { times() } else { 1 };
+                    let times = if payload.has_twice() { times() } else { 1 };
                     scores
-                        .of(1, length.saturating_sub(times))
+                        .score(1, length.saturating_sub(times))
                         .map(|score| (score, NameMatch::Token))
                 }
                 None => {
@@ -399,7 +403,7 @@ impl Search<'_> {
             else {
                 continue;
             };
-            match said.is_marked() {
+            match payload.is_marked() {
                 true => found.collect(Hit {
                     number,
                     score,
@@ -424,12 +428,12 @@ impl Search<'_> {
             number,
             score,
             fit,
-            is_marked: self.names.said(number).is_marked(),
+            is_marked: self.names.payload(number).is_marked(),
         }
     }
 
     /// Returns true if the last word of the query may be unfinished.
-    fn may_go_on(&self) -> bool {
+    fn may_be_unfinished(&self) -> bool {
         self.mode == MatchMode::Prefix
             || self.mode == MatchMode::Typed && self.query.form.is_empty()
     }
@@ -439,10 +443,10 @@ impl Search<'_> {
     /// `known`.
     fn by_words(
         &self,
-        lists: &[Posted<'_>],
+        lists: &[PostingList<'_>],
         known: Known<'_>,
         accepts: Accepts<'_>,
-        found: &mut Collected<'_, impl Collector>,
+        found: &mut SearchState<'_, impl Collector>,
         read: &mut Vec<u32>,
     ) {
         let terms = if self.mode.is_tolerant() {
@@ -450,7 +454,7 @@ impl Search<'_> {
         } else {
             &[]
         };
-        if terms.len() > MOST_WORDS {
+        if terms.len() > MAX_WORDS {
             // Queries this long are rare, so examine each name.
             return read.extend(
                 lists
@@ -466,12 +470,12 @@ impl Search<'_> {
             .into_iter()
             .map(|weight| weight > self.organization.half())
             .collect();
-        let has_begun = terms.iter().any(|term| term.begun.is_some());
+        let has_prefix_term = terms.iter().any(|term| term.by_prefix.is_some());
         let (scores, beyond) = (Scores::new(&self.organization), (0, usize::MAX));
         let (has_persons, is_counting) = (self.names.has_persons(), known.again > 0);
-        let mut finder = ByWords {
+        let mut visitor = SharedWordVisitor {
             words: &words,
-            has_begun,
+            has_prefix_term,
             has_persons,
             accepts,
             again: known.again,
@@ -481,7 +485,7 @@ impl Search<'_> {
             found,
             read,
         };
-        each(lists, known.numbers, &words, &are_enough, &mut finder);
+        each(lists, known.numbers, &words, &are_enough, &mut visitor);
     }
 
     fn hit(&self, number: u32) -> Option<Hit> {
@@ -489,12 +493,12 @@ impl Search<'_> {
             Name::Organization { core, form } => self.organization(number, core, form)?,
             Name::Person { last, given } => self.person(number, last, given)?,
         };
-        let is_wanted = match self.mode {
+        let is_selected = match self.mode {
             MatchMode::Best | MatchMode::Typed => true,
             MatchMode::Exact => fit <= NameMatch::Normalized,
             MatchMode::Prefix => fit <= NameMatch::Prefix,
         };
-        is_wanted.then(|| self.hit_of(number, (score, fit)))
+        is_selected.then(|| self.hit_of(number, (score, fit)))
     }
 
     fn has_exact_spelling(&self, number: u32) -> bool {
@@ -511,13 +515,13 @@ impl Search<'_> {
             });
         }
         let rest = core.strip_prefix(query.core.as_str());
-        if rest.is_some_and(|rest| self.may_go_on() || rest.starts_with(' ')) {
+        if rest.is_some_and(|rest| self.may_be_unfinished() || rest.starts_with(' ')) {
             return Some((PREFIX, NameMatch::Prefix));
         }
-        let is_begun_form = |(before, last): (&str, &str)| {
+        let is_form_prefix = |(before, last): (&str, &str)| {
             core == before && begins_legal_form(last, form.split(' ').next().unwrap_or_default())
         };
-        if self.mode == MatchMode::Typed && query.begun_form().is_some_and(is_begun_form) {
+        if self.mode == MatchMode::Typed && query.unfinished_form().is_some_and(is_form_prefix) {
             return Some((PREFIX, NameMatch::Prefix));
         }
         let (mut matched, mut words) = (0.0, 0);
@@ -535,12 +539,12 @@ impl Search<'_> {
     /// Scores a person's name. The whole last name must match; given names may be in any order, and
     /// an initial matches a name.
     fn person(&self, number: u32, last: &str, given: &str) -> Option<(i32, NameMatch)> {
-        let mut asked: Vec<&str> = self.query.person.iter().map(String::as_str).collect();
+        let mut queried: Vec<&str> = self.query.person.iter().map(String::as_str).collect();
         for word in last.split(' ') {
-            asked.remove(asked.iter().position(|known| *known == word)?);
+            queried.remove(queried.iter().position(|known| *known == word)?);
         }
         let given: Vec<&str> = given.split(' ').collect();
-        let mut sorted = (asked.clone(), given.clone());
+        let mut sorted = (queried.clone(), given.clone());
         sorted.0.sort_unstable();
         sorted.1.sort_unstable();
         if sorted.0 == sorted.1 {
@@ -554,21 +558,21 @@ impl Search<'_> {
                 false => (WITHOUT_FORM, NameMatch::Normalized),
             });
         }
-        let fits = |asked: &str, given: &str| {
-            asked == given
-                || asked.len() == 1 && given.starts_with(asked)
-                || given.len() == 1 && asked.starts_with(given)
+        let fits = |queried: &str, given: &str| {
+            queried == given
+                || queried.len() == 1 && given.starts_with(queried)
+                || given.len() == 1 && queried.starts_with(given)
         };
-        let matched: Vec<&str> = asked
+        let matched: Vec<&str> = queried
             .iter()
             .copied()
-            .filter(|asked| given.iter().any(|given| fits(asked, given)))
+            .filter(|queried| given.iter().any(|given| fits(queried, given)))
             .collect();
-        let has_first = asked.is_empty()
+        let has_first = queried.is_empty()
             || given
                 .first()
-                .is_some_and(|first| asked.iter().any(|asked| fits(asked, first)));
-        if matched.len() == asked.len() && has_first {
+                .is_some_and(|first| queried.iter().any(|queried| fits(queried, first)));
+        if matched.len() == queried.len() && has_first {
             return Some((PREFIX, NameMatch::Prefix));
         }
         let weight = |word: &str| {
@@ -615,22 +619,24 @@ impl Search<'_> {
             let of_all = others.iter().fold(0, |of_all, word| {
                 of_all
                     | word
-                        .signs
+                        .bloom_bits
                         .iter()
-                        .fold(u64::MAX, |common, signs| common & signs)
+                        .fold(u64::MAX, |common, bloom_bits| common & bloom_bits)
             });
             let may_have_all = |says: u64| {
                 says & of_all == of_all
-                    && others
-                        .iter()
-                        .all(|word| word.signs.iter().any(|signs| says & signs == *signs))
+                    && others.iter().all(|word| {
+                        word.bloom_bits
+                            .iter()
+                            .any(|bloom_bits| says & bloom_bits == *bloom_bits)
+                    })
             };
             let mut rests: Vec<Vec<&[u32]>> = others
                 .iter()
                 .map(|word| word.lists.iter().map(|list| list.numbers).collect())
                 .collect();
             let mut near: Vec<u32> = Vec::new();
-            for Posted { numbers, says } in lists {
+            for PostingList { numbers, says } in lists {
                 near.extend(
                     numbers
                         .iter()
@@ -662,7 +668,9 @@ impl Search<'_> {
         let mut add = |spelling: &str| {
             let list = self.names.with_word(spelling);
             if !list.numbers.is_empty() {
-                found.signs.push(self.names.signs_of(spelling).bits);
+                found
+                    .bloom_bits
+                    .push(self.names.bloom_bits_of(spelling).bits);
                 found.lists.push(list);
             }
         };
@@ -675,7 +683,7 @@ impl Search<'_> {
     }
 
     /// Returns a hit if a name contains all words of the query, allowing for misspellings.
-    fn near_hit(&self, number: u32) -> Option<Hit> {
+    fn misspelled_hit(&self, number: u32) -> Option<Hit> {
         let (weighted, text) = match self.names.name(number) {
             Name::Organization { core, .. } => (&self.organization, core.to_owned()),
             Name::Person { last, given } => {
@@ -683,7 +691,7 @@ impl Search<'_> {
                     self.query
                         .person
                         .iter()
-                        .any(|asked| is_typo_of(asked, word))
+                        .any(|queried| is_typo_of(queried, word))
                 });
                 (&self.person, has_last.then(|| format!("{last} {given}"))?)
             }
@@ -711,7 +719,7 @@ impl Search<'_> {
 
 /// Truncates lists so that they hold at most `most` names together; long lists get equal shares.
 /// Returns true if it truncated any.
-fn share_out(lists: &mut [Posted<'_>], most: usize) -> bool {
+fn share_out(lists: &mut [PostingList<'_>], most: usize) -> bool {
     lists.sort_by_key(|list| list.numbers.len());
     let (mut rest, mut is_cut) = (most, false);
     for place in 0..lists.len() {
@@ -732,8 +740,8 @@ fn first(list: &[u32]) -> (&[u32], bool) {
 }
 
 /// Returns true if a name's word equals the query's word, or is one edit from it and long enough.
-fn is_typo_of(asked: &str, word: &str) -> bool {
-    asked == word || asked.len() >= spelling::SHORTEST && spelling::is_near(asked, word)
+fn is_typo_of(queried: &str, word: &str) -> bool {
+    queried == word || queried.len() >= spelling::SHORTEST && spelling::is_near(queried, word)
 }
 
 #[cfg(test)]
@@ -756,7 +764,7 @@ mod tests {
     fn finds_every_name(
         organizations: &[(String, &str)],
         persons: &[(String, String)],
-        asked: &str,
+        queried: &str,
     ) -> Result<(), TestCaseError> {
         for mode in [
             MatchMode::Best,
@@ -764,7 +772,7 @@ mod tests {
             MatchMode::Exact,
             MatchMode::Prefix,
         ] {
-            let mut builder = NamesBuilder::with_begun_words();
+            let mut builder = NamesBuilder::with_unfinished_words();
             for (core, form) in organizations {
                 builder.push(Name::Organization { core, form }).unwrap();
             }
@@ -776,7 +784,7 @@ mod tests {
                 builder.push(Name::Person { last, given }).unwrap();
             }
             let names = builder.finish().unwrap();
-            let query = Query::new(asked, Forms::OfStates).unwrap();
+            let query = Query::new(queried, Forms::OfStates).unwrap();
             let unfinished = if mode == MatchMode::Typed {
                 query.unfinished()
             } else {
@@ -796,15 +804,15 @@ mod tests {
             };
             let most = |number: u32| !number.is_multiple_of(5);
             for accepts in [None, Some(&most as &dyn Fn(u32) -> bool)] {
-                let is_wanted = |number: &u32| accepts.is_none_or(|accepts| accepts(*number));
+                let is_selected = |number: &u32| accepts.is_none_or(|accepts| accepts(*number));
                 let expected: Vec<Hit> = (0..names.len() as u32)
-                    .filter(is_wanted)
+                    .filter(is_selected)
                     .filter_map(|number| search.hit(number))
                     .collect();
                 let mut found: Vec<Hit> = Vec::new();
                 search.as_written(
                     accepts,
-                    &mut Collected {
+                    &mut SearchState {
                         collector: &mut found,
                         first: Vec::new(),
                     },
@@ -820,8 +828,8 @@ mod tests {
     /// reports. Names that begin with the query are always found.
     #[test]
     fn names_of_initials_are_not_all_those_with_the_word_between_them() {
-        const EACH: usize = MAX_SCANNED_FOR_LITTLE;
-        let mut builder = NamesBuilder::with_begun_words();
+        const EACH: usize = MAX_SCANNED_INDISTINCTIVE;
+        let mut builder = NamesBuilder::with_unfinished_words();
         for number in 0..EACH {
             for core in [
                 format!("{number} AND SONS"),
@@ -874,29 +882,29 @@ mod tests {
         fn every_name_that_fits_is_found(
             organizations in prop::collection::vec((WORDS, prop::sample::select(vec!["", "INC", "LLC"])), 1..40),
             persons in prop::collection::vec(("[AB]{2,4}", WORDS), 0..20),
-            asked in WORDS,
+            queried in WORDS,
             form in prop::sample::select(vec!["", " INC"]),
         ) {
-            finds_every_name(&organizations, &persons, &format!("{asked}{form}"))?;
+            finds_every_name(&organizations, &persons, &format!("{queried}{form}"))?;
         }
 
         #[test]
         fn every_name_of_several_words_that_fits_is_found(
             organizations in prop::collection::vec((SEVERAL_WORDS, prop::sample::select(vec!["", "INC"])), 1..40),
-            asked in "[AB]{4,5}( [AB]{4,5}){1,3}",
+            queried in "[AB]{4,5}( [AB]{4,5}){1,3}",
         ) {
-            finds_every_name(&organizations, &[], &asked)?;
+            finds_every_name(&organizations, &[], &queried)?;
         }
 
         #[test]
         fn every_name_that_fits_more_words_than_are_told_apart_is_found(
             organizations in prop::collection::vec((MANY_WORDS, prop::sample::select(vec!["", "INC"])), 1..20),
-            asked in MANY_WORDS.prop_filter("more words", |asked| Query::new(asked, Forms::OfStates).is_some_and(|query| query.words.len() > MOST_WORDS)),
+            queried in MANY_WORDS.prop_filter("more words", |queried| Query::new(queried, Forms::OfStates).is_some_and(|query| query.words.len() > MAX_WORDS)),
         ) {
             // The prefix lookup finds names that equal or begin with the query; the lookup by words
             // must not report them again.
-            let begun = [(asked.clone(), "INC"), (format!("{asked} AB"), "")];
-            finds_every_name(&[organizations, begun.into()].concat(), &[], &asked)?;
+            let with_prefix = [(queried.clone(), "INC"), (format!("{queried} AB"), "")];
+            finds_every_name(&[organizations, with_prefix.into()].concat(), &[], &queried)?;
         }
     }
 }

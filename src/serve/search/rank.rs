@@ -43,7 +43,7 @@ impl Ranked {
 
     /// Returns the match as shown in answers.
     pub fn shown(&self) -> MatchOfName {
-        MatchOfName::of(self.score, self.label)
+        MatchOfName::new(self.score, self.label)
     }
 }
 
@@ -167,7 +167,7 @@ pub fn ranked(hits: &[RowHit], count: usize, precedence: &[u32]) -> Vec<Ranked> 
             )
         })
         .collect();
-    put_first(&mut keyed, count, Ord::cmp);
+    sort_first(&mut keyed, count, Ord::cmp);
     let of_hit = |(key, row, number): (u64, u32, u32)| Ranked {
         row,
         score: BEST - (key >> 32) as i32,
@@ -177,7 +177,7 @@ pub fn ranked(hits: &[RowHit], count: usize, precedence: &[u32]) -> Vec<Ranked> 
 }
 
 /// Sorts only the first `count` elements; the others follow in any order.
-pub fn put_first<T>(found: &mut [T], count: usize, compare: impl Fn(&T, &T) -> Ordering) {
+pub fn sort_first<T>(found: &mut [T], count: usize, compare: impl Fn(&T, &T) -> Ordering) {
     let first = match count < found.len() {
         true => found.select_nth_unstable_by(count, &compare).0,
         false => found,
@@ -202,7 +202,7 @@ pub struct MatchOfName {
 
 impl MatchOfName {
     /// Takes the score in ten-thousandths.
-    pub fn of(score: i32, label: &'static str) -> Self {
+    pub fn new(score: i32, label: &'static str) -> Self {
         Self {
             score: Decimal {
                 units: i128::from(score),
@@ -220,7 +220,7 @@ mod tests {
     use crate::search::row_hit::{NameKind, RowHit};
 
     #[test]
-    fn the_first_of_rows_in_any_order_are_the_first_of_all() {
+    fn first_hits_in_any_input_order_match_the_full_ranking() {
         let mut state: u32 = 7;
         let mut random = |below: u32| {
             state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
@@ -248,15 +248,15 @@ mod tests {
                 hits.iter()
                     .for_each(|hit| first.offer(hit.score, hit.row < rows / 2, hit.row, || *hit));
                 let all = ranked(&hits, usize::MAX, &precedences);
-                let told = |ranked: &[Ranked]| {
+                let summary = |ranked: &[Ranked]| {
                     ranked
                         .iter()
                         .map(|ranked| (ranked.row, ranked.score))
                         .collect::<Vec<_>>()
                 };
                 assert_eq!(
-                    told(&first.ranked()),
-                    told(&all[..count.min(all.len())]),
+                    summary(&first.ranked()),
+                    summary(&all[..count.min(all.len())]),
                     "{count} of {rows}"
                 );
             }

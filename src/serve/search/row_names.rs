@@ -69,7 +69,7 @@ impl RowNamesBuilder {
     /// Builds names of companies from any country, which can also be found by unfinished words.
     pub fn of_companies() -> Self {
         Self {
-            names: NamesBuilder::with_begun_words(),
+            names: NamesBuilder::with_unfinished_words(),
             forms: Forms::OfAnyCountry,
             ..Self::default()
         }
@@ -195,22 +195,22 @@ impl RowNames {
         accepts: Option<&dyn Fn(u32, NameKind) -> bool>,
         enough: Enough,
     ) -> Found {
-        let is_wanted = accepts.map(|accepts| {
+        let is_selected = accepts.map(|accepts| {
             move |number: u32| {
                 let (row, kind) = self.owner(number);
                 accepts(row, kind)
             }
         });
-        let accepts = is_wanted
+        let accepts = is_selected
             .as_ref()
-            .map(|is_wanted| is_wanted as &dyn Fn(u32) -> bool);
-        let wanted = enough.counted.max(enough.first).saturating_add(1);
+            .map(|is_selected| is_selected as &dyn Fn(u32) -> bool);
+        let needed = enough.counted.max(enough.first).saturating_add(1);
         let mut found = FirstRows {
             names: self,
             first: First::new(enough.first),
-            of_several: Vec::new(),
+            rows_with_several_names: Vec::new(),
             total: 0,
-            wanted,
+            needed,
         };
         let is_cut = self.names.search(
             query,
@@ -221,13 +221,13 @@ impl RowNames {
         );
         let FirstRows {
             mut first,
-            of_several,
+            rows_with_several_names,
             total,
             ..
         } = found;
-        let of_several = best_of_rows(of_several);
-        let total = total + of_several.len();
-        for hit in of_several {
+        let rows_with_several_names = best_of_rows(rows_with_several_names);
+        let total = total + rows_with_several_names.len();
+        for hit in rows_with_several_names {
             first.offer(hit.score, self.is_active(hit.name), hit.name, || hit);
         }
         Found {
@@ -254,17 +254,17 @@ struct FirstRows<'a> {
     names: &'a RowNames,
     first: First,
     /// Hits on rows with several names.
-    of_several: Vec<RowHit>,
+    rows_with_several_names: Vec<RowHit>,
     /// Number of other rows.
     total: usize,
     /// Number of rows at which counting stops.
-    wanted: usize,
+    needed: usize,
 }
 
 impl Collector for FirstRows<'_> {
     fn collect(&mut self, hit: Hit) {
         if hit.is_marked {
-            return self.of_several.push(self.names.row_hit(&hit));
+            return self.rows_with_several_names.push(self.names.row_hit(&hit));
         }
         self.total += 1;
         self.first.offer(
@@ -285,7 +285,7 @@ impl Collector for FirstRows<'_> {
     }
 
     fn lacks(&self) -> usize {
-        self.wanted.saturating_sub(self.total)
+        self.needed.saturating_sub(self.total)
     }
 }
 
@@ -439,7 +439,7 @@ mod tests {
         /// An index numbered by precedence ranks the same rows in the same order as a lookup of
         /// each row.
         #[test]
-        fn first_rows_are_those_that_a_look_at_each_finds(rows in rows(), asked in WORDS, with_persons in any::<bool>()) {
+        fn first_rows_are_those_that_a_look_at_each_finds(rows in rows(), case in WORDS, with_persons in any::<bool>()) {
             let precedences: Vec<u32> = rows.iter().map(|(_, _, (is_active, day), _)| precedence(*is_active, *day)).collect();
             let builder = || {
                 let mut builder = RowNamesBuilder::default();
@@ -455,18 +455,18 @@ mod tests {
                 builder
             };
             let (as_added, in_order) = (builder().finish().unwrap(), builder().finish_by(&precedences).unwrap());
-            let query = Query::new(&asked, Forms::OfStates).unwrap();
-            let told = |ranked: &[Ranked]| ranked.iter().map(|ranked| format!("{ranked:?}")).collect::<Vec<_>>();
+            let query = Query::new(&case, Forms::OfStates).unwrap();
+            let summary = |ranked: &[Ranked]| ranked.iter().map(|ranked| format!("{ranked:?}")).collect::<Vec<_>>();
             for mode in [MatchMode::Best, MatchMode::Exact, MatchMode::Prefix] {
                 for accepts in [None, Some(&(|row: u32, kind: NameKind| !row.is_multiple_of(4) && kind != NameKind::Assumed) as &dyn Fn(u32, NameKind) -> bool)] {
                     let all = in_order.first(&query, mode, accepts, Enough { first: usize::MAX / 4, counted: usize::MAX });
                     if accepts.is_none() {
                         let expected = ranked(&as_added.search(&query, mode).0, usize::MAX, &precedences);
-                        prop_assert_eq!(told(&all.first), told(&expected), "{:?}", mode);
+                        prop_assert_eq!(summary(&all.first), summary(&expected), "{:?}", mode);
                     }
                     prop_assert_eq!(all.total, all.first.len());
                     let few = in_order.first(&query, mode, accepts, Enough { first: 3, counted: 2 });
-                    prop_assert_eq!(told(&few.first), told(&all.first[..all.first.len().min(3)]), "{:?}", mode);
+                    prop_assert_eq!(summary(&few.first), summary(&all.first[..all.first.len().min(3)]), "{:?}", mode);
                     prop_assert!(few.total == all.total || few.total > 3 && few.total < all.total, "{} of {}", few.total, all.total);
                     prop_assert!(!few.is_cut);
                 }
@@ -526,15 +526,15 @@ mod tests {
                 }
             }
             let in_order = builder.finish_by(&precedences).unwrap();
-            let told = |ranked: &[Ranked]| {
+            let summary = |ranked: &[Ranked]| {
                 ranked
                     .iter()
                     .map(|ranked| format!("{ranked:?}"))
                     .collect::<Vec<_>>()
             };
             let mut cut = 0;
-            for asked in 0..300 {
-                let text: Vec<&str> = (0..1 + asked % 3)
+            for case in 0..300 {
+                let text: Vec<&str> = (0..1 + case % 3)
                     .map(|_| WORDS[random(12) as usize])
                     .collect();
                 let query = Query::new(&text.join(" "), Forms::OfStates).unwrap();
@@ -552,8 +552,8 @@ mod tests {
                     for (first, counted) in [(5, usize::MAX), (5, 40), (60, 40)] {
                         let few = found(first, counted);
                         assert_eq!(
-                            told(&few.first),
-                            told(&all.first[..all.first.len().min(first)]),
+                            summary(&few.first),
+                            summary(&all.first[..all.first.len().min(first)]),
                             "{text:?}"
                         );
                         // A larger total and a next page are detected, and following the pages
@@ -578,9 +578,9 @@ mod tests {
     /// the names that match.
     #[test]
     fn misspelled_names_are_found_beside_a_few_that_are_counted() {
-        for (begun, total) in [(13, 13 + 3 + 1), (25, 25 + 3)] {
+        for (prefix_count, total) in [(13, 13 + 3 + 1), (25, 25 + 3)] {
             let sharing = (0..3).map(|number| format!("{number} LANTERN HARBOR"));
-            let that_begin_so = (0..begun).map(|number| format!("HARBOR LANTERN {number}"));
+            let that_begin_so = (0..prefix_count).map(|number| format!("HARBOR LANTERN {number}"));
             let names: Vec<String> = sharing
                 .chain(that_begin_so)
                 .chain(["HARBOR LANTRN".to_owned()])
@@ -613,12 +613,12 @@ mod tests {
                 );
             }
             // The page that ends with the last prefix match is not the last page.
-            assert!(found(begun, 5).total > begun);
+            assert!(found(prefix_count, 5).total > prefix_count);
         }
     }
 
     #[test]
-    fn a_name_takes_well_under_a_hundred_bytes() {
+    fn name_index_takes_less_than_106_bytes_per_name() {
         let (mut own, mut shared) = (RowNamesBuilder::default(), SharedBuilder::default());
         let count: u32 = 20_000;
         for row in 0..count {

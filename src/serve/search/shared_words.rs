@@ -4,21 +4,21 @@
 
 use std::borrow::Cow;
 
-use crate::index::place_near;
-use crate::search::said::Signs;
+use crate::index::search_near;
+use crate::search::posting_payload::BloomBits;
 
 /// Maximum number of query words that one search distinguishes.
-pub const MOST_WORDS: usize = 16;
+pub const MAX_WORDS: usize = 16;
 
 /// The names that have a word, ascending; a name appears as often as it has the word.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Posted<'n> {
+pub struct PostingList<'n> {
     pub numbers: &'n [u32],
-    /// The payload of each name; see [`super::said`].
+    /// The payload of each name; see [`super::payload`].
     pub says: &'n [u64],
 }
 
-impl<'n> Posted<'n> {
+impl<'n> PostingList<'n> {
     /// Returns the first `count` entries, or all of them.
     pub fn first(self, count: usize) -> Self {
         let count = count.min(self.numbers.len());
@@ -45,13 +45,13 @@ impl<'n> Posted<'n> {
 /// A word of the query.
 #[derive(Debug, Clone, Copy)]
 pub struct Word<'n> {
-    pub posted: Posted<'n>,
-    pub signs: Signs,
+    pub posted: PostingList<'n>,
+    pub bloom_bits: BloomBits,
 }
 
 impl Word<'_> {
     fn may_be_in(&self, says: u64) -> bool {
-        says & self.signs.bits == self.signs.bits
+        says & self.bloom_bits.bits == self.bloom_bits.bits
     }
 }
 
@@ -65,47 +65,47 @@ pub struct Seen {
 }
 
 /// Decides what happens to the names of the lists.
-pub trait Finder {
+pub trait PostingVisitor {
     /// Returns true if the payload alone decides that a name is reported, whatever words it has.
-    fn is_told_anyway(&self, says: u64) -> bool;
+    fn is_always_reported(&self, says: u64) -> bool;
 
     /// Returns true if a name with enough words needs no further lookup.
-    fn passes_over(&mut self, seen: Seen) -> bool;
+    fn needs_no_lookup(&mut self, seen: Seen) -> bool;
 
     /// How many more names to report; zero ends the search.
     fn lacks(&self) -> usize;
 
     /// Returns true if the set of matched words matters for a name that has enough of them.
-    fn asks_for_words(&self) -> bool;
+    fn needs_matched_words(&self) -> bool;
 
     /// Returns true if a name that can have no query word except the list's own (`own`) is passed
     /// over, judged by its payload. Never true for a name that is reported anyway or that the list
     /// has twice.
-    fn passes_over_alone(&self, own: u16, says: u64) -> bool;
+    fn skips_single_word(&self, own: u16, says: u64) -> bool;
 
-    /// Receives the names passed over by [`Self::passes_over_alone`].
-    fn pass_over_alone(&mut self, numbers: &[u32]);
+    /// Receives the names passed over by [`Self::skips_single_word`].
+    fn skip_single_word_names(&mut self, numbers: &[u32]);
 
     /// Receives a name, its payload and a bit for each query word that it has.
     fn take(&mut self, number: u32, says: u64, words: u16);
 }
 
-/// Reports the names of the `wanted` lists that are not `known`. A name whose set of words
+/// Reports the names of the `required` lists that are not `known`. A name whose set of words
 /// satisfies `are_enough`, indexed by their bits, is reported once. A name that is reported anyway
-/// comes once for each entry, without word bits. At most [`MOST_WORDS`] words are supported; the
+/// comes once for each entry, without word bits. At most [`MAX_WORDS`] words are supported; the
 /// empty set is never enough, and a superset of an enough set is enough. Stops when the finder
 /// needs no more names.
 pub fn each(
-    wanted: &[Posted<'_>],
+    required: &[PostingList<'_>],
     known: &[u32],
     words: &[Word<'_>],
     are_enough: &[bool],
-    finder: &mut impl Finder,
+    visitor: &mut impl PostingVisitor,
 ) {
     // Finished lists: the bit, whether the list is complete for its word, and the names in it that
     // could have been reported.
     let mut earlier: Vec<(u16, bool, Cow<'_, [u32]>)> = Vec::new();
-    for list in wanted {
+    for list in required {
         let own = words
             .iter()
             .position(|word| list.begins_as(word.posted))
@@ -120,16 +120,16 @@ pub fn each(
             .fold(0, |gone, (bit, ..)| gone | bit);
         // If being in the list is enough, check whether an earlier list already reported the name.
         // Otherwise check whether the name has words whose lists come later.
-        let looked_for = match (has_enough, finder.asks_for_words()) {
+        let looked_for = match (has_enough, visitor.needs_matched_words()) {
             (false, _) => !gone,
             (true, true) => u16::MAX,
             (true, false) => earlier.iter().fold(0, |bits, (bit, ..)| bits | bit),
         } & !own;
-        let signs: Vec<u64> = words
+        let bloom_bits: Vec<u64> = words
             .iter()
             .zip(0..)
             .filter(|(_, word)| looked_for >> word & 1 == 1)
-            .map(|(word, _)| word.signs.bits)
+            .map(|(word, _)| word.bloom_bits.bits)
             .collect();
         // Payload bits say nothing about names in an earlier list that belongs to no word.
         let have_signs = earlier.iter().all(|(bit, ..)| *bit != 0);
@@ -139,7 +139,7 @@ pub fn each(
             .map(|(bit, _, numbers)| (*bit, &**numbers))
             .collect();
         let sure = words.iter().zip(0..).fold(own, |sure, (word, bit)| {
-            sure | u16::from(word.signs.are_sure) << bit
+            sure | u16::from(word.bloom_bits.are_exact) << bit
         });
         let mut rest = List {
             own,
@@ -152,58 +152,62 @@ pub fn each(
             others,
             before,
             last: None,
-            told: Vec::new(),
+            reported: Vec::new(),
         };
         match has_enough {
-            true => rest.count_or_look(*list, &signs, have_signs, finder),
-            false => rest.look_at_some(*list, &signs, finder),
+            true => rest.scan_sufficient_list(*list, &bloom_bits, have_signs, visitor),
+            false => rest.scan_insufficient_list(*list, &bloom_bits, visitor),
         }
-        if finder.lacks() == 0 {
+        if visitor.lacks() == 0 {
             return;
         }
-        let told = if has_enough {
+        let reported = if has_enough {
             Cow::Borrowed(list.numbers)
         } else {
-            Cow::Owned(rest.told)
+            Cow::Owned(rest.reported)
         };
-        earlier.push((own, is_whole, told));
+        earlier.push((own, is_whole, reported));
     }
 }
 
 /// Returns a test on payloads: the name may have a word with one of these signatures, or is not
 /// plain. The number of signatures is constant, so that they stay in registers.
-fn is_looked_at<const SIGNS: usize>(
-    signs: &[u64],
+fn needs_lookup_test<const SIGNS: usize>(
+    bloom_bits: &[u64],
     is_plain: impl Fn(u64) -> bool,
 ) -> impl Fn(&u64) -> bool {
     // Pads with a signature that no payload has.
     let mut padded = [u64::MAX; SIGNS];
-    padded[..signs.len()].copy_from_slice(signs);
+    padded[..bloom_bits.len()].copy_from_slice(bloom_bits);
     move |says| {
-        padded
-            .iter()
-            .fold(!is_plain(*says), |is, signs| is | (says & signs == *signs))
+        padded.iter().fold(!is_plain(*says), |is, bloom_bits| {
+            is | (says & bloom_bits == *bloom_bits)
+        })
     }
 }
 
 /// Counts the names before the first that needs a lookup; most have no other query word.
-fn without(says: &[u64], signs: &[u64], is_plain: impl Fn(u64) -> bool) -> usize {
-    let place = match signs.len() {
-        0..=2 => says.iter().position(is_looked_at::<2>(signs, is_plain)),
-        3..=5 => says.iter().position(is_looked_at::<5>(signs, is_plain)),
+fn without(says: &[u64], bloom_bits: &[u64], is_plain: impl Fn(u64) -> bool) -> usize {
+    let place = match bloom_bits.len() {
+        0..=2 => says
+            .iter()
+            .position(needs_lookup_test::<2>(bloom_bits, is_plain)),
+        3..=5 => says
+            .iter()
+            .position(needs_lookup_test::<5>(bloom_bits, is_plain)),
         _ => says
             .iter()
-            .position(is_looked_at::<MOST_WORDS>(signs, is_plain)),
+            .position(needs_lookup_test::<MAX_WORDS>(bloom_bits, is_plain)),
     };
     place.unwrap_or(says.len())
 }
 
 /// Returns the positions of names that need a lookup.
-fn with(says: &[u64], signs: &[u64], is_plain: impl Fn(u64) -> bool) -> Vec<u32> {
-    match signs.len() {
-        0..=2 => places(says, is_looked_at::<2>(signs, is_plain)),
-        3..=5 => places(says, is_looked_at::<5>(signs, is_plain)),
-        _ => places(says, is_looked_at::<MOST_WORDS>(signs, is_plain)),
+fn with(says: &[u64], bloom_bits: &[u64], is_plain: impl Fn(u64) -> bool) -> Vec<u32> {
+    match bloom_bits.len() {
+        0..=2 => places(says, needs_lookup_test::<2>(bloom_bits, is_plain)),
+        3..=5 => places(says, needs_lookup_test::<5>(bloom_bits, is_plain)),
+        _ => places(says, needs_lookup_test::<MAX_WORDS>(bloom_bits, is_plain)),
     }
 }
 
@@ -239,52 +243,61 @@ struct List<'n> {
     /// The bit and the reportable names of each finished list.
     before: Vec<(u16, &'n [u32])>,
     last: Option<u32>,
-    told: Vec<u32>,
+    reported: Vec<u32>,
 }
 
 impl List<'_> {
     /// Processes a list whose names have enough words by being in it.
-    fn count_or_look(
+    fn scan_sufficient_list(
         &mut self,
-        list: Posted<'_>,
-        signs: &[u64],
+        list: PostingList<'_>,
+        bloom_bits: &[u64],
         have_signs: bool,
-        finder: &mut impl Finder,
+        visitor: &mut impl PostingVisitor,
     ) {
         let mut next = 0;
-        while next < list.numbers.len() && finder.lacks() > 0 {
+        while next < list.numbers.len() && visitor.lacks() > 0 {
             let says = &list.says[next..];
-            let says = &says[..finder.lacks().min(says.len())];
-            let alone = without(says, signs, |says| finder.passes_over_alone(self.own, says));
+            let says = &says[..visitor.lacks().min(says.len())];
+            let alone = without(says, bloom_bits, |says| {
+                visitor.skips_single_word(self.own, says)
+            });
             let numbers = &list.numbers[next..next + alone];
             match have_signs && alone > 0 && !self.has_known(numbers) {
-                true => finder.pass_over_alone(numbers),
+                true => visitor.skip_single_word_names(numbers),
                 false => numbers
                     .iter()
                     .zip(says)
-                    .for_each(|(number, says)| self.look(*number, *says, finder)),
+                    .for_each(|(number, says)| self.look(*number, *says, visitor)),
             }
             next += alone;
             if alone < says.len() {
-                self.look(list.numbers[next], list.says[next], finder);
+                self.look(list.numbers[next], list.says[next], visitor);
                 next += 1;
             }
         }
     }
 
     /// Processes a list whose names need other words to have enough.
-    fn look_at_some(&mut self, list: Posted<'_>, signs: &[u64], finder: &mut impl Finder) {
-        let places = with(list.says, signs, |says| !finder.is_told_anyway(says));
+    fn scan_insufficient_list(
+        &mut self,
+        list: PostingList<'_>,
+        bloom_bits: &[u64],
+        visitor: &mut impl PostingVisitor,
+    ) {
+        let places = with(list.says, bloom_bits, |says| {
+            !visitor.is_always_reported(says)
+        });
         // The numbers are far apart in memory; reading them together overlaps the cache misses.
         let numbers: Vec<u32> = places
             .iter()
             .map(|place| list.numbers[*place as usize])
             .collect();
         for (place, number) in places.into_iter().zip(numbers) {
-            if finder.lacks() == 0 {
+            if visitor.lacks() == 0 {
                 return;
             }
-            self.look(number, list.says[place as usize], finder);
+            self.look(number, list.says[place as usize], visitor);
         }
     }
 
@@ -297,7 +310,7 @@ impl List<'_> {
                 .is_some_and(|known| *known <= numbers[numbers.len() - 1])
     }
 
-    fn look(&mut self, number: u32, says: u64, finder: &mut impl Finder) {
+    fn look(&mut self, number: u32, says: u64, visitor: &mut impl PostingVisitor) {
         let Self {
             own,
             gone,
@@ -307,8 +320,8 @@ impl List<'_> {
             are_enough,
             ..
         } = *self;
-        if finder.is_told_anyway(says) {
-            return finder.take(number, says, 0);
+        if visitor.is_always_reported(says) {
+            return visitor.take(number, says, 0);
         }
         let possible = words.iter().zip(0..).fold(own, |possible, (word, bit)| {
             possible | u16::from(word.may_be_in(says)) << bit
@@ -328,7 +341,7 @@ impl List<'_> {
             return;
         }
         if !has_enough {
-            self.told.push(number);
+            self.reported.push(number);
         }
         // A finished list would have reported the name, so it lacks that list's word.
         let possible = possible & (!gone | own);
@@ -339,7 +352,7 @@ impl List<'_> {
         loop {
             if !is_enough && are_enough[usize::from(shared)] {
                 is_enough = true;
-                if finder.passes_over(Seen {
+                if visitor.needs_no_lookup(Seen {
                     number,
                     says,
                     possible: shared | rest,
@@ -357,7 +370,7 @@ impl List<'_> {
             }
         }
         if is_enough {
-            finder.take(number, says, shared);
+            visitor.take(number, says, shared);
         }
     }
 }
@@ -405,7 +418,7 @@ fn place(list: &[u32], number: u32) -> usize {
             return line * LINE + numbers.iter().filter(|known| **known < number).count();
         }
     }
-    place_near(list, guess, |known| *known < number)
+    search_near(list, guess, |known| *known < number)
 }
 
 #[cfg(test)]
@@ -414,7 +427,7 @@ mod tests {
 
     use proptest::prelude::*;
 
-    use super::{Finder, Posted, Seen, Signs, Word, each, has};
+    use super::{BloomBits, PostingList, PostingVisitor, Seen, Word, each, has};
 
     /// Numbers lie close together, or so far apart that the search advances in long steps.
     const FAR: u32 = 1 << 16;
@@ -433,25 +446,25 @@ mod tests {
     /// Marks names that a list contains more than once.
     const TWICE: u64 = 1 << 40;
 
-    fn is_told_anyway(says: u64) -> bool {
+    fn is_always_reported(says: u64) -> bool {
         says & 0xFF < 20
     }
 
-    struct Told<'t> {
-        said: &'t dyn Fn(u32) -> u64,
-        asks_for_words: bool,
+    struct Collector<'t> {
+        payload: &'t dyn Fn(u32) -> u64,
+        needs_matched_words: bool,
         most: usize,
         found: Vec<(u32, u16)>,
         anyway: BTreeSet<u32>,
         passed_over: Vec<(u32, Option<u16>)>,
     }
 
-    impl Finder for Told<'_> {
-        fn is_told_anyway(&self, says: u64) -> bool {
-            is_told_anyway(says)
+    impl PostingVisitor for Collector<'_> {
+        fn is_always_reported(&self, says: u64) -> bool {
+            is_always_reported(says)
         }
 
-        fn passes_over(
+        fn needs_no_lookup(
             &mut self,
             Seen {
                 number,
@@ -459,7 +472,7 @@ mod tests {
                 possible,
             }: Seen,
         ) -> bool {
-            assert_eq!(says, (self.said)(number));
+            assert_eq!(says, (self.payload)(number));
             self.passed_over
                 .extend((number % 3 == 0).then_some((number, Some(possible))));
             number % 3 == 0
@@ -470,22 +483,22 @@ mod tests {
                 .saturating_sub(self.found.len() + self.passed_over.len())
         }
 
-        fn asks_for_words(&self) -> bool {
-            self.asks_for_words
+        fn needs_matched_words(&self) -> bool {
+            self.needs_matched_words
         }
 
-        fn passes_over_alone(&self, own: u16, says: u64) -> bool {
-            own.is_power_of_two() && says & 1 == 1 && !is_told_anyway(says) && says & TWICE == 0
+        fn skips_single_word(&self, own: u16, says: u64) -> bool {
+            own.is_power_of_two() && says & 1 == 1 && !is_always_reported(says) && says & TWICE == 0
         }
 
-        fn pass_over_alone(&mut self, numbers: &[u32]) {
+        fn skip_single_word_names(&mut self, numbers: &[u32]) {
             self.passed_over
                 .extend(numbers.iter().map(|number| (*number, None)));
         }
 
         fn take(&mut self, number: u32, says: u64, words: u16) {
-            assert_eq!(says, (self.said)(number));
-            if is_told_anyway(says) {
+            assert_eq!(says, (self.payload)(number));
+            if is_always_reported(says) {
                 self.anyway.insert(number);
             } else {
                 self.found.push((number, words));
@@ -496,57 +509,57 @@ mod tests {
     proptest! {
         #[test]
         fn each_wanted_name_is_told_with_all_its_words(
-            wanted in prop::collection::vec(numbers(), 0..3),
+            required in prop::collection::vec(numbers(), 0..3),
             known in numbers(),
             words in prop::collection::vec(numbers(), 0..4),
             enough in prop::collection::vec(prop::bool::weighted(0.2), 15),
             cut in 0_usize..200,
-            asks_for_words in any::<bool>(),
+            needs_matched_words in any::<bool>(),
             most in prop_oneof![Just(usize::MAX), 1_usize..60],
-            are_sure in any::<bool>(),
+            are_exact in any::<bool>(),
             first in any::<prop::sample::Index>(),
         ) {
             // A name has the same payload in every list: bits of its words, which two words may
             // share, and the rest.
-            let signs = |word: usize| 1_u64 << (8 + word.min(2));
-            let said = |number: u32| {
-                let of_words = words.iter().enumerate().filter(|(_, list)| list.contains(&number)).fold(0, |all, (word, _)| all | signs(word));
-                let is_twice = wanted.iter().chain(&words).any(|list| list.iter().filter(|known| **known == number).count() > 1);
+            let bloom_bits = |word: usize| 1_u64 << (8 + word.min(2));
+            let payload = |number: u32| {
+                let of_words = words.iter().enumerate().filter(|(_, list)| list.contains(&number)).fold(0, |all, (word, _)| all | bloom_bits(word));
+                let is_twice = required.iter().chain(&words).any(|list| list.iter().filter(|known| **known == number).count() > 1);
                 of_words | u64::from(number % 251) | if is_twice { TWICE } else { 0 }
             };
-            let says = |lists: &[Vec<u32>]| lists.iter().map(|list| list.iter().map(|number| said(*number)).collect()).collect::<Vec<Vec<u64>>>();
-            let (of_wanted, of_words) = (says(&wanted), says(&words));
-            let of_no_word = wanted.iter().zip(&of_wanted).map(|(numbers, says)| Posted { numbers, says });
+            let says = |lists: &[Vec<u32>]| lists.iter().map(|list| list.iter().map(|number| payload(*number)).collect()).collect::<Vec<Vec<u64>>>();
+            let (of_required, of_words) = (says(&required), says(&words));
+            let of_no_word = required.iter().zip(&of_required).map(|(numbers, says)| PostingList { numbers, says });
             let asked: Vec<Word<'_>> =
-                words.iter().zip(&of_words).enumerate().map(|(word, (numbers, says))| Word { posted: Posted { numbers, says }, signs: Signs { bits: signs(word), are_sure: are_sure && word < 2 } }).collect();
+                words.iter().zip(&of_words).enumerate().map(|(word, (numbers, says))| Word { posted: PostingList { numbers, says }, bloom_bits: BloomBits { bits: bloom_bits(word), are_exact: are_exact && word < 2 } }).collect();
             // The lists of words are wanted too.
-            let mut lists: Vec<Posted<'_>> = asked.iter().take(2).map(|word| word.posted.first(cut)).chain(of_no_word).collect();
+            let mut lists: Vec<PostingList<'_>> = asked.iter().take(2).map(|word| word.posted.first(cut)).chain(of_no_word).collect();
             lists.retain(|list| !list.numbers.is_empty());
             let first = first.index(lists.len().max(1));
             lists.rotate_left(first);
             // A superset of an enough set is enough.
             let are_enough: Vec<bool> = (0..16_usize).map(|bits| (1..16).any(|fewer| fewer & !bits == 0 && enough[fewer - 1])).collect();
-            let mut told = Told { said: &said, asks_for_words, most, found: Vec::new(), anyway: BTreeSet::new(), passed_over: Vec::new() };
-            each(&lists, &known, &asked, &are_enough, &mut told);
-            let has_left_off = told.lacks() == 0;
-            let Told { found, anyway, passed_over, .. } = told;
+            let mut reported = Collector { payload: &payload, needs_matched_words, most, found: Vec::new(), anyway: BTreeSet::new(), passed_over: Vec::new() };
+            each(&lists, &known, &asked, &are_enough, &mut reported);
+            let has_left_off = reported.lacks() == 0;
+            let Collector { found, anyway, passed_over, .. } = reported;
             let in_list = |list: &[u32], number: u32| u16::from(list.contains(&number));
             let all: BTreeSet<u32> = lists.iter().flat_map(|list| list.numbers.iter().copied()).collect();
-            let (told_anyway, others): (BTreeSet<u32>, BTreeSet<u32>) = all.into_iter().partition(|number| is_told_anyway(said(*number)));
-            prop_assert!(anyway == told_anyway || has_left_off && anyway.is_subset(&told_anyway));
+            let (reported_anyway, others): (BTreeSet<u32>, BTreeSet<u32>) = all.into_iter().partition(|number| is_always_reported(payload(*number)));
+            prop_assert!(anyway == reported_anyway || has_left_off && anyway.is_subset(&reported_anyway));
             let others = others.into_iter().filter(|number| !known.contains(number));
             let with_words = others.map(|number| (number, (0..).zip(&words).map(|(word, list)| in_list(list, number) << word).sum()));
             let expected: BTreeMap<u32, u16> = with_words.filter(|(_, words): &(u32, u16)| are_enough[usize::from(*words)]).collect();
             // For a name that was passed over, only its possible words are known.
             let is_known_of =
-                |words: u16, possible: &Option<u16>| possible.map_or(words.is_power_of_two() || !asks_for_words, |possible| words & !possible == 0);
+                |words: u16, possible: &Option<u16>| possible.map_or(words.is_power_of_two() || !needs_matched_words, |possible| words & !possible == 0);
             prop_assert!(passed_over.iter().all(|(number, possible)| expected.get(number).is_some_and(|words| is_known_of(*words, possible))));
-            let mut told: Vec<u32> = found.iter().map(|(number, _)| *number).chain(passed_over.iter().map(|(number, _)| *number)).collect();
-            told.sort_unstable();
+            let mut reported: Vec<u32> = found.iter().map(|(number, _)| *number).chain(passed_over.iter().map(|(number, _)| *number)).collect();
+            reported.sort_unstable();
             match has_left_off {
                 // Exactly as many names as requested, each once.
-                true => prop_assert!(told.len() == most && told.is_sorted_by(|a, b| a < b) && told.iter().all(|number| expected.contains_key(number))),
-                false => prop_assert_eq!(told, expected.keys().copied().collect::<Vec<_>>()),
+                true => prop_assert!(reported.len() == most && reported.is_sorted_by(|a, b| a < b) && reported.iter().all(|number| expected.contains_key(number))),
+                false => prop_assert_eq!(reported, expected.keys().copied().collect::<Vec<_>>()),
             }
             prop_assert!(found.iter().all(|(number, words)| expected[number] == *words));
         }
@@ -558,7 +571,7 @@ mod tests {
                 prop_assert_eq!(has(&mut rest, number), list.contains(&number));
                 prop_assert_eq!(rest, &list[list.partition_point(|known| *known < number)..]);
                 let says = vec![0; list.len()];
-                prop_assert_eq!(Posted { numbers: &list, says: &says }.times(number), list.iter().filter(|known| **known == number).count());
+                prop_assert_eq!(PostingList { numbers: &list, says: &says }.times(number), list.iter().filter(|known| **known == number).count());
             }
         }
     }

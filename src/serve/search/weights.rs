@@ -1,16 +1,16 @@
 //! Weighs the words of a query: the rarer a word is in the names, the higher its weight.
 
 use crate::search::names::Names;
-use crate::search::said::Signs;
-use crate::search::shared_words::{Posted, Word};
+use crate::search::posting_payload::BloomBits;
+use crate::search::shared_words::{PostingList, Word};
 
 /// Weight of a word of the name that the query lacks.
 pub const OTHER_WORD: f64 = 1.0;
 /// Score of a name that has exactly the words of the query, in ten-thousandths.
 const TOKENS: f64 = 8_000.0;
-pub const MOST_BY_WORDS: i32 = TOKENS as i32;
+pub const MAX_BY_WORDS: i32 = TOKENS as i32;
 /// Minimum score of a name that shares words; misspelled names score at most half of it.
-const LEAST_TOKENS: i32 = 2_000;
+const MIN_TOKENS: i32 = 2_000;
 
 /// A word of a query.
 pub struct Term<'a> {
@@ -20,15 +20,15 @@ pub struct Term<'a> {
     count: usize,
     /// For an unfinished word: the names with a word that begins with it, and their payloads.
     /// `None` for a complete word.
-    pub begun: Option<(Vec<u32>, Vec<u64>)>,
+    pub by_prefix: Option<(Vec<u32>, Vec<u64>)>,
 }
 
 impl Term<'_> {
     /// Returns the names that have the word.
-    pub fn posted<'n>(&'n self, names: &'n Names) -> Posted<'n> {
-        self.begun.as_ref().map_or_else(
+    pub fn posted<'n>(&'n self, names: &'n Names) -> PostingList<'n> {
+        self.by_prefix.as_ref().map_or_else(
             || names.with_word(self.word),
-            |(numbers, says)| Posted { numbers, says },
+            |(numbers, says)| PostingList { numbers, says },
         )
     }
 
@@ -37,21 +37,21 @@ impl Term<'_> {
     pub fn word<'n>(&'n self, names: &'n Names) -> Word<'n> {
         Word {
             posted: self.posted(names),
-            signs: if self.begun.is_some() {
-                Signs::default()
+            bloom_bits: if self.by_prefix.is_some() {
+                BloomBits::default()
             } else {
-                names.signs_of(self.word)
+                names.bloom_bits_of(self.word)
             },
         }
     }
 
     /// Returns true if the word is not distinctive.
-    pub fn says_little(&self) -> bool {
-        self.begun.is_none() && says_little(self.word)
+    pub fn is_indistinctive(&self) -> bool {
+        self.by_prefix.is_none() && is_indistinctive(self.word)
     }
 
     pub fn is(&self, word: &str) -> bool {
-        if self.begun.is_some() {
+        if self.by_prefix.is_some() {
             word.starts_with(self.word)
         } else {
             word == self.word
@@ -64,7 +64,7 @@ fn is_initial(word: &str) -> bool {
 }
 
 /// Initials and the word for `&` are not distinctive, however rare they are.
-fn says_little(word: &str) -> bool {
+fn is_indistinctive(word: &str) -> bool {
     is_initial(word) || word == "AND"
 }
 
@@ -79,13 +79,13 @@ impl<'a> Weighted<'a> {
         let all = names.len() as f64;
         let term = |word: &'a String| {
             // Too many words begin with an initial.
-            let begun = (unfinished == Some(word) && !is_initial(word))
-                .then(|| names.with_word_begun(word));
-            let count = begun.as_ref().map_or_else(
+            let by_prefix = (unfinished == Some(word) && !is_initial(word))
+                .then(|| names.with_word_prefix(word));
+            let count = by_prefix.as_ref().map_or_else(
                 || names.with_word(word).numbers.len(),
                 |(numbers, _)| numbers.len(),
             );
-            let weight = if begun.is_none() && says_little(word) {
+            let weight = if by_prefix.is_none() && is_indistinctive(word) {
                 OTHER_WORD
             } else {
                 (1.0 + all / count.max(1) as f64).ln()
@@ -94,7 +94,7 @@ impl<'a> Weighted<'a> {
                 word,
                 weight,
                 count,
-                begun,
+                by_prefix,
             }
         };
         let terms: Vec<Term<'a>> = words.iter().map(term).collect();
@@ -143,7 +143,7 @@ impl<'a> Weighted<'a> {
     /// Score of a name by the words it shares; `None` unless they exceed half of the weight.
     pub fn overlap(&self, matched: f64, others: usize) -> Option<i32> {
         let share = matched / (self.total + OTHER_WORD * others as f64);
-        (matched > self.half()).then(|| ((TOKENS * share).round() as i32).max(LEAST_TOKENS))
+        (matched > self.half()).then(|| ((TOKENS * share).round() as i32).max(MIN_TOKENS))
     }
 }
 
@@ -165,7 +165,7 @@ impl<'a> Scores<'a> {
     }
 
     /// Returns the score of a name that has these query words (bit mask) and `others` other words.
-    pub fn of(&mut self, words: u16, others: usize) -> Option<i32> {
+    pub fn score(&mut self, words: u16, others: usize) -> Option<i32> {
         let place = usize::from(words).wrapping_mul(7).wrapping_add(others) % KNOWN_SCORES;
         let (known_words, known_others, score) = self.known[place];
         if (known_words, known_others) == (words, others) {

@@ -44,7 +44,7 @@ pub struct CompanyName<'a> {
 }
 
 impl<'a> CompanyName<'a> {
-    pub fn of(cik: Cik, name: Option<&'a str>) -> Self {
+    pub fn new(cik: Cik, name: Option<&'a str>) -> Self {
         Self {
             cik: cik.to_string(),
             name,
@@ -66,7 +66,7 @@ pub fn cik_of(text: &str, field: &str) -> Result<Cik> {
 impl<'a> Company<'a> {
     /// Returns the identity shown at the start of answers.
     pub fn shown(&self) -> CompanyName<'a> {
-        CompanyName::of(self.cik, self.name)
+        CompanyName::new(self.cik, self.name)
     }
 
     /// Finds the registrant of the path's `{cik}`.
@@ -85,7 +85,7 @@ impl<'a> Company<'a> {
     /// `not_found` if the registrant does not exist; `coverage_unavailable` if the release has no
     /// registrants at all.
     pub async fn find(call: &'a Call<'_>, cik: Cik, field: &str) -> Result<Self> {
-        let sec = SecTables::of(call.release);
+        let sec = SecTables::from_release(call.release);
         let row = sec
             .registrants
             .as_ref()

@@ -3,7 +3,7 @@
 
 use super::periods::fiscal_years;
 use super::tables::REGISTRANTS;
-use super::units::{AskedMetric, unit_of};
+use super::units::{RequestedMetric, unit_of};
 use crate::days::since_epoch;
 use crate::sec::tables::SecTables;
 use std::collections::BTreeMap;
@@ -15,7 +15,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::http::components::Data;
-use crate::http::endpoint::{Access, Call, Endpoint, Handler, Validity, query};
+use crate::http::endpoint::{Access, CachePolicy, Call, Endpoint, Handler, query};
 use crate::http::meta::Meta;
 use crate::http::parameters::{AS_OF, Kind, RELEASE, format};
 use crate::http::problem::not_published;
@@ -25,7 +25,7 @@ use crate::release::bucketed::Bucket;
 use crate::release::key_columns::cell;
 use crate::release::provenance::Provenance;
 use crate::sec::company::{CIK, Company, CompanyName, TICKER, cik_of};
-use crate::sec::figure::{Figure, NOT_IN_SPAN, Series, Wanted, reason_of_period};
+use crate::sec::figure::{Figure, FigureFilter, NOT_IN_SPAN, Series, reason_of_period};
 use crate::sec::financial_value::{PeriodFigure, Source};
 use crate::sec::financials::{describe, read};
 use crate::sec::owners::Owned;
@@ -46,8 +46,8 @@ pub const ENDPOINT: Endpoint = Endpoint {
     access: Access::Scope(Scope::Sec),
     parameters: Parameters::DECLARED,
     body: None,
-    data: Data::of::<FinancialComparison<'static>>(),
-    validity: Validity::Release,
+    data: Data::for_type::<FinancialComparison<'static>>(),
+    cache_policy: CachePolicy::PerRelease,
     handler: Handler::Files(|call, json| answer(call, json).boxed()),
 };
 
@@ -74,7 +74,7 @@ query! {
 #[derive(Serialize, JsonSchema)]
 struct FinancialComparison<'a> {
     #[serde(flatten)]
-    asked: AskedMetric<'a>,
+    requested: RequestedMetric<'a>,
     /// Day from the request: only reports filed by then count. Null if the request has none.
     #[schemars(with = "Option<&str>")]
     known_at: Option<Date>,
@@ -128,7 +128,7 @@ struct Side<'a> {
 type Period = (i32, String);
 
 async fn answer(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
-    let query = Parameters::of(call)?;
+    let query = Parameters::read(call)?;
     let metric = query.metric;
     let (from, to) = fiscal_years(
         query.fiscal_year,
@@ -136,19 +136,19 @@ async fn answer(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
     )?;
     let period = query.period.unwrap_or(ANNUAL);
     // Reads both spans, so that a figure of the other span does not count as missing.
-    let wanted = Wanted {
+    let filter = FigureFilter {
         period,
         fiscal_year_from: from,
         fiscal_year_to: to,
         known_at: query.known_at.map(since_epoch),
         span: None,
     };
-    let span = Span::of(query.span, period)?;
+    let span = Span::parse(query.span, period)?;
     let companies = companies(call, &query).await?;
     let sides = try_join_all(
         companies
             .into_iter()
-            .map(|company| Side::read(call, company, metric, wanted)),
+            .map(|company| Side::read(call, company, metric, filter)),
     )
     .await?;
     let mut periods: Vec<&Period> = sides
@@ -163,7 +163,7 @@ async fn answer(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
     let mut starts: Vec<Option<i32>> = Vec::new();
     let mut shown = Vec::with_capacity(periods.len());
     for period in periods {
-        let chosen = line_up(&sides, period, span);
+        let chosen = align_figures(&sides, period, span);
         starts.extend(
             sides
                 .iter()
@@ -185,7 +185,7 @@ async fn answer(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
                     PeriodFigure::absent(
                         (metric, unit),
                         (fiscal_year, fiscal_period),
-                        side.reason(metric, wanted, period),
+                        side.reason(metric, filter, period),
                     ),
                     None,
                 ),
@@ -203,7 +203,7 @@ async fn answer(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
         });
     }
     json.value(&FinancialComparison {
-        asked: AskedMetric::of(call, metric, period, query.span),
+        requested: RequestedMetric::new(call, metric, period, query.span),
         known_at: query.known_at,
         companies: sides.iter().map(Side::shown).collect(),
         periods: shown,
@@ -273,7 +273,7 @@ async fn companies<'a>(call: &'a Call<'_>, query: &Parameters<'_>) -> Result<Vec
 }
 
 fn of_tickers(call: &Call<'_>, tickers: &[&str]) -> Result<Vec<Cik>> {
-    let registrants = SecTables::of(call.release)
+    let registrants = SecTables::from_release(call.release)
         .registrants
         .as_ref()
         .ok_or_else(|| not_published(REGISTRANTS))?;
@@ -301,13 +301,13 @@ impl<'a> Side<'a> {
         call: &'a Call<'_>,
         company: Company<'a>,
         metric: &str,
-        wanted: Wanted<'_>,
+        filter: FigureFilter<'_>,
     ) -> Result<Self> {
-        let bucket = SecTables::of(call.release)
+        let bucket = SecTables::from_release(call.release)
             .values
             .about(call.reader(), company.cik)
             .await?;
-        let series = read(call, bucket.as_ref(), company.cik, &[metric], wanted)
+        let series = read(call, bucket.as_ref(), company.cik, &[metric], filter)
             .pop()
             .expect("one series for one metric");
         let mut by_period: BTreeMap<Period, Vec<Figure>> = BTreeMap::new();
@@ -360,7 +360,7 @@ impl<'a> Side<'a> {
     fn source<'b>(&'b self, call: &'b Call<'_>) -> Option<Source<'b>> {
         self.bucket
             .as_ref()
-            .map(|bucket| Source::of(call, self.company.cik, bucket))
+            .map(|bucket| Source::new(call, self.company.cik, bucket))
     }
 
     fn shown(&self) -> ComparedCompany<'_> {
@@ -376,14 +376,14 @@ impl<'a> Side<'a> {
     }
 
     /// Returns the reason why the registrant has no figure of a period.
-    fn reason(&self, metric: &str, wanted: Wanted<'_>, period: &Period) -> &str {
+    fn reason(&self, metric: &str, filter: FigureFilter<'_>, period: &Period) -> &str {
         let table = self.bucket.as_ref().map(|bucket| &bucket.table);
         let of_period = table.and_then(|table| {
             reason_of_period(
                 table,
                 self.company.cik,
                 metric,
-                wanted,
+                filter,
                 (period.0, &period.1),
             )
         });
@@ -403,7 +403,7 @@ impl<'a> Side<'a> {
 /// requested span, it prefers the quarter's own figure if all registrants that have the period
 /// report it. Otherwise it prefers the year to date if all report that. The other span is the
 /// fallback.
-fn line_up<'a>(
+fn align_figures<'a>(
     sides: &'a [Side<'_>],
     period: &Period,
     span: Option<Span>,

@@ -159,12 +159,12 @@ pub fn reason_of_period<'a>(
     table: &'a Owned<ValueTable>,
     cik: Cik,
     metric: &str,
-    wanted: Wanted<'_>,
+    filter: FigureFilter<'_>,
     period: (i32, &str),
 ) -> Option<&'a str> {
     let mut runs = table.runs(cik);
     let run = runs.find(|run| {
-        table.metric.at(run.start) == metric && table.series.at(run.start) == wanted.period
+        table.metric.at(run.start) == metric && table.series.at(run.start) == filter.period
     })?;
     let is_period = |row: &usize| {
         table.value.is_null(*row)
@@ -172,7 +172,7 @@ pub fn reason_of_period<'a>(
                 cell(&table.fiscal_year, *row),
                 table.fiscal_period.get(*row),
             ) == (Some(period.0), Some(period.1))
-            && wanted
+            && filter
                 .known_at
                 .is_none_or(|day| table.filed_date.value(*row) <= day)
     };
@@ -187,20 +187,20 @@ pub fn reports_not_in_archive(
     table: &Owned<ValueTable>,
     cik: Cik,
     metrics: &[&str],
-    wanted: Wanted<'_>,
+    filter: FigureFilter<'_>,
 ) -> Vec<String> {
     let runs = table.runs(cik).filter(|run| {
-        metrics.contains(&table.metric.at(run.start)) && table.series.at(run.start) == wanted.period
+        metrics.contains(&table.metric.at(run.start)) && table.series.at(run.start) == filter.period
     });
     let is_missing = |row: &usize| {
         let year = || table.fiscal_year.value(*row);
         table.value.is_null(*row)
             && !table.filed_date.is_null(*row)
-            && wanted
+            && filter
                 .known_at
                 .is_none_or(|day| table.filed_date.value(*row) <= day)
-            && wanted.fiscal_year_from.is_none_or(|from| from <= year())
-            && wanted.fiscal_year_to.is_none_or(|to| year() <= to)
+            && filter.fiscal_year_from.is_none_or(|from| from <= year())
+            && filter.fiscal_year_to.is_none_or(|to| year() <= to)
     };
     let text = |row: usize| {
         let [filed, end] =
@@ -215,7 +215,7 @@ pub fn reports_not_in_archive(
 
 /// Selection of figures.
 #[derive(Debug, Clone, Copy)]
-pub struct Wanted<'a> {
+pub struct FigureFilter<'a> {
     /// `annual` or `quarterly`.
     pub period: &'a str,
     pub fiscal_year_from: Option<i32>,
@@ -230,7 +230,7 @@ pub fn series(
     table: &Owned<ValueTable>,
     cik: Cik,
     metrics: &[&str],
-    wanted: Wanted<'_>,
+    filter: FigureFilter<'_>,
 ) -> Vec<Series> {
     let mut found: Vec<Series> = metrics.iter().map(|_| Series::default()).collect();
     for run in table.runs(cik) {
@@ -240,7 +240,7 @@ pub fn series(
         else {
             continue;
         };
-        if table.series.at(run.start) != wanted.period {
+        if table.series.at(run.start) != filter.period {
             continue;
         }
         let series = &mut found[index];
@@ -251,16 +251,16 @@ pub fn series(
         }
         let in_range = |row: usize| {
             let year = cell(&table.fiscal_year, row);
-            wanted
+            filter
                 .fiscal_year_from
                 .is_none_or(|from| year.is_some_and(|year| from <= year))
-                && wanted
+                && filter
                     .fiscal_year_to
                     .is_none_or(|to| year.is_some_and(|year| year <= to))
         };
         let known: Vec<Figure> = table
             .periods(run)
-            .filter_map(|rows| Figure::read(table, rows, wanted.known_at))
+            .filter_map(|rows| Figure::read(table, rows, filter.known_at))
             .collect();
         let is_unknown = known.is_empty();
         let of_years: Vec<Figure> = known
@@ -270,7 +270,7 @@ pub fn series(
         let is_out_of_range = of_years.is_empty();
         series.figures = of_years
             .into_iter()
-            .filter(|figure| wanted.span.is_none_or(|span| figure.has_span(table, span)))
+            .filter(|figure| filter.span.is_none_or(|span| figure.has_span(table, span)))
             .collect();
         if series.figures.is_empty() && has_values {
             let reason = if is_unknown {

@@ -48,9 +48,9 @@ pub struct FilingFilter {
 
 /// The index of one release, built once.
 #[derive(Debug, Default)]
-pub struct LazyDates(Lazy<FilingDates>);
+pub struct LazyFilingDates(Lazy<FilingDates>);
 
-impl LazyDates {
+impl LazyFilingDates {
     /// Returns the index; concurrent callers wait for one build.
     ///
     /// # Errors
@@ -61,26 +61,26 @@ impl LazyDates {
         of_buckets: impl Iterator<Item = (&str, &Part)>,
     ) -> Result<Arc<FilingDates>> {
         let make = || {
-            let mut wanted: Vec<(String, Part)> = of_buckets
+            let mut selected: Vec<(String, Part)> = of_buckets
                 .map(|(bucket, part)| (bucket.to_owned(), part.clone()))
                 .collect();
-            wanted.sort_by(|a, b| a.0.cmp(&b.0));
+            selected.sort_by(|a, b| a.0.cmp(&b.0));
             let (parts, release_id) =
                 (reader.cache().clone(), reader.manifest().release_id.clone());
-            async move { FilingDates::read(&parts, &release_id, wanted).await }
+            async move { FilingDates::read(&parts, &release_id, selected).await }
         };
         self.0.get(make).await
     }
 }
 
 /// The columns of a part from which the index is built.
-struct Dated {
+struct FilingDateColumns {
     accession_numbers: Vec<u64>,
     forms: DictionaryColumn,
     filed_dates: Date32Array,
 }
 
-impl CachedPart for Dated {
+impl CachedPart for FilingDateColumns {
     const DATASET_ID: &'static str = "sec.filing";
 
     fn read(bytes: Bytes, path: &str) -> Result<Self> {
@@ -117,20 +117,20 @@ impl FilingDates {
     async fn read(
         parts: &PartCache,
         release_id: &ReleaseId,
-        wanted: Vec<(String, Part)>,
+        selected: Vec<(String, Part)>,
     ) -> Result<Arc<Self>> {
         let (mut made, mut by_day) = (Self::default(), BTreeMap::new());
         // Futures do nothing until polled, so a list of all of them is cheap.
-        let reads: Vec<_> = wanted
+        let reads: Vec<_> = selected
             .iter()
-            .map(|(_, part)| parts.read::<Dated>(release_id, part))
+            .map(|(_, part)| parts.read::<FilingDateColumns>(release_id, part))
             .collect();
         let mut reading = stream::iter(reads).buffered(READING);
         while let Some(part) = reading.try_next().await? {
             made.add(&part, &mut by_day)?;
         }
         drop(reading);
-        made.buckets = wanted.into_iter().map(|(bucket, _)| bucket).collect();
+        made.buckets = selected.into_iter().map(|(bucket, _)| bucket).collect();
         let sorting = tokio::task::spawn_blocking(move || made.sorted(by_day));
         sorting
             .await
@@ -139,7 +139,11 @@ impl FilingDates {
     }
 
     /// Adds the next bucket.
-    fn add(&mut self, part: &Dated, by_day: &mut BTreeMap<i32, Vec<Entry>>) -> Result<()> {
+    fn add(
+        &mut self,
+        part: &FilingDateColumns,
+        by_day: &mut BTreeMap<i32, Vec<Entry>>,
+    ) -> Result<()> {
         let too_many = || Error::store("more buckets or rows of filings than the index can number");
         let bucket = u16::try_from(self.buckets.len())
             .ok()
@@ -196,21 +200,23 @@ impl FilingDates {
         &'a self,
         filter: &FilingFilter,
     ) -> impl Iterator<Item = Range<usize>> + use<'a> {
-        let start = filter.to.map_or(0, |to| self.place_of_day(|day| day > to));
+        let start = filter
+            .to
+            .map_or(0, |to| self.position_of_day(|day| day > to));
         let end = filter
             .from
-            .map_or(self.len(), |from| self.place_of_day(|day| day >= from));
+            .map_or(self.len(), |from| self.position_of_day(|day| day >= from));
         let numbers: Option<Vec<bool>> = (!filter.forms.is_empty()).then(|| {
-            let is_wanted = |number: u16| {
+            let is_selected = |number: u16| {
                 self.forms
                     .text(number)
-                    .is_some_and(|form| filter.forms.iter().any(|wanted| wanted == form))
+                    .is_some_and(|form| filter.forms.iter().any(|selected| selected == form))
             };
             (0..=self.forms.len())
-                .map(|number| u16::try_from(number).is_ok_and(is_wanted))
+                .map(|number| u16::try_from(number).is_ok_and(is_selected))
                 .collect()
         });
-        let is_wanted = move |place: usize| {
+        let is_selected = move |place: usize| {
             numbers
                 .as_ref()
                 .is_none_or(|numbers| numbers[usize::from(self.form_numbers[place])])
@@ -223,7 +229,7 @@ impl FilingDates {
                 while next < end && self.bucket_numbers[next] & SAME_FILING != 0 {
                     next += 1;
                 }
-                if (first..next).any(&is_wanted) {
+                if (first..next).any(&is_selected) {
                     return Some(first..next);
                 }
             }
@@ -246,7 +252,7 @@ impl FilingDates {
 
     /// Returns the position after all days for which `is_before` holds; days run from newest to
     /// oldest.
-    fn place_of_day(&self, is_before: impl Fn(i32) -> bool) -> usize {
+    fn position_of_day(&self, is_before: impl Fn(i32) -> bool) -> usize {
         let index = self.days.partition_point(|(day, _)| is_before(*day));
         self.days.get(index).map_or(self.len(), |(_, place)| *place)
     }

@@ -35,14 +35,14 @@ impl Filter<'_> {
         filed: (Option<Date>, Option<Date>),
         period: (Option<Date>, Option<Date>),
     ) -> Result<(DayRange, DayRange)> {
-        let filed = DayRange::of(("filed_from", filed.0), ("filed_to", filed.1))?;
+        let filed = DayRange::from_bounds(("filed_from", filed.0), ("filed_to", filed.1))?;
         Ok((
             filed,
-            DayRange::of(("period_from", period.0), ("period_to", period.1))?,
+            DayRange::from_bounds(("period_from", period.0), ("period_to", period.1))?,
         ))
     }
 
-    pub fn takes(&self, table: &FilingTable, row: usize) -> bool {
+    pub fn matches(&self, table: &FilingTable, row: usize) -> bool {
         self.filed.has(Some(table.filed_date.value(row)))
             && (self.forms.is_empty() || self.forms.iter().any(|form| form == table.form.at(row)))
             && self.period.has(table.period_of_report(row))

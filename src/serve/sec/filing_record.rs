@@ -102,19 +102,19 @@ struct Submission<'a> {
 
 impl<'a> PeriodicReport<'a> {
     /// Uses the first row of a filing; returns `None` if it has no rows.
-    pub fn of(call: &'a Call<'_>, rows: &'a Rows) -> Option<Self> {
+    pub fn from_rows(call: &'a Call<'_>, rows: &'a Rows) -> Option<Self> {
         let (cik, table, row) = rows.first()?;
-        let (row, links) = (*row, &SecTables::of(call.release).links);
+        let (row, links) = (*row, &SecTables::from_release(call.release).links);
         let key = key(*cik, table, row);
         Some(Self {
             accession_number: key.accession_number,
             form: table.form.at(row),
-            days: Days::of(table, row),
+            days: Days::new(table, row),
             file_number: table.file_number.get(row),
             film_number: table.film_number.get(row),
             primary_document_url: links.primary_document(key),
             evidence_url: links.evidence(key),
-            submission: Submission::of(call, table, row),
+            submission: Submission::new(call, table, row),
         })
     }
 }
@@ -122,18 +122,22 @@ impl<'a> PeriodicReport<'a> {
 impl<'a> Filing<'a> {
     /// Uses the rows of a filing, one for each of its registrants; returns `None` if it has no
     /// rows.
-    pub fn of(call: &'a Call<'_>, registrants: &'a Registrants, rows: &'a Rows) -> Option<Self> {
+    pub fn from_rows(
+        call: &'a Call<'_>,
+        registrants: &'a Registrants,
+        rows: &'a Rows,
+    ) -> Option<Self> {
         let (cik, table, row) = rows.first()?;
         let (row, links, form) = (
             *row,
-            &SecTables::of(call.release).links,
+            &SecTables::from_release(call.release).links,
             table.form.at(*row),
         );
         let key = key(*cik, table, row);
         // The lists of filings by registrant do not tell whether it is the filer, the subject or an
         // owner.
         let party = |(cik, ..): &(Cik, _, _)| {
-            Party::of(
+            Party::new(
                 cik.to_string(),
                 registrants.find(*cik).map(|row| (registrants, row)),
             )
@@ -142,7 +146,7 @@ impl<'a> Filing<'a> {
             accession_number: key.accession_number,
             form,
             form_description: description_of(call.contracts(), form),
-            days: Days::of(table, row),
+            days: Days::new(table, row),
             entities: rows.iter().map(party).collect(),
             primary_cik: primary(registrants, rows).unwrap_or(*cik).to_string(),
             items: table.items.at(row).collect(),
@@ -153,13 +157,13 @@ impl<'a> Filing<'a> {
             primary_document_description: table.primary_document_description.get(row),
             index_url: links.evidence(key),
             text_url: links.text(key),
-            submission: Submission::of(call, table, row),
+            submission: Submission::new(call, table, row),
         })
     }
 }
 
 impl<'a> Days<'a> {
-    fn of(table: &'a FilingTable, row: usize) -> Self {
+    fn new(table: &'a FilingTable, row: usize) -> Self {
         Self {
             is_amendment: table.is_amendment.value(row),
             filed_date: Date(table.filed_date.value(row)),
@@ -170,7 +174,7 @@ impl<'a> Days<'a> {
 }
 
 impl<'a> Submission<'a> {
-    fn of(call: &'a Call<'_>, table: &'a Owned<FilingTable>, row: usize) -> Self {
+    fn new(call: &'a Call<'_>, table: &'a Owned<FilingTable>, row: usize) -> Self {
         let flag = |flags: &BooleanArray| flags.is_valid(row).then(|| flags.value(row));
         let FilingTable {
             size_bytes,
@@ -185,7 +189,7 @@ impl<'a> Submission<'a> {
             size_bytes: cell(size_bytes, row),
             has_xbrl: flag(has_xbrl),
             has_inline_xbrl: flag(has_inline_xbrl),
-            provenance: provenance.of(
+            provenance: provenance.for_row(
                 &table.row_sources,
                 row,
                 validation_status.at(row),

@@ -14,7 +14,7 @@ use super::lookup::{check_alternatives, check_name, with_tickers};
 use super::registrants::Registrants;
 use super::tables::{REGISTRANTS, SecTables};
 use crate::http::components::Data;
-use crate::http::endpoint::{Access, Call, Endpoint, Handler, Validity, query};
+use crate::http::endpoint::{Access, CachePolicy, Call, Endpoint, Handler, query};
 use crate::http::meta::Meta;
 use crate::http::parameters::{AS_OF, CURSOR, Kind, LIMIT, RELEASE, TextForm, format};
 use crate::http::problem::{Code, Problem, Result, not_published};
@@ -62,8 +62,8 @@ pub const ENDPOINT: Endpoint = Endpoint {
     access: Access::Scope(Scope::General),
     parameters: Parameters::DECLARED,
     body: None,
-    data: Data::of::<Filings<'static>>(),
-    validity: Validity::Release,
+    data: Data::for_type::<Filings<'static>>(),
+    cache_policy: CachePolicy::PerRelease,
     handler: Handler::Files(|call, json| answer_search(call, json).boxed()),
 };
 
@@ -72,11 +72,11 @@ pub const ENDPOINT: Endpoint = Endpoint {
 struct Filings<'a>(Vec<Filing<'a>>);
 
 async fn answer_search(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
-    let registrants = SecTables::of(call.release)
+    let registrants = SecTables::from_release(call.release)
         .registrants
         .as_ref()
         .ok_or_else(|| not_published(REGISTRANTS))?;
-    let query = Parameters::of(call)?;
+    let query = Parameters::read(call)?;
     let filter = query.filter()?;
     let mut notes = Meta::default();
     let (page, found) = match registrants_of(&query, registrants, &mut notes)? {
@@ -86,7 +86,7 @@ async fn answer_search(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
     json.value(&Filings(
         found
             .iter()
-            .filter_map(|rows| Filing::of(call, registrants, rows))
+            .filter_map(|rows| Filing::from_rows(call, registrants, rows))
             .collect(),
     ));
     let mut meta = describe(call, page);
@@ -172,7 +172,7 @@ fn registrants_of(
     found.retain(|found| {
         found.matched.is_whole()
             || registrants
-                .name_found(found)
+                .matched_name(found)
                 .is_some_and(|name| has_all_words(text, name))
     });
     if found.is_empty() {

@@ -40,11 +40,11 @@ pub async fn of_registrants(
     filter: &Filter<'_>,
     notes: &mut Meta,
 ) -> Result<(Page, Vec<Rows>)> {
-    if SecTables::of(call.release).filings.is_empty() {
+    if SecTables::from_release(call.release).filings.is_empty() {
         return Err(not_published(FILINGS));
     }
     let buckets = try_join_all(ciks.iter().map(|cik| {
-        SecTables::of(call.release)
+        SecTables::from_release(call.release)
             .filings
             .about(call.reader(), *cik)
     }))
@@ -68,7 +68,7 @@ pub async fn of_registrants(
     for (cik, bucket) in ciks.iter().zip(&buckets) {
         let Some(bucket) = bucket else { continue };
         let table = &bucket.table;
-        for row in table.rows(*cik).filter(|row| filter.takes(table, *row)) {
+        for row in table.rows(*cik).filter(|row| filter.matches(table, *row)) {
             found
                 .entry((table.filed_date.value(row), table.accession_number.at(row)))
                 .or_default()
@@ -76,7 +76,7 @@ pub async fn of_registrants(
         }
     }
     let total = found.len();
-    let paging = Paging::of(call, filter.limit, filter.cursor)?;
+    let paging = Paging::new(call, filter.limit, filter.cursor)?;
     let limit = paging.limit;
     let read = |key: &str| {
         key.split_once(':')
@@ -85,7 +85,7 @@ pub async fn of_registrants(
     let after = paging
         .after
         .as_deref()
-        .map(|key| read(key).ok_or_else(cursor::not_a_cursor))
+        .map(|key| read(key).ok_or_else(cursor::malformed_cursor))
         .transpose()?;
     let is_after = |key: &(i32, &str)| {
         after
@@ -142,11 +142,11 @@ pub async fn of_all(
             "give at least one of `ticker`, `cik`, `company`, `form`, `filed_from` and `filed_to`",
         ));
     }
-    let sec = SecTables::of(call.release);
+    let sec = SecTables::from_release(call.release);
     if sec.filings.is_empty() {
         return Err(not_published(FILINGS));
     }
-    let paging = ListPaging::of(call, filter.limit, filter.cursor)?;
+    let paging = ListPaging::new(call, filter.limit, filter.cursor)?;
     let (limit, after) = (paging.limit(), paging.first);
     let dates = sec
         .filing_dates
@@ -155,14 +155,14 @@ pub async fn of_all(
     for form in filter.forms.iter().filter(|form| !dates.has_form(form)) {
         check_unknown_form(call, notes, "this release has", form)?;
     }
-    let wanted = FilingFilter {
+    let filter = FilingFilter {
         from: filter.filed.from,
         to: filter.filed.to,
         forms: filter.forms.clone(),
     };
     let (mut page, mut total, mut has_more): (Vec<Range<usize>>, usize, bool) =
         (Vec::new(), 0, false);
-    for places in dates.find(&wanted) {
+    for places in dates.find(&filter) {
         total += 1;
         if places.start >= after && page.len() < limit {
             page.push(places);
@@ -232,7 +232,7 @@ async fn rows_of(call: &Call<'_>, dates: &FilingDates, page: &[Range<usize>]) ->
     names.sort_unstable();
     names.dedup();
     let buckets = try_join_all(names.iter().map(|name| {
-        SecTables::of(call.release)
+        SecTables::from_release(call.release)
             .filings
             .bucket(call.reader(), name)
     }))
@@ -263,6 +263,6 @@ pub fn describe(call: &Call<'_>, page: Page) -> Meta {
     );
     Meta {
         page: Some(page),
-        ..Meta::of(&OF_FILINGS, scope)
+        ..Meta::for_datasets(&OF_FILINGS, scope)
     }
 }

@@ -160,7 +160,7 @@ pub struct Source<'a> {
 }
 
 impl<'a> Source<'a> {
-    pub fn of(call: &'a Call<'_>, cik: Cik, bucket: &'a Bucket<'_, Owned<ValueTable>>) -> Self {
+    pub fn new(call: &'a Call<'_>, cik: Cik, bucket: &'a Bucket<'_, Owned<ValueTable>>) -> Self {
         let ValueTable {
             record_id,
             value,
@@ -170,7 +170,7 @@ impl<'a> Source<'a> {
             accession_number,
             ..
         } = &**bucket.table;
-        let links = &SecTables::of(call.release).links;
+        let links = &SecTables::from_release(call.release).links;
         Self {
             table: &bucket.table,
             reports: Reports {
@@ -216,7 +216,7 @@ impl<'a> Source<'a> {
 
     pub fn provenance(&self, figure: &Figure) -> Provenance<'a> {
         let (table, row) = (self.table, figure.latest());
-        self.provenance.of(
+        self.provenance.for_row(
             &table.row_sources,
             row,
             table.validation_status.at(row),

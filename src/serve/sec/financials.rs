@@ -17,14 +17,14 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::http::components::Data;
-use crate::http::endpoint::{Access, Call, Endpoint, Handler, Validity, query};
+use crate::http::endpoint::{Access, CachePolicy, Call, Endpoint, Handler, query};
 use crate::http::meta::{Coverage, Meta};
 use crate::http::parameters::{AS_OF, Kind, RELEASE, allowed, format};
 use crate::http::problem::Result;
 use crate::json::Json;
 use crate::release::bucketed::Bucket;
 use crate::sec::company::{Company, CompanyName};
-use crate::sec::figure::{Series, Wanted, reports_not_in_archive, series};
+use crate::sec::figure::{FigureFilter, Series, reports_not_in_archive, series};
 use crate::sec::financial_value::{FinancialValue, Source};
 use crate::sec::owners::Owned;
 use crate::sec::periods::{
@@ -44,8 +44,8 @@ pub const ENDPOINT: Endpoint = Endpoint {
     access: Access::Scope(Scope::Sec),
     parameters: Parameters::DECLARED,
     body: None,
-    data: Data::of::<Financials<'static>>(),
-    validity: Validity::Release,
+    data: Data::for_type::<Financials<'static>>(),
+    cache_policy: CachePolicy::PerRelease,
     handler: Handler::Files(|call, json| answer(call, json).boxed()),
 };
 
@@ -118,7 +118,7 @@ async fn answer(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
         fiscal_year_to,
         known_at,
         include,
-    } = Parameters::of(call)?;
+    } = Parameters::read(call)?;
     let (from, to) = fiscal_years(fiscal_year, (fiscal_year_from, fiscal_year_to))?;
     let metrics = if metric.is_empty() {
         allowed(call.contracts(), VALUES, "metric")
@@ -126,18 +126,18 @@ async fn answer(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
         metric
     };
     let period = period.unwrap_or(ANNUAL);
-    let wanted = Wanted {
+    let filter = FigureFilter {
         period,
         fiscal_year_from: from,
         fiscal_year_to: to,
         known_at: known_at.map(since_epoch),
-        span: Span::of(span, period)?,
+        span: Span::parse(span, period)?,
     };
-    let bucket = SecTables::of(call.release)
+    let bucket = SecTables::from_release(call.release)
         .values
         .about(call.reader(), company.cik)
         .await?;
-    let found = read(call, bucket.as_ref(), company.cik, &metrics, wanted);
+    let found = read(call, bucket.as_ref(), company.cik, &metrics, filter);
     let years = || {
         bucket.iter().flat_map(|bucket| {
             found
@@ -148,7 +148,7 @@ async fn answer(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
     };
     let source = bucket
         .as_ref()
-        .map(|bucket| Source::of(call, company.cik, bucket));
+        .map(|bucket| Source::new(call, company.cik, bucket));
     json.value(&Financials {
         company: company.shown(),
         period_type: period,
@@ -193,13 +193,13 @@ async fn answer(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
         }),
     );
     if found.iter().any(|series| series.figures.is_empty()) {
-        Successions::of(call, company.cik)
+        Successions::find(call, company.cik)
             .await?
             .add_notice(&mut meta);
     }
     let missing = bucket
         .iter()
-        .flat_map(|bucket| reports_not_in_archive(&bucket.table, company.cik, &metrics, wanted));
+        .flat_map(|bucket| reports_not_in_archive(&bucket.table, company.cik, &metrics, filter));
     let missing: BTreeSet<String> = missing.collect();
     if !missing.is_empty() {
         let message = format!(
@@ -213,8 +213,8 @@ async fn answer(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
 
 /// Returns the reason why a registrant has no figures at all: the outcome of its facts, or that it
 /// has none.
-pub fn why_none<'a>(call: &'a Call<'_>, cik: Cik) -> &'a str {
-    SecTables::of(call.release)
+pub fn reason_without_figures<'a>(call: &'a Call<'_>, cik: Cik) -> &'a str {
+    SecTables::from_release(call.release)
         .members
         .outcome(cik)
         .filter(|outcome| *outcome != PUBLISHED)
@@ -227,17 +227,17 @@ pub fn read(
     bucket: Option<&Bucket<'_, Owned<ValueTable>>>,
     cik: Cik,
     metrics: &[&str],
-    wanted: Wanted<'_>,
+    filter: FigureFilter<'_>,
 ) -> Vec<Series> {
     let mut found = match bucket {
-        Some(bucket) => series(&bucket.table, cik, metrics, wanted),
+        Some(bucket) => series(&bucket.table, cik, metrics, filter),
         None => metrics.iter().map(|_| Series::default()).collect(),
     };
     for series in found
         .iter_mut()
         .filter(|series| series.figures.is_empty() && series.null_reason.is_none())
     {
-        series.null_reason = Some(why_none(call, cik).to_owned());
+        series.null_reason = Some(reason_without_figures(call, cik).to_owned());
     }
     found
 }

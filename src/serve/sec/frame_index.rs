@@ -25,7 +25,7 @@ const VALUES: &str = ValueTable::DATASET_ID;
 /// Number of parts read in parallel.
 const READING: usize = 4;
 /// Number of frames to keep, annual and quarterly counted separately: at most about 40 MB each.
-const MOST_KEPT: usize = 4;
+const MAX_KEPT: usize = 4;
 
 /// One metric from annual or quarterly reports, by fiscal year, registrant and period.
 #[derive(Debug, Default)]
@@ -75,10 +75,10 @@ pub struct FrameValue<'a> {
 
 /// The most recently used frames of a release.
 #[derive(Debug, Default)]
-pub struct Frames(Mutex<Vec<(Asked, Lazy<Frame>)>>);
+pub struct Frames(Mutex<Vec<(FrameKey, Lazy<Frame>)>>);
 
 /// Metric, and `annual` or `quarterly`.
-type Asked = (String, String);
+type FrameKey = (String, String);
 
 impl Frames {
     /// Returns a metric's frame; concurrent callers wait for one build.
@@ -92,28 +92,28 @@ impl Frames {
         metric: &str,
         series: &str,
     ) -> Result<Arc<Frame>> {
-        let asked = (metric.to_owned(), series.to_owned());
+        let key = (metric.to_owned(), series.to_owned());
         let lazy = {
             let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
             let known = kept
                 .iter()
-                .position(|(known, _)| *known == asked)
+                .position(|(known, _)| *known == key)
                 .map(|place| kept.remove(place).1);
             let lazy = known.unwrap_or_default();
-            kept.push((asked.clone(), lazy.clone()));
-            let over = kept.len().saturating_sub(MOST_KEPT);
+            kept.push((key.clone(), lazy.clone()));
+            let over = kept.len().saturating_sub(MAX_KEPT);
             kept.drain(..over);
             lazy
         };
         let make = || {
             let manifest = reader.manifest();
-            let origins = |part: &Part| PartOrigins::of(manifest, VALUES, part);
-            let wanted: Vec<(Part, PartOrigins)> = values
+            let origins = |part: &Part| PartOrigins::for_part(manifest, VALUES, part);
+            let selected: Vec<(Part, PartOrigins)> = values
                 .parts()
                 .map(|(_, part)| (part.clone(), origins(part)))
                 .collect();
             let (parts, release_id) = (reader.cache().clone(), manifest.release_id.clone());
-            async move { Frame::read(&parts, &release_id, &wanted, &asked).await }
+            async move { Frame::read(&parts, &release_id, &selected, &key).await }
         };
         lazy.get(make).await
     }
@@ -143,11 +143,11 @@ impl Frame {
     async fn read(
         parts: &PartCache,
         release_id: &ReleaseId,
-        wanted: &[(Part, PartOrigins)],
-        asked: &Asked,
+        selected: &[(Part, PartOrigins)],
+        key: &FrameKey,
     ) -> Result<Arc<Self>> {
         let mut made = Self::default();
-        let reads: Vec<_> = wanted
+        let reads: Vec<_> = selected
             .iter()
             .map(|(part, origins)| async move {
                 Ok::<_, Error>((
@@ -158,7 +158,7 @@ impl Frame {
             .collect();
         let mut reading = stream::iter(reads).buffer_unordered(READING);
         while let Some((part, origins)) = reading.try_next().await? {
-            made.add(&part, origins, asked)?;
+            made.add(&part, origins, key)?;
         }
         drop(reading);
         made.rows.sort_unstable_by_key(|row| {
@@ -180,7 +180,7 @@ impl Frame {
         &mut self,
         part: &Owned<Columns>,
         origins: &PartOrigins,
-        (metric, series): &Asked,
+        (metric, series): &FrameKey,
     ) -> Result<()> {
         self.scale = u8::try_from(part.value.scale())
             .map_err(|_| Error::store(format!("{VALUES}: values with a negative scale")))?;
@@ -208,7 +208,7 @@ impl Frame {
             let (Some(value), Some(cik), Some(fiscal_year), Some(period_end)) = whole else {
                 continue;
             };
-            let source = part.row_sources.of(row);
+            let source = part.row_sources.get(row);
             let origin = match last {
                 Some((known, origin)) if known == source => origin,
                 _ => self.origin(origins.of_row_source(source))?,

@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use crate::answer::{Date, Decimal};
 use crate::http::components::Data;
-use crate::http::endpoint::{Access, Call, Endpoint, Handler, Validity, query};
+use crate::http::endpoint::{Access, CachePolicy, Call, Endpoint, Handler, query};
 use crate::http::meta::Meta;
 use crate::http::nearest;
 use crate::http::paging::ListPaging;
@@ -20,7 +20,7 @@ use crate::sec::frame_index::FrameValue;
 use crate::sec::links::FilingKey;
 use crate::sec::periods::{ANNUAL, PERIOD, SPAN, Span, YEAR, add_instant_notice};
 use crate::sec::tables::{SecTables, VALUES};
-use crate::sec::units::AskedMetric;
+use crate::sec::units::RequestedMetric;
 use pubdata_core::contract::Day;
 use pubdata_store::Scope;
 
@@ -32,8 +32,8 @@ pub const ENDPOINT: Endpoint = Endpoint {
     access: Access::Scope(Scope::Sec),
     parameters: Parameters::DECLARED,
     body: None,
-    data: Data::of::<FinancialFrame<'static>>(),
-    validity: Validity::Release,
+    data: Data::for_type::<FinancialFrame<'static>>(),
+    cache_policy: CachePolicy::PerRelease,
     handler: Handler::Files(|call, json| frame(call, json).boxed()),
 };
 
@@ -49,7 +49,7 @@ query! {
 #[derive(Serialize, JsonSchema)]
 struct FinancialFrame<'a> {
     #[serde(flatten)]
-    asked: AskedMetric<'a>,
+    requested: RequestedMetric<'a>,
     /// The companies' own fiscal year: a label; the dates are the identity.
     fiscal_year: i32,
     /// One value for each company and period, in that order.
@@ -85,7 +85,10 @@ struct ShownValue<'a> {
 }
 
 async fn frame(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
-    let (sec, metric) = (SecTables::of(call.release), call.path_value("metric"));
+    let (sec, metric) = (
+        SecTables::from_release(call.release),
+        call.path_value("metric"),
+    );
     let known = allowed(call.contracts(), VALUES, "metric");
     if !known.contains(&metric) {
         let shown: String = metric.chars().take(64).collect();
@@ -104,27 +107,27 @@ async fn frame(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
         span,
         limit,
         cursor,
-    } = Parameters::of(call)?;
+    } = Parameters::read(call)?;
     if sec.values.is_empty() {
         return Err(not_published(VALUES));
     }
     let period = period.unwrap_or(ANNUAL);
-    let paging = ListPaging::of(call, limit, cursor)?;
+    let paging = ListPaging::new(call, limit, cursor)?;
     let frame = sec
         .frames
         .get(call.reader(), &sec.values, metric, period)
         .await
         .map_err(|error| Problem::internal(&error))?;
-    let wanted = Span::of(span, period)?;
+    let requested_span = Span::parse(span, period)?;
     let mut found = frame.of_year(fiscal_year);
     found.retain(|value| {
-        wanted
+        requested_span
             .is_none_or(|span| span.matches(value.is_ytd, value.fiscal_period, value.period_start))
     });
     let page = paging.slice(&found);
     let record_ids: Vec<String> = page.iter().map(|value| record_id(metric, value)).collect();
     json.value(&FinancialFrame {
-        asked: AskedMetric::of(call, metric, period, span),
+        requested: RequestedMetric::new(call, metric, period, span),
         fiscal_year,
         values: page
             .iter()
@@ -168,7 +171,7 @@ fn shown<'a>(
         primary_document: None,
     };
     ShownValue {
-        company: CompanyName::of(value.cik, name),
+        company: CompanyName::new(value.cik, name),
         fiscal_period: value.fiscal_period,
         period_start: value.period_start.map(Date),
         period_end: Date(value.period_end),

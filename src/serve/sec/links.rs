@@ -36,7 +36,7 @@ pub struct FilingKey<'a> {
 
 impl Links {
     /// Reads the templates of `sec.filing`.
-    pub fn of(contracts: &Contracts) -> Self {
+    pub fn from_contracts(contracts: &Contracts) -> Self {
         let template = |name: &str| {
             contracts
                 .get("sec.filing")

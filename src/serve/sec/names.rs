@@ -11,7 +11,7 @@ use crate::answer::Decimal;
 use crate::index::file::{Column, stored};
 use crate::search::hit::NameMatch;
 use crate::search::query::{MatchMode, NORMALIZED, Query};
-use crate::search::rank::{BEST, put_first};
+use crate::search::rank::{BEST, sort_first};
 use crate::search::row_hit::{NameKind, RowHit};
 use crate::search::row_names::{RowNames, RowNamesBuilder};
 use pubdata_core::canonical::name::{Forms, searched};
@@ -90,10 +90,10 @@ pub struct Found {
 }
 
 /// Returns true if each word of the query is a prefix of a word of the name, in any order.
-pub fn has_all_words(asked: &str, name: &str) -> bool {
+pub fn has_all_words(query: &str, name: &str) -> bool {
     let core = |text: &str| searched(&spelled_out(text), Forms::OfAnyCountry).core;
-    let (asked, name) = (core(asked), core(name));
-    asked
+    let (query, name) = (core(query), core(name));
+    query
         .split(' ')
         .all(|word| name.split(' ').any(|known| known.starts_with(word)))
 }
@@ -168,7 +168,7 @@ impl Names {
         };
         let (mut hits, is_cut) = self.names.search(&query, MatchMode::Typed);
         let listing = |hit: &RowHit| self.listing[hit.row as usize];
-        put_first(&mut hits, count, |a, b| {
+        sort_first(&mut hits, count, |a, b| {
             match b
                 .score
                 .cmp(&a.score)

@@ -24,7 +24,7 @@ impl Owners {
     ///
     /// # Errors
     /// `Store` if a value is not a CIK or the column is not sorted.
-    pub fn of(ciks: &Texts, path: &str) -> Result<Self> {
+    pub fn from_texts(ciks: &Texts, path: &str) -> Result<Self> {
         let mut starts: Vec<(u64, u32)> = Vec::new();
         let mut last = "";
         for row in 0..ciks.len() {
@@ -150,7 +150,7 @@ impl<C: OwnedColumns> CachedPart for Owned<C> {
     fn read(bytes: Bytes, path: &str) -> Result<Self> {
         let row_sources = RowSources::read(bytes.clone(), path)?;
         let table = Table::read(bytes, &[&["cik"], C::COLUMNS].concat(), path)?;
-        let owners = Owners::of(&table.texts("cik")?, path)?;
+        let owners = Owners::from_texts(&table.texts("cik")?, path)?;
         let columns = C::open(&table)?;
         columns.check_order(&owners, path)?;
         Ok(Self {

@@ -29,7 +29,7 @@ pub struct Party<'a> {
 
 impl<'a> Party<'a> {
     /// Builds a party from the release's data on a registrant.
-    pub fn of(cik: String, known: Option<(&'a Registrants, usize)>) -> Self {
+    pub fn new(cik: String, known: Option<(&'a Registrants, usize)>) -> Self {
         let (name, ticker, sic, state) =
             known.map_or((None, None, None, None), |(registrants, row)| {
                 (

@@ -43,7 +43,7 @@ impl Span {
     ///
     /// # Errors
     /// `invalid_parameter` if the periods are annual.
-    pub fn of(span: Option<&str>, period: &str) -> Result<Option<Self>> {
+    pub fn parse(span: Option<&str>, period: &str) -> Result<Option<Self>> {
         let Some(text) = span else { return Ok(None) };
         if period != QUARTERLY {
             return Err(Problem::of_field(

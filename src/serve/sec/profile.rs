@@ -6,9 +6,9 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::http::components::Data;
-use crate::http::endpoint::{Access, Call, Endpoint, Handler, Validity};
+use crate::http::endpoint::{Access, CachePolicy, Call, Endpoint, Handler};
 use crate::http::meta::{Coverage, Meta};
-use crate::http::parameters::OF_RELEASE;
+use crate::http::parameters::RELEASE_PARAMETERS;
 use crate::http::parameters::allowed;
 use crate::http::problem::not_published;
 use crate::http::problem::{Code, Problem, Result};
@@ -18,7 +18,7 @@ use crate::release::key_columns::cell;
 use crate::release::provenance::Provenance;
 use crate::release::rows::Record;
 use crate::sec::company::cik_of;
-use crate::sec::figure::{Series, Wanted};
+use crate::sec::figure::{FigureFilter, Series};
 use crate::sec::financials::read;
 use crate::sec::owners::Owned;
 use crate::sec::periods::{ANNUAL, QUARTERLY};
@@ -35,10 +35,10 @@ pub const ENDPOINT: Endpoint = Endpoint {
     operation_id: "getCompany",
     summary: "Company profile",
     access: Access::Scope(Scope::Sec),
-    parameters: OF_RELEASE,
+    parameters: RELEASE_PARAMETERS,
     body: None,
-    data: Data::of::<Company<'static>>(),
-    validity: Validity::Release,
+    data: Data::for_type::<Company<'static>>(),
+    cache_policy: CachePolicy::PerRelease,
     handler: Handler::Files(|call, json| answer(call, json).boxed()),
 };
 
@@ -77,7 +77,7 @@ struct AvailableMetric<'a> {
 
 async fn answer(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
     let cik = cik_of(call.path_value("cik"), "cik")?;
-    let sec = SecTables::of(call.release);
+    let sec = SecTables::from_release(call.release);
     if sec.profiles.is_empty() {
         return Err(not_published(REGISTRANTS));
     }
@@ -92,10 +92,10 @@ async fn answer(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
         )
     })?;
     let values = sec.values.about(call.reader(), cik).await?;
-    let successions = Successions::of(call, cik).await?;
+    let successions = Successions::find(call, cik).await?;
     json.value(&Company {
         company: shown(&record),
-        filings: ReportCounts::of(&record),
+        filings: ReportCounts::from_record(&record),
         successions: successions.shown(&sec.links),
         metrics_available: available(call, cik, values.as_ref()),
         provenance: record.origin(&call.release.manifest),
@@ -141,7 +141,7 @@ fn available<'a>(
 ) -> Vec<AvailableMetric<'a>> {
     let metrics = allowed(call.contracts(), VALUES, "metric");
     let of_period = |period: &'static str| {
-        let wanted = Wanted {
+        let filter = FigureFilter {
             period,
             fiscal_year_from: None,
             fiscal_year_to: None,
@@ -150,7 +150,7 @@ fn available<'a>(
         };
         metrics
             .iter()
-            .zip(read(call, values, cik, &metrics, wanted))
+            .zip(read(call, values, cik, &metrics, filter))
             .map(move |(metric, series)| {
                 let years = || fiscal_years(values, &series);
                 AvailableMetric {

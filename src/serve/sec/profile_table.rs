@@ -192,12 +192,12 @@ pub fn shown<'a>(record: &'a Record<'_, Registrant>) -> CompanyFields<'a> {
                 class_id,
             })
             .collect(),
-        ..CompanyFields::of(record)
+        ..CompanyFields::from_record(record)
     }
 }
 
 impl ReportCounts {
-    pub fn of(record: &Record<'_, Registrant>) -> Self {
+    pub fn from_record(record: &Record<'_, Registrant>) -> Self {
         let count = |[count, first, last]: [&str; 3]| ReportCount {
             count: record.long_integer(count).unwrap_or_default(),
             first_filed: record.day(first).map(Date),

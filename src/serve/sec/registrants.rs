@@ -102,7 +102,7 @@ impl Registrants {
             let buckets: Vec<Owned<Bucket>> =
                 stream::iter(reads).buffered(LOADING).try_collect().await?;
             let categories = categories.clone();
-            indexed(move || Self::of(&buckets, &categories)).await
+            indexed(move || Self::from_buckets(&buckets, &categories)).await
         };
         reader
             .index(DATASET_ID, &categories.join(" "), make)
@@ -111,7 +111,7 @@ impl Registrants {
     }
 
     /// Builds the index; `categories` of filers are ordered from large to small.
-    fn of(buckets: &[Owned<Bucket>], categories: &[String]) -> Result<Self> {
+    fn from_buckets(buckets: &[Owned<Bucket>], categories: &[String]) -> Result<Self> {
         let mut order: Vec<(u64, usize, usize)> = Vec::new();
         for (number, bucket) in buckets.iter().enumerate() {
             order.extend(
@@ -217,7 +217,7 @@ impl Registrants {
     }
 
     /// Returns the name by which a registrant was found.
-    pub fn name_found(&self, found: &Found) -> Option<&str> {
+    pub fn matched_name(&self, found: &Found) -> Option<&str> {
         let row = found.row as usize;
         found
             .former
@@ -227,13 +227,13 @@ impl Registrants {
     /// Returns the rows of the registrants that currently have a ticker: nearly always one, and two
     /// for a while when a company is reorganised.
     pub fn with_ticker(&self, ticker: &str) -> impl Iterator<Item = usize> {
-        let wanted = comparable(ticker);
+        let target = comparable(ticker);
         let start = self
             .by_ticker
-            .partition_point(|(known, _)| **known < *wanted);
+            .partition_point(|(known, _)| **known < *target);
         self.by_ticker[start..]
             .iter()
-            .take_while(move |(known, _)| **known == *wanted)
+            .take_while(move |(known, _)| **known == *target)
             .map(|(_, row)| *row as usize)
     }
 
@@ -278,7 +278,7 @@ impl Registrants {
         row: usize,
         record_id: &'a str,
     ) -> Provenance<'a> {
-        provenance.of(
+        provenance.for_row(
             &self.row_sources,
             row,
             self.validation_statuses.at(row),

@@ -11,7 +11,7 @@ use super::filing_record::PeriodicReport;
 use super::filings::{describe, of_registrants};
 use super::tables::FILINGS;
 use crate::http::components::Data;
-use crate::http::endpoint::{Access, Call, Endpoint, Handler, Validity, query};
+use crate::http::endpoint::{Access, CachePolicy, Call, Endpoint, Handler, query};
 use crate::http::meta::Meta;
 use crate::http::parameters::{AS_OF, CURSOR, Kind, LIMIT, RELEASE, format, noted};
 use crate::http::problem::Result;
@@ -26,7 +26,7 @@ query! {
     pub struct Parameters<'a> {
         /// Comma list of form types; all periodic reports when absent. `10-K` does not include
         /// `10-K/A`.
-        form: Vec<&'a str> = Kind::OneNoted(FILINGS, "form", PERIODIC),
+        form: Vec<&'a str> = Kind::OneWithNote(FILINGS, "form", PERIODIC),
         filed_from: Option<Date> = FILED_FROM, filed_to: Option<Date> = FILED_TO,
         period_from: Option<Date> = PERIOD_FROM, period_to: Option<Date> = PERIOD_TO,
         limit: usize = LIMIT, cursor: Option<&'a str> = CURSOR,
@@ -42,8 +42,8 @@ pub const ENDPOINT: Endpoint = Endpoint {
     access: Access::Scope(Scope::Sec),
     parameters: Parameters::DECLARED,
     body: None,
-    data: Data::of::<Reports<'static>>(),
-    validity: Validity::Release,
+    data: Data::for_type::<Reports<'static>>(),
+    cache_policy: CachePolicy::PerRelease,
     handler: Handler::Files(|call, json| answer_company(call, json).boxed()),
 };
 
@@ -65,7 +65,7 @@ async fn answer_company(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
         period_to,
         limit,
         cursor,
-    } = Parameters::of(call)?;
+    } = Parameters::read(call)?;
     let (filed, period) = Filter::days((filed_from, filed_to), (period_from, period_to))?;
     let forms = if form.is_empty() {
         noted(call.contracts(), FILINGS, "form", PERIODIC)
@@ -87,7 +87,7 @@ async fn answer_company(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
         company: company.shown(),
         filings: found
             .iter()
-            .filter_map(|rows| PeriodicReport::of(call, rows))
+            .filter_map(|rows| PeriodicReport::from_rows(call, rows))
             .collect(),
     });
     let mut meta = describe(call, page);

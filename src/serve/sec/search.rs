@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::http::components::Data;
-use crate::http::endpoint::{Access, Call, Endpoint, Handler, Validity, query};
+use crate::http::endpoint::{Access, CachePolicy, Call, Endpoint, Handler, query};
 use crate::http::meta::{Coverage, Meta, Page};
 use crate::http::paging::{ListPaging, MAX_COUNTED};
 use crate::http::parameters::{AS_OF, CURSOR, Kind, LIMIT, RELEASE, format};
@@ -29,8 +29,8 @@ pub const ENDPOINT: Endpoint = Endpoint {
     access: Access::Scope(Scope::Sec),
     parameters: Parameters::DECLARED,
     body: None,
-    data: Data::of::<Companies<'static>>(),
-    validity: Validity::Release,
+    data: Data::for_type::<Companies<'static>>(),
+    cache_policy: CachePolicy::PerRelease,
     handler: Handler::Files(|call, json| async move { search(call, json) }.boxed()),
 };
 
@@ -81,12 +81,12 @@ struct CompanyMatch<'a> {
 
 /// Answers `GET companies/search`.
 pub fn search(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
-    let registrants = SecTables::of(call.release)
+    let registrants = SecTables::from_release(call.release)
         .registrants
         .as_ref()
         .ok_or_else(|| not_published(REGISTRANTS))?;
-    let query = Parameters::of(call)?;
-    let paging = ListPaging::of(call, query.limit, query.cursor)?;
+    let query = Parameters::read(call)?;
+    let paging = ListPaging::new(call, query.limit, query.cursor)?;
     let mut meta = Meta {
         datasets: vec![REGISTRANTS.into()],
         ..Meta::default()
@@ -128,7 +128,7 @@ fn find(
     query: &Parameters<'_>,
     registrants: &Registrants,
     meta: &mut Meta,
-    wanted: usize,
+    needed: usize,
 ) -> Result<(Vec<Found>, bool)> {
     let given = [
         ("name", query.name.is_some()),
@@ -180,7 +180,7 @@ fn find(
         }
     };
     check_name(field, text)?;
-    Ok(registrants.search(text, wanted))
+    Ok(registrants.search(text, needed))
 }
 
 fn shown<'a>(
@@ -191,7 +191,7 @@ fn shown<'a>(
 ) -> CompanyMatch<'a> {
     let row = found.row as usize;
     CompanyMatch {
-        company: CompanyName::of(registrants.cik(row), registrants.name(row)),
+        company: CompanyName::new(registrants.cik(row), registrants.name(row)),
         tickers: registrants.tickers(row).collect(),
         exchanges: registrants.exchanges(row).collect(),
         sic: registrants.sic(row),

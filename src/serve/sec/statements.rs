@@ -17,7 +17,7 @@ use serde::Serialize;
 use crate::answer::{Date, Decimal};
 use crate::http::components::Data;
 use crate::http::cursor;
-use crate::http::endpoint::{Access, Call, Endpoint, Handler, Validity, query};
+use crate::http::endpoint::{Access, CachePolicy, Call, Endpoint, Handler, query};
 use crate::http::meta::{Coverage, Meta, Page};
 use crate::http::paging::Paging;
 use crate::http::parameters::{AS_OF, CURSOR, Kind, RELEASE, format};
@@ -27,7 +27,7 @@ use crate::release::bucketed::Bucket;
 use crate::release::key_columns::cell;
 use crate::release::provenance::{Provenance, ProvenanceWriter};
 use crate::sec::company::{Company, CompanyName};
-use crate::sec::financials::why_none;
+use crate::sec::financials::reason_without_figures;
 use crate::sec::line_table::LineTable;
 use crate::sec::owners::Owned;
 use crate::sec::periods::{
@@ -48,8 +48,8 @@ pub const ENDPOINT: Endpoint = Endpoint {
     access: Access::Scope(Scope::General),
     parameters: Parameters::DECLARED,
     body: None,
-    data: Data::of::<Statements<'static>>(),
-    validity: Validity::Release,
+    data: Data::for_type::<Statements<'static>>(),
+    cache_policy: CachePolicy::PerRelease,
     handler: Handler::Files(|call, json| answer(call, json).boxed()),
 };
 
@@ -179,22 +179,22 @@ struct Period<'a> {
 
 async fn answer(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
     let company = Company::of_path(call).await?;
-    let query = Parameters::of(call)?;
+    let query = Parameters::read(call)?;
     let (from, to) = fiscal_years(
         query.fiscal_year,
         (query.fiscal_year_from, query.fiscal_year_to),
     )?;
-    let (series, wanted, limit) = (
+    let (series, requested, limit) = (
         query.period.unwrap_or(ANNUAL),
         query.statement.unwrap_or(ALL),
         query.limit,
     );
-    let paging = Paging::of(call, limit, query.cursor)?;
-    let bucket = SecTables::of(call.release)
+    let paging = Paging::new(call, limit, query.cursor)?;
+    let bucket = SecTables::from_release(call.release)
         .lines
         .about(call.reader(), company.cik)
         .await?;
-    let is_wanted =
+    let is_selected =
         |year: i32| from.is_none_or(|from| from <= year) && to.is_none_or(|to| year <= to);
     let lines: Vec<&ValueNotes> = call
         .contracts()
@@ -211,7 +211,7 @@ async fn answer(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
                     &bucket.table,
                     &lines,
                     company.cik,
-                    Asked { series, known_at },
+                    StatementFilter { series, known_at },
                 )
             })
             .unwrap_or_default()
@@ -220,9 +220,9 @@ async fn answer(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
     let null_reason = match periods.is_empty() {
         false => None,
         true if known_at.is_some() && !read(None).is_empty() => Some(NOT_KNOWN_YET),
-        true => Some(why_none(call, company.cik)),
+        true => Some(reason_without_figures(call, company.cik)),
     };
-    periods.retain(|period| is_wanted(period.fiscal_year));
+    periods.retain(|period| is_selected(period.fiscal_year));
     let total = periods.len();
 
     let key = |period: &Period<'_>| {
@@ -235,7 +235,7 @@ async fn answer(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
         let position = periods
             .iter()
             .position(|period| key(period) == *after)
-            .ok_or_else(cursor::not_a_cursor)?;
+            .ok_or_else(cursor::malformed_cursor)?;
         periods.drain(..=position);
     }
     let has_more = periods.len() > limit;
@@ -245,13 +245,13 @@ async fn answer(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
         .filter(|_| has_more)
         .map(|last| paging.cursor(&key(last)));
 
-    let registrants = SecTables::of(call.release)
+    let registrants = SecTables::from_release(call.release)
         .registrants
         .as_ref()
         .zip(company.row);
     let source = bucket
         .as_ref()
-        .map(|bucket| Source::of(call, company.cik, bucket, &lines));
+        .map(|bucket| Source::new(call, company.cik, bucket, &lines));
     let mut statements = Vec::new();
     for (period, source) in source
         .iter()
@@ -260,7 +260,7 @@ async fn answer(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
         let chosen = STATEMENTS
             .iter()
             .zip(&period.statements)
-            .filter(|(statement, _)| wanted == ALL || wanted == **statement);
+            .filter(|(statement, _)| requested == ALL || requested == **statement);
         statements.extend(
             chosen.filter_map(|(statement, rows)| source.statement(period, statement, rows)),
         );
@@ -300,7 +300,7 @@ async fn answer(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
     let shown = periods
         .iter()
         .flat_map(|period| STATEMENTS.iter().zip(&period.statements))
-        .filter(|(statement, _)| wanted == ALL || wanted == **statement);
+        .filter(|(statement, _)| requested == ALL || requested == **statement);
     let rows = shown.flat_map(|(_, rows)| rows.values().map(Versions::latest));
     add_instant_notice(
         &mut meta,
@@ -311,7 +311,7 @@ async fn answer(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
 
 /// Selection of statements.
 #[derive(Clone, Copy)]
-struct Asked<'a> {
+struct StatementFilter<'a> {
     /// `annual` or `quarterly`.
     series: &'a str,
     /// Days since 1970-01-01.
@@ -323,18 +323,18 @@ fn periods<'a>(
     table: &Owned<LineTable>,
     lines: &[&'a ValueNotes],
     cik: Cik,
-    asked: Asked<'_>,
+    filter: StatementFilter<'_>,
 ) -> Vec<Period<'a>> {
     let mut found: BTreeMap<(i32, &str), Period<'a>> = BTreeMap::new();
     for reports in table
         .periods(cik)
-        .filter(|reports| table.series.at(reports.start) == asked.series)
+        .filter(|reports| table.series.at(reports.start) == filter.series)
     {
         // Reports are sorted by filing time.
         let known = reports
             .clone()
             .take_while(|row| {
-                asked
+                filter
                     .known_at
                     .is_none_or(|day| table.filed_date.value(*row) <= day)
             })
@@ -404,7 +404,7 @@ struct Source<'a> {
 }
 
 impl<'a> Source<'a> {
-    fn of(
+    fn new(
         call: &'a Call<'_>,
         cik: Cik,
         bucket: &'a Bucket<'_, Owned<LineTable>>,
@@ -419,7 +419,7 @@ impl<'a> Source<'a> {
             accession_number,
             ..
         } = &**bucket.table;
-        let links = &SecTables::of(call.release).links;
+        let links = &SecTables::from_release(call.release).links;
         Self {
             table: &bucket.table,
             reports: Reports {
@@ -475,7 +475,7 @@ impl<'a> Source<'a> {
             lines: lines
                 .map(|line| self.line(line, rows.get(line.value.as_str())))
                 .collect(),
-            provenance: self.provenance.of(
+            provenance: self.provenance.for_row(
                 &table.row_sources,
                 newest,
                 worst,

@@ -43,8 +43,8 @@ pub struct Succession<'a> {
 
 impl<'a> Successions<'a> {
     /// Finds the filings of a registrant.
-    pub async fn of(call: &Call<'a>, cik: Cik) -> Result<Self> {
-        let bucket = SecTables::of(call.release)
+    pub async fn find(call: &Call<'a>, cik: Cik) -> Result<Self> {
+        let bucket = SecTables::from_release(call.release)
             .filings
             .about(call.reader(), cik)
             .await?;
@@ -85,7 +85,7 @@ impl<'a> Successions<'a> {
 
     /// Adds a notice that figures of earlier periods may be filed under another registrant.
     pub fn add_notice(&self, meta: &mut Meta) {
-        let told = |(table, row): (&FilingTable, usize)| {
+        let describe = |(table, row): (&FilingTable, usize)| {
             format!(
                 "{} of {} ({})",
                 table.form.at(row),
@@ -93,11 +93,11 @@ impl<'a> Successions<'a> {
                 table.accession_number.at(row)
             )
         };
-        let told: Vec<String> = self.filings().map(told).collect();
-        if !told.is_empty() {
+        let described: Vec<String> = self.filings().map(describe).collect();
+        if !described.is_empty() {
             let message = format!(
                 "The registrant reports that it succeeds another: {}. Earlier figures and filings belong to the predecessor, under another CIK, which the document names.",
-                told.join(", ")
+                described.join(", ")
             );
             meta.notice("SUCCESSOR_ISSUER", message);
         }

@@ -1,7 +1,7 @@
 //! Holds the family's tables of a release: all registrants in memory, and the large datasets read
 //! by registrant bucket.
 
-use super::filing_dates::LazyDates;
+use super::filing_dates::LazyFilingDates;
 use super::filing_table::FilingTable;
 use super::frame_index::Frames;
 use super::line_table::LineTable;
@@ -33,14 +33,14 @@ pub struct SecTables {
     pub values: Buckets<Owned<ValueTable>>,
     pub lines: Buckets<Owned<LineTable>>,
     pub filings: Buckets<Owned<FilingTable>>,
-    pub filing_dates: LazyDates,
+    pub filing_dates: LazyFilingDates,
     pub frames: Frames,
     pub links: Links,
 }
 
 impl SecTables {
     /// Returns the tables of a release.
-    pub fn of(release: &Release) -> &Self {
+    pub fn from_release(release: &Release) -> &Self {
         release
             .table()
             .expect("every release is loaded with the tables of all families")
@@ -48,7 +48,7 @@ impl SecTables {
 
     /// Returns the registrants of a release; `None` if a mapped file has changed on disk.
     pub fn registrants_of(release: &Release) -> Option<&Registrants> {
-        Self::of(release)
+        Self::from_release(release)
             .registrants
             .as_deref()
             .filter(|_| release.is_intact())
@@ -60,13 +60,13 @@ impl SecTables {
         Ok(Self {
             registrants: Registrants::load(reader, contracts).await?,
             members: Members::load(reader).await?,
-            profiles: Buckets::of(manifest)?,
-            values: Buckets::of(manifest)?,
-            lines: Buckets::of(manifest)?,
-            filings: Buckets::of(manifest)?,
-            filing_dates: LazyDates::default(),
+            profiles: Buckets::from_manifest(manifest)?,
+            values: Buckets::from_manifest(manifest)?,
+            lines: Buckets::from_manifest(manifest)?,
+            filings: Buckets::from_manifest(manifest)?,
+            filing_dates: LazyFilingDates::default(),
             frames: Frames::default(),
-            links: Links::of(contracts),
+            links: Links::from_contracts(contracts),
         })
     }
 }

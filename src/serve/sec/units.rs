@@ -18,7 +18,7 @@ pub fn unit_of<'a>(contracts: &'a Contracts, metric: &str) -> &'a str {
 
 // The metric and periods of an answer, at its start.
 #[derive(Serialize, JsonSchema)]
-pub struct AskedMetric<'a> {
+pub struct RequestedMetric<'a> {
     #[schemars(extend("$field" = "sec.financial_value/metric"))]
     metric: &'a str,
     /// Unit of the metric: `USD`, `USD/shares` or `shares`.
@@ -32,8 +32,8 @@ pub struct AskedMetric<'a> {
     span: Option<&'a str>,
 }
 
-impl<'a> AskedMetric<'a> {
-    pub fn of(
+impl<'a> RequestedMetric<'a> {
+    pub fn new(
         call: &'a Call<'_>,
         metric: &'a str,
         period_type: &'a str,

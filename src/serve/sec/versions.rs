@@ -129,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn a_rounded_repetition_is_a_version_that_does_not_count() {
+    fn rounded_repetition_is_a_version_but_not_the_current_one() {
         assert_eq!(
             read(&[("first", true), ("rounding", false)]),
             (vec![0, 1], 0, vec![])
@@ -141,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn a_figure_of_another_scope_is_no_version() {
+    fn figure_of_another_scope_is_not_a_version() {
         assert_eq!(
             read(&[("first", true), ("equal", true), ("other_scope", false)]),
             (vec![0, 1], 1, vec![2])
@@ -159,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn the_kind_of_a_restatement_is_that_of_the_figure_that_counts() {
+    fn restatement_kind_is_that_of_the_current_figure() {
         let rows = [("first", true), ("split", true), ("rounding", false)];
         let versions = Versions::new(0..3, |row| Some(rows[row].0), |row| rows[row].1).unwrap();
         assert_eq!(

@@ -29,8 +29,10 @@ const EVENTS: [&str; 7] = [
 /// Builds the document of a server; `own_url` is its address.
 pub fn document(contracts: &Contracts, limits: &Limits, own_url: &str) -> Value {
     let (of_client, mut schemas) =
-        messages_of(Components::of_requests([&Data::of::<ClientFrame>()]));
-    let (of_server, others) = messages_of(Components::of([&Data::of::<ServerFrame<'static>>()]));
+        messages_of(Components::of_requests([&Data::for_type::<ClientFrame>()]));
+    let (of_server, others) = messages_of(Components::from_data([&Data::for_type::<
+        ServerFrame<'static>,
+    >()]));
     schemas.extend(others);
     columns::resolve(&mut schemas, contracts);
     names::give(&mut schemas, Vec::new());

@@ -203,11 +203,11 @@ impl Filter {
     }
 
     /// Reports whether the subscription matches an event.
-    pub fn takes(&self, item: &Item) -> bool {
-        let any = |wanted: &HashSet<String>, has: &[String]| {
-            wanted.is_empty() || has.iter().any(|value| wanted.contains(value))
+    pub fn matches(&self, item: &Item) -> bool {
+        let any = |allowed: &HashSet<String>, has: &[String]| {
+            allowed.is_empty() || has.iter().any(|value| allowed.contains(value))
         };
-        let of = |wanted: &HashSet<u64>| item.ciks.iter().any(|cik| wanted.contains(cik));
+        let of = |allowed: &HashSet<u64>| item.ciks.iter().any(|cik| allowed.contains(cik));
         any(&self.forms, &item.forms)
             && (self.ciks.is_empty() || of(&self.ciks))
             && (self.tickers.is_empty() || of(&self.of_tickers))

@@ -83,11 +83,11 @@ request! {
 
 /// Reason why a message is rejected.
 #[derive(Debug, PartialEq, Eq)]
-pub enum Misread {
+pub enum RejectedMessage {
     /// The message does not follow the protocol: the connection ends.
-    NoMessage(String),
+    MalformedMessage(String),
     /// The type or a member is missing, wrong or unknown: the message is rejected.
-    WrongMember {
+    InvalidMember {
         problem: Box<Problem>,
         /// Subscription that the message names.
         id: Option<String>,
@@ -96,11 +96,12 @@ pub enum Misread {
 
 impl ClientFrame {
     /// Parses a text frame.
-    pub fn read(text: &str) -> Result<Self, Misread> {
-        let value: Value = serde_json::from_str(text)
-            .map_err(|error| Misread::NoMessage(format!("the message is not JSON: {error}")))?;
+    pub fn read(text: &str) -> Result<Self, RejectedMessage> {
+        let value: Value = serde_json::from_str(text).map_err(|error| {
+            RejectedMessage::MalformedMessage(format!("the message is not JSON: {error}"))
+        })?;
         let Value::Object(mut members) = value else {
-            return Err(Misread::NoMessage(
+            return Err(RejectedMessage::MalformedMessage(
                 "the message is not a JSON object".to_owned(),
             ));
         };
@@ -110,7 +111,7 @@ impl ClientFrame {
         let frame = match kind.as_ref().map(Value::as_str) {
             Some(Some("auth")) => read_auth(members).map(Self::Auth),
             Some(Some("subscribe")) => {
-                read_subscribe(members).map(|asked| Self::Subscribe(asked.into()))
+                read_subscribe(members).map(|request| Self::Subscribe(request.into()))
             }
             Some(Some("unsubscribe")) => read_unsubscribe(members).map(Self::Unsubscribe),
             Some(Some("ping")) => read_ping(members).map(Self::Ping),
@@ -133,7 +134,7 @@ impl ClientFrame {
                 format!("the message needs a `type`: {}", CLIENT_TYPES.join(", ")),
             )),
         };
-        frame.map_err(|problem| Misread::WrongMember {
+        frame.map_err(|problem| RejectedMessage::InvalidMember {
             problem: problem.into(),
             id,
         })

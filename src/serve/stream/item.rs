@@ -39,7 +39,7 @@ pub struct Item {
 
 impl Item {
     /// Completes an event with data from a release.
-    pub fn of(
+    pub fn from_event(
         event: Event,
         release: Option<&Release>,
         contracts: &Contracts,
@@ -47,7 +47,12 @@ impl Item {
     ) -> Self {
         let registrants = release.and_then(SecTables::registrants_of);
         let mut json = Json::new();
-        json.value(&FilingData::of(&event, registrants, contracts, links));
+        json.value(&FilingData::from_event(
+            &event,
+            registrants,
+            contracts,
+            links,
+        ));
         let filing = event.filing;
         let ciks = filing
             .entities
@@ -170,7 +175,7 @@ struct FeedProvenance<'a> {
 }
 
 impl<'a> FilingData<'a> {
-    fn of(
+    fn from_event(
         event: &'a Event,
         registrants: Option<&'a Registrants>,
         contracts: &'a Contracts,
@@ -209,7 +214,7 @@ impl<'a> FilingData<'a> {
                 sic,
                 state,
                 ..
-            } = Party::of(entity.cik.clone(), row_of(*cik));
+            } = Party::new(entity.cik.clone(), row_of(*cik));
             let (name, sic) = (
                 entity.name.as_deref().or(name),
                 entity.sic.as_deref().or(sic),

@@ -64,7 +64,7 @@ impl Stream {
                 home,
                 release_id: None,
             }),
-            links: Links::of(&service.contracts),
+            links: Links::from_contracts(&service.contracts),
             service,
         })
     }

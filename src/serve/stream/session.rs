@@ -13,7 +13,7 @@ use crate::http::auth::Client;
 use crate::http::problem::{Code, Problem};
 use crate::stream::Stream;
 use crate::stream::frames;
-use crate::stream::frames::{Auth, ClientFrame, Misread, Ping, ServerFrame};
+use crate::stream::frames::{Auth, ClientFrame, Ping, RejectedMessage, ServerFrame};
 use crate::stream::sockets::Slot;
 use crate::stream::subscriptions::Subscriptions;
 use pubdata_store::Scope;
@@ -26,7 +26,7 @@ pub const TOO_MANY: u16 = 4429;
 pub const RESTART: u16 = 1012;
 
 /// How long an event that another server of the same store has sent may take to arrive here.
-const COPY_TIME: Duration = Duration::from_secs(5);
+const REPLICATION_TIMEOUT: Duration = Duration::from_secs(5);
 /// A message with the maximum number of filter values is far smaller.
 pub const MESSAGE_BYTES: usize = 64 << 10;
 /// How long a client may take to answer a close.
@@ -35,7 +35,7 @@ const CLOSE_TIME: Duration = Duration::from_secs(2);
 pub const RECONNECT_SECONDS: u64 = 30;
 
 /// Client that opens a socket.
-pub struct Entrance {
+pub struct AdmittedSocket {
     /// Has no scopes if no key was sent yet.
     pub client: Arc<Client>,
     pub slot: Slot,
@@ -44,7 +44,7 @@ pub struct Entrance {
 
 /// Reason why a socket ends.
 #[derive(Debug)]
-enum End {
+enum SessionEnd {
     /// The client closed the connection.
     Gone,
     /// The server closes the connection after a last message.
@@ -81,7 +81,7 @@ impl Last {
     }
 }
 
-impl End {
+impl SessionEnd {
     fn error(close_code: u16, code: Code, message: impl Into<String>) -> Self {
         Self::Close {
             code: close_code,
@@ -103,7 +103,7 @@ impl End {
         }
     }
 
-    fn of(problem: Problem) -> Self {
+    fn from_problem(problem: Problem) -> Self {
         let code = match problem.code {
             Code::MissingApiKey | Code::InvalidApiKey => UNAUTHORIZED,
             Code::InsufficientPermission => FORBIDDEN,
@@ -118,7 +118,7 @@ impl End {
 }
 
 /// Serves a socket until it ends.
-pub async fn run(stream: Arc<Stream>, mut socket: WebSocket, entrance: Entrance) {
+pub async fn run(stream: Arc<Stream>, mut socket: WebSocket, entrance: AdmittedSocket) {
     let connection_id = entrance.connection_id.clone();
     let mut session = Session {
         head: stream.head.subscribe(),
@@ -129,7 +129,7 @@ pub async fn run(stream: Arc<Stream>, mut socket: WebSocket, entrance: Entrance)
         subscriptions: Subscriptions::default(),
         last_sent: Instant::now(),
         last_heard: Instant::now(),
-        awaited_pongs: 0,
+        pending_pongs: 0,
         behind: None,
         stream,
     };
@@ -140,10 +140,10 @@ pub async fn run(stream: Arc<Stream>, mut socket: WebSocket, entrance: Entrance)
         "socket ends: {end:?}"
     );
     // The answer to a client's close is sent with the next flush.
-    if matches!(end, End::Gone) {
+    if matches!(end, SessionEnd::Gone) {
         let _ = timeout(CLOSE_TIME, socket.flush()).await;
     }
-    if let End::Close { code, last } = end {
+    if let SessionEnd::Close { code, last } = end {
         let (last, mut reason) = (last.frame(&connection_id), last.reason().to_owned());
         // A close frame has room for 123 bytes.
         while reason.len() > 120 {
@@ -177,12 +177,12 @@ struct Session {
     last_sent: Instant,
     last_heard: Instant,
     /// Number of unanswered pings.
-    awaited_pongs: u32,
+    pending_pongs: u32,
     /// Time of the last pace check and the lag at that time, while too many events wait.
     behind: Option<(Instant, u64)>,
 }
 
-type Outcome<T> = Result<T, End>;
+type Outcome<T> = Result<T, SessionEnd>;
 
 impl Session {
     async fn serve(&mut self, socket: &mut WebSocket) -> Outcome<std::convert::Infallible> {
@@ -206,7 +206,7 @@ impl Session {
         let mut look = tokio::time::interval(limits.stream_heartbeat);
         loop {
             if *self.stop.borrow() {
-                return Err(End::restart());
+                return Err(SessionEnd::restart());
             }
             self.head.borrow_and_update();
             let (messages, has_more) = self.subscriptions.next_messages(&self.stream);
@@ -217,12 +217,12 @@ impl Session {
             tokio::select! {
                 biased;
                 _ = self.stop.changed() => {}
-                message = socket.recv() => self.hear(socket, message).await?,
+                message = socket.recv() => self.handle_message(socket, message).await?,
                 () = std::future::ready(()), if has_more => {}
                 _ = self.head.changed() => {}
-                _ = look.tick() => self.look_after(socket).await?,
+                _ = look.tick() => self.check_liveness(socket).await?,
                 () = sleep_until(self.last_sent + limits.stream_heartbeat) => {
-                    let seq = self.subscriptions.served_to().unwrap_or_else(|| self.stream.ring().head());
+                    let seq = self.subscriptions.served_through().unwrap_or_else(|| self.stream.ring().head());
                     self.send(socket, vec![ServerFrame::Heartbeat { seq, ts: self.stream.service.now() }.text()]).await?;
                 }
             }
@@ -233,7 +233,7 @@ impl Session {
     async fn authenticate(&mut self, socket: &mut WebSocket) -> Outcome<()> {
         let time = self.stream.service.settings.limits.stream_auth_time;
         let late = || {
-            End::error(
+            SessionEnd::error(
                 UNAUTHORIZED,
                 Code::MissingApiKey,
                 format!(
@@ -259,13 +259,13 @@ impl Session {
             let token = match ClientFrame::read(&text) {
                 Ok(ClientFrame::Auth(Auth { token })) => token,
                 Ok(_) => {
-                    return Err(End::error(
+                    return Err(SessionEnd::error(
                         UNAUTHORIZED,
                         Code::MissingApiKey,
                         "the first message must be `auth`, unless the key is sent with the upgrade",
                     ));
                 }
-                Err(Misread::WrongMember { problem, id }) => {
+                Err(RejectedMessage::InvalidMember { problem, id }) => {
                     self.send(
                         socket,
                         vec![frames::error(&problem, &self.connection_id, id.as_deref())],
@@ -273,8 +273,8 @@ impl Session {
                     .await?;
                     continue;
                 }
-                Err(Misread::NoMessage(message)) => {
-                    return Err(End::error(BAD_MESSAGE, Code::InvalidJson, message));
+                Err(RejectedMessage::MalformedMessage(message)) => {
+                    return Err(SessionEnd::error(BAD_MESSAGE, Code::InvalidJson, message));
                 }
             };
             let client = self
@@ -282,22 +282,26 @@ impl Session {
                 .service
                 .keys
                 .holder(&token, self.stream.service.now())
-                .map_err(End::of)?;
+                .map_err(SessionEnd::from_problem)?;
             if !client.scopes.contains(&Scope::Stream) {
-                return Err(End::error(
+                return Err(SessionEnd::error(
                     FORBIDDEN,
                     Code::InsufficientPermission,
                     "the stream needs a key with the scope `stream`",
                 ));
             }
-            self.slot = self.stream.sockets.admit(&client).map_err(End::of)?;
+            self.slot = self
+                .stream
+                .sockets
+                .admit(&client)
+                .map_err(SessionEnd::from_problem)?;
             self.client = client;
             return self.take_token().await;
         }
     }
 
     /// Handles a message of the client.
-    async fn hear(
+    async fn handle_message(
         &mut self,
         socket: &mut WebSocket,
         message: Option<Result<Message, axum::Error>>,
@@ -309,25 +313,25 @@ impl Session {
         };
         let lag_before = self.subscriptions.lag(&self.stream);
         let answer = match ClientFrame::read(&text) {
-            Ok(ClientFrame::Subscribe(asked)) => {
-                self.await_copy(asked.since_seq).await;
-                let id = asked.id.clone();
+            Ok(ClientFrame::Subscribe(request)) => {
+                self.await_replication(request.since_seq).await;
+                let id = request.id.clone();
                 self.subscriptions
-                    .add(*asked, &self.stream)
+                    .add(*request, &self.stream)
                     .map_err(|problem| (problem, Some(id)))
             }
-            Ok(ClientFrame::Unsubscribe(asked)) => self
+            Ok(ClientFrame::Unsubscribe(request)) => self
                 .subscriptions
-                .remove(&asked.id)
-                .map_err(|problem| (problem, Some(asked.id))),
+                .remove(&request.id)
+                .map_err(|problem| (problem, Some(request.id))),
             Ok(ClientFrame::Ping(Ping { t })) => Ok(vec![frames::pong(&t.unwrap_or_default())]),
             Ok(ClientFrame::Auth(_)) => Err((
                 Problem::new(Code::InvalidParameter, "the connection already has a key"),
                 None,
             )),
-            Err(Misread::WrongMember { problem, id }) => Err((*problem, id)),
-            Err(Misread::NoMessage(message)) => {
-                return Err(End::error(BAD_MESSAGE, Code::InvalidJson, message));
+            Err(RejectedMessage::InvalidMember { problem, id }) => Err((*problem, id)),
+            Err(RejectedMessage::MalformedMessage(message)) => {
+                return Err(SessionEnd::error(BAD_MESSAGE, Code::InvalidJson, message));
             }
         };
         let answer = answer.unwrap_or_else(|(problem, id)| {
@@ -342,10 +346,10 @@ impl Session {
     }
 
     /// Waits for events that the client may already have from another server of the same store.
-    async fn await_copy(&self, since_seq: Option<u64>) {
+    async fn await_replication(&self, since_seq: Option<u64>) {
         if let Some(seq) = since_seq.filter(|_| self.stream.service.is_replica()) {
             let mut head = self.stream.head.subscribe();
-            let _ = timeout(COPY_TIME, head.wait_for(|(head, _)| *head >= seq)).await;
+            let _ = timeout(REPLICATION_TIMEOUT, head.wait_for(|(head, _)| *head >= seq)).await;
         }
     }
 
@@ -353,8 +357,8 @@ impl Session {
     async fn meter(&mut self, message: Option<&Result<Message, axum::Error>>) -> Outcome<()> {
         match message {
             None | Some(Err(_) | Ok(Message::Close(_))) => return Ok(()),
-            Some(Ok(Message::Pong(_))) if self.awaited_pongs > 0 => {
-                self.awaited_pongs -= 1;
+            Some(Ok(Message::Pong(_))) if self.pending_pongs > 0 => {
+                self.pending_pongs -= 1;
                 return Ok(());
             }
             Some(Ok(
@@ -375,7 +379,7 @@ impl Session {
         {
             return Ok(());
         }
-        Err(End::error(
+        Err(SessionEnd::error(
             TOO_MANY,
             Code::RateLimited,
             "more messages than the plan allows",
@@ -383,30 +387,30 @@ impl Session {
     }
 
     /// Checks that the key is still valid and the client still connected.
-    async fn look_after(&mut self, socket: &mut WebSocket) -> Outcome<()> {
+    async fn check_liveness(&mut self, socket: &mut WebSocket) -> Outcome<()> {
         if !self
             .stream
             .service
             .keys
             .is_valid(&self.client, self.stream.service.now())
         {
-            return Err(End::error(
+            return Err(SessionEnd::error(
                 UNAUTHORIZED,
                 Code::InvalidApiKey,
                 "the API key is no longer valid",
             ));
         }
         if self.last_heard.elapsed() > self.stream.service.settings.limits.stream_silence {
-            return Err(End::slow("the client does not answer pings"));
+            return Err(SessionEnd::slow("the client does not answer pings"));
         }
-        self.awaited_pongs += 1;
+        self.pending_pongs += 1;
         let sent = timeout(
             self.send_time(),
             socket.send(Message::Ping(bytes::Bytes::new())),
         )
         .await;
-        sent.map_err(|_| End::slow("the client does not read"))?
-            .map_err(|_| End::Gone)
+        sent.map_err(|_| SessionEnd::slow("the client does not read"))?
+            .map_err(|_| SessionEnd::Gone)
     }
 
     /// Checks that the client reads fast enough. It is too slow if too many events wait and their
@@ -426,7 +430,7 @@ impl Session {
             return Ok(());
         }
         if lag >= lag_then {
-            return Err(End::slow(&format!(
+            return Err(SessionEnd::slow(&format!(
                 "more than {} events wait to be read",
                 limits.stream_queue
             )));
@@ -458,11 +462,11 @@ impl Session {
                 biased;
                 sent = &mut sending => {
                     self.last_sent = Instant::now();
-                    return sent.map_err(|_| End::Gone);
+                    return sent.map_err(|_| SessionEnd::Gone);
                 }
                 _ = look.tick() => self.check_pace()?,
-                () = stopping(&mut stop) => return Err(End::restart()),
-                () = &mut too_long => return Err(End::slow("the client does not read")),
+                () = stopping(&mut stop) => return Err(SessionEnd::restart()),
+                () = &mut too_long => return Err(SessionEnd::slow("the client does not read")),
             }
         }
     }
@@ -476,14 +480,14 @@ async fn stopping(stop: &mut watch::Receiver<bool>) {
 /// Returns the text of a message; `None` for messages that the WebSocket protocol handles itself.
 fn text_of(message: Option<Result<Message, axum::Error>>) -> Outcome<Option<String>> {
     match message {
-        None | Some(Ok(Message::Close(_))) => Err(End::Gone),
-        Some(Ok(Message::Text(text))) if text.len() > MESSAGE_BYTES => Err(End::error(
+        None | Some(Ok(Message::Close(_))) => Err(SessionEnd::Gone),
+        Some(Ok(Message::Text(text))) if text.len() > MESSAGE_BYTES => Err(SessionEnd::error(
             BAD_MESSAGE,
             Code::InvalidParameter,
             format!("a message may have at most {MESSAGE_BYTES} bytes"),
         )),
         Some(Ok(Message::Text(text))) => Ok(Some(text.as_str().to_owned())),
-        Some(Ok(Message::Binary(_))) => Err(End::error(
+        Some(Ok(Message::Binary(_))) => Err(SessionEnd::error(
             BAD_MESSAGE,
             Code::InvalidJson,
             "messages are JSON text, not binary",
@@ -491,7 +495,7 @@ fn text_of(message: Option<Result<Message, axum::Error>>) -> Outcome<Option<Stri
         Some(Ok(Message::Ping(_) | Message::Pong(_))) => Ok(None),
         // The message is too large or not a WebSocket frame; in the second case the answer does not
         // arrive.
-        Some(Err(error)) => Err(End::error(
+        Some(Err(error)) => Err(SessionEnd::error(
             BAD_MESSAGE,
             Code::InvalidParameter,
             format!("the message cannot be read: {error}"),

@@ -35,8 +35,8 @@ pub struct Slot {
 /// Limit that is reached.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Full {
-    OfClient,
-    OfServer,
+    ClientLimit,
+    ServerLimit,
 }
 
 impl Sockets {
@@ -61,11 +61,11 @@ impl Sockets {
         let has_key = !client.scopes.is_empty();
         let mut taken = self.taken.lock().unwrap_or_else(PoisonError::into_inner);
         if self.open() >= self.most || !has_key && taken.without_key >= self.most.div_ceil(4) {
-            return Err(Full::OfServer);
+            return Err(Full::ServerLimit);
         }
         let count = taken.of_clients.entry(client.id.clone()).or_insert(0);
         if *count as u64 >= client.plan.stream_sockets {
-            return Err(Full::OfClient);
+            return Err(Full::ClientLimit);
         }
         *count += 1;
         taken.without_key += usize::from(!has_key);
@@ -88,7 +88,7 @@ impl Sockets {
     /// `rate_limited` with the limit and the time to retry.
     pub fn admit(self: &Arc<Self>, client: &Client) -> problem::Result<Slot> {
         self.take(client).map_err(|full| match full {
-            Full::OfClient => {
+            Full::ClientLimit => {
                 let detail = format!(
                     "the plan allows {} open sockets; close one first",
                     client.plan.stream_sockets
@@ -98,7 +98,7 @@ impl Sockets {
                     ..Problem::new(Code::RateLimited, detail)
                 }
             }
-            Full::OfServer => Problem {
+            Full::ServerLimit => Problem {
                 retry_after: Some(10),
                 ..Problem::new(
                     Code::RateLimited,
@@ -156,9 +156,9 @@ mod tests {
         let take = |id: &str| sockets.take(&client(id, &[Scope::Stream]));
         let first = take("a").unwrap();
         let _second = take("a").unwrap();
-        assert_eq!(take("a").unwrap_err(), Full::OfClient);
+        assert_eq!(take("a").unwrap_err(), Full::ClientLimit);
         let _third = take("b").unwrap();
-        assert_eq!(take("c").unwrap_err(), Full::OfServer);
+        assert_eq!(take("c").unwrap_err(), Full::ServerLimit);
         drop(first);
         assert_eq!(sockets.open(), 2);
         assert!(take("a").is_ok(), "the slot is released at once");
@@ -166,12 +166,12 @@ mod tests {
     }
 
     #[test]
-    fn those_without_a_key_never_have_more_than_a_quarter() {
+    fn sockets_without_a_key_get_at_most_a_quarter() {
         let sockets = Arc::new(Sockets::new(8));
         let take = |id: &str| sockets.take(&client(id, &[]));
         let first = take("address 192.0.2.1").unwrap();
         let _second = take("address 192.0.2.2").unwrap();
-        assert_eq!(take("address 192.0.2.3").unwrap_err(), Full::OfServer);
+        assert_eq!(take("address 192.0.2.3").unwrap_err(), Full::ServerLimit);
         assert!(sockets.take(&client("a", &[Scope::Stream])).is_ok());
         drop(first);
         assert!(take("address 192.0.2.3").is_ok(), "and given back at once");

@@ -40,17 +40,17 @@ struct Subscription {
 
 impl Subscriptions {
     /// Adds a subscription and returns the answer.
-    pub fn add(&mut self, asked: Subscribe, stream: &Stream) -> Result<Vec<String>> {
+    pub fn add(&mut self, request: Subscribe, stream: &Stream) -> Result<Vec<String>> {
         let refuse =
             |code: Code, field: &str, message: &str| Err(Problem::of_field(code, field, message));
-        if !(1..=MAX_ID).contains(&asked.id.len()) {
+        if !(1..=MAX_ID).contains(&request.id.len()) {
             return refuse(
                 Code::InvalidParameter,
                 "id",
                 &format!("`id` has 1 to {MAX_ID} characters"),
             );
         }
-        if self.all.iter().any(|known| known.id == asked.id) {
+        if self.all.iter().any(|known| known.id == request.id) {
             return refuse(
                 Code::InvalidParameter,
                 "id",
@@ -64,7 +64,7 @@ impl Subscriptions {
                 &format!("a socket has at most {MAX_SUBSCRIPTIONS} subscriptions"),
             );
         }
-        let since: Option<Timestamp> = match asked.since.as_deref().map(str::parse).transpose() {
+        let since: Option<Timestamp> = match request.since.as_deref().map(str::parse).transpose() {
             Ok(since) => since,
             Err(_) => {
                 return refuse(
@@ -74,14 +74,14 @@ impl Subscriptions {
                 );
             }
         };
-        if since.is_some() && asked.since_seq.is_some() {
+        if since.is_some() && request.since_seq.is_some() {
             return refuse(
                 Code::InvalidParameter,
                 "since",
                 "give `since_seq` or `since`, not both",
             );
         }
-        if let Some(message) = asked.filters.forms.iter().find_map(|form| {
+        if let Some(message) = request.filters.forms.iter().find_map(|form| {
             misspelled(&stream.service.contracts, &form.trim().to_ascii_uppercase())
         }) {
             return refuse(
@@ -90,7 +90,7 @@ impl Subscriptions {
                 &format!("`forms`: {message}"),
             );
         }
-        let mut filter = match Filter::read(asked.filters) {
+        let mut filter = match Filter::read(request.filters) {
             Ok(filter) => filter,
             Err((field, message)) => {
                 return refuse(
@@ -111,7 +111,7 @@ impl Subscriptions {
         let unknown = filter.resolve(registrants);
         let ring = stream.ring();
         let (head, oldest) = (ring.head(), ring.oldest());
-        let next_seq = match (asked.since_seq, since) {
+        let next_seq = match (request.since_seq, since) {
             (Some(seq), _) if seq > head => {
                 let message = format!(
                     "`since_seq` {seq} is not in this log, which ends with {head}; the log may have been started again: subscribe with `since`"
@@ -123,7 +123,7 @@ impl Subscriptions {
             (None, None) => head + 1,
         };
         let mut answer = vec![frames::subscribed(
-            &asked.id,
+            &request.id,
             next_seq.max(oldest),
             &unknown,
         )];
@@ -136,7 +136,7 @@ impl Subscriptions {
         if is_from_before && oldest > 1 && next_seq == oldest {
             answer.push(
                 ServerFrame::Gap {
-                    id: &asked.id,
+                    id: &request.id,
                     from_seq: None,
                     to_seq: oldest - 1,
                 }
@@ -145,7 +145,7 @@ impl Subscriptions {
         } else if next_seq < oldest {
             answer.push(
                 ServerFrame::Gap {
-                    id: &asked.id,
+                    id: &request.id,
                     from_seq: Some(next_seq),
                     to_seq: oldest - 1,
                 }
@@ -157,7 +157,7 @@ impl Subscriptions {
         }
         drop(ring);
         self.all.push(Subscription {
-            id: asked.id,
+            id: request.id,
             filter,
             next_seq: next_seq.max(oldest),
             replay_to: head,
@@ -184,7 +184,7 @@ impl Subscriptions {
 
     /// Returns the number of the event up to which every subscription has been served; `None`
     /// without subscriptions.
-    pub fn served_to(&self) -> Option<u64> {
+    pub fn served_through(&self) -> Option<u64> {
         self.all
             .iter()
             .map(|subscription| subscription.next_seq - 1)
@@ -195,7 +195,7 @@ impl Subscriptions {
     /// event that matches several subscriptions is one message. A subscription that replays the
     /// past catches up with the others first.
     pub fn next_messages(&mut self, stream: &Stream) -> (Vec<String>, bool) {
-        let Some(served_to) = self.served_to() else {
+        let Some(served_through) = self.served_through() else {
             return (Vec::new(), false);
         };
         let ring = stream.ring();
@@ -230,7 +230,7 @@ impl Subscriptions {
             subscription.next_seq = ring.oldest();
         }
         let mut next = ring.head() + 1;
-        for (count, item) in ring.from(served_to + 1).enumerate() {
+        for (count, item) in ring.from(served_through + 1).enumerate() {
             if messages.len() >= MESSAGES || count == SCANNED {
                 next = item.seq;
                 break;
@@ -239,7 +239,7 @@ impl Subscriptions {
                 .all
                 .iter()
                 .filter(|subscription| {
-                    subscription.next_seq <= item.seq && subscription.filter.takes(item)
+                    subscription.next_seq <= item.seq && subscription.filter.matches(item)
                 })
                 .collect();
             if !wanting.is_empty() {
@@ -272,8 +272,8 @@ impl Subscriptions {
     /// Returns the number of events, matching or not, between the last one served to every
     /// subscription and the newest; 0 without subscriptions.
     pub fn lag(&self, stream: &Stream) -> u64 {
-        self.served_to().map_or(0, |served_to| {
-            stream.ring().head().saturating_sub(served_to)
+        self.served_through().map_or(0, |served_through| {
+            stream.ring().head().saturating_sub(served_through)
         })
     }
 
@@ -290,12 +290,12 @@ impl Subscriptions {
             .map(|subscription| subscription.next_seq.max(subscription.replay_to + 1))
             .min()
             .unwrap_or_default();
-        let is_wanted = |subscription: &Subscription, seq: u64| {
+        let is_selected = |subscription: &Subscription, seq: u64| {
             subscription.next_seq <= seq && seq > subscription.replay_to
         };
         let waiting = ring.from(first).filter(|item| {
             self.all.iter().any(|subscription| {
-                is_wanted(subscription, item.seq) && subscription.filter.takes(item)
+                is_selected(subscription, item.seq) && subscription.filter.matches(item)
             })
         });
         waiting.take(queue + 1).count() > queue

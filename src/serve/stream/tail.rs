@@ -13,11 +13,11 @@ use pubdata_core::error::{Error, Result};
 use pubdata_store::{EventTail, REPLAY};
 
 /// Interval at which the log is read. The follower requests the feeds every few seconds at most.
-const LOOK: Duration = Duration::from_millis(250);
+const POLL_INTERVAL: Duration = Duration::from_millis(250);
 
 /// Follows the log for as long as the server runs.
 pub async fn tail(stream: Arc<Stream>) {
-    let mut interval = tokio::time::interval(LOOK);
+    let mut interval = tokio::time::interval(POLL_INTERVAL);
     interval.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
     let mut last_failure = String::new();
     loop {
@@ -59,7 +59,7 @@ impl Stream {
             let items = events
                 .into_iter()
                 .map(|event| {
-                    Item::of(
+                    Item::from_event(
                         event,
                         release.as_deref(),
                         &shared.service.contracts,

@@ -15,7 +15,7 @@ use crate::http::response::problem_response;
 use crate::http::service::Metered;
 use crate::stream::Stream;
 use crate::stream::session;
-use crate::stream::session::Entrance;
+use crate::stream::session::AdmittedSocket;
 use pubdata_store::Scope;
 
 /// Maximum size of a message that is read. The session accepts less, but a message that is read
@@ -55,7 +55,7 @@ async fn admit(
     stream: &Arc<Stream>,
     parts: &mut Parts,
     request_id: &RequestId,
-) -> Result<(WebSocketUpgrade, Entrance)> {
+) -> Result<(WebSocketUpgrade, AdmittedSocket)> {
     let client = parts
         .extensions
         .remove::<Metered>()
@@ -89,7 +89,7 @@ async fn admit(
     let slot = stream.sockets.admit(&client)?;
     Ok((
         upgrade,
-        Entrance {
+        AdmittedSocket {
             client,
             slot,
             connection_id: request_id.0.to_string(),

@@ -191,7 +191,7 @@ impl<'a> Component<'a> {
     /// record.
     pub fn provenance(&self, manifest: &'a Manifest) -> Option<Provenance<'a>> {
         self.row
-            .map(|(rates, row)| rates.provenance.of(manifest, row))
+            .map(|(rates, row)| rates.provenance.for_row(manifest, row))
     }
 }
 
@@ -336,7 +336,7 @@ impl<'a> Found<'a> {
     {
         let mut records: Vec<Provenance<'r>> = self
             .search
-            .map(|search| search.rules.provenance.of(manifest, search.rule))
+            .map(|search| search.rules.provenance.for_row(manifest, search.rule))
             .into_iter()
             .collect();
         let Some(first) = self.candidates.first() else {

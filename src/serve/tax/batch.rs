@@ -9,9 +9,9 @@ use serde_json::value::RawValue;
 use crate::http::batch::BatchItem;
 use crate::http::body::request;
 use crate::http::components::Data;
-use crate::http::endpoint::{Access, Call, Endpoint, Handler, Validity};
+use crate::http::endpoint::{Access, CachePolicy, Call, Endpoint, Handler};
 use crate::http::meta::Meta;
-use crate::http::parameters::OF_RELEASE;
+use crate::http::parameters::RELEASE_PARAMETERS;
 use crate::http::problem::Result;
 use crate::json::Json;
 use crate::tax::answer::TaxRate;
@@ -30,10 +30,10 @@ pub const ENDPOINT: Endpoint = Endpoint {
     operation_id: "getTaxRates",
     summary: "Sales tax rates of up to 100 places",
     access: Access::Scope(Scope::General),
-    parameters: OF_RELEASE,
-    body: Some(Data::of::<TaxBatchRequest<'static>>()),
-    data: Data::of::<TaxBatch<'static>>(),
-    validity: Validity::Release,
+    parameters: RELEASE_PARAMETERS,
+    body: Some(Data::for_type::<TaxBatchRequest<'static>>()),
+    data: Data::for_type::<TaxBatch<'static>>(),
+    cache_policy: CachePolicy::PerRelease,
     handler: Handler::Memory(batch),
 };
 
@@ -75,9 +75,9 @@ pub fn batch(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
                 .as_ref()
                 .map(|found| found.notices.clone())
                 .unwrap_or_default();
-            BatchItem::of(
+            BatchItem::new(
                 call,
-                (index, Echo::of(address)),
+                (index, Echo::new(address)),
                 outcome
                     .as_ref()
                     .map(|found| found.shown(&call.release.manifest, &terms)),
@@ -120,7 +120,7 @@ struct Echo(Value);
 
 impl Echo {
     /// Returns what was sent; an address has no arrays or nested objects.
-    fn of(address: &RawValue) -> Self {
+    fn new(address: &RawValue) -> Self {
         let is_flat = |value: &Value| !value.is_array() && !value.is_object();
         let value = serde_json::from_str::<Value>(address.get()).unwrap_or_default();
         let is_address = value

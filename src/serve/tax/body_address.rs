@@ -6,8 +6,8 @@ use schemars::JsonSchema;
 use serde_json::value::RawValue;
 
 use super::fields::{Fields, text_of};
-use super::limits::MAX_OWN_ID;
-use super::location::{Asked, Location, zip_of};
+use super::limits::MAX_CLIENT_ID;
+use super::location::{AddressQuery, Location, zip_of};
 use crate::http::body::request;
 use crate::http::endpoint::Call;
 use crate::http::problem::Result;
@@ -47,7 +47,7 @@ request! {
         /// Your identifier of the address, repeated in `input` of the answer.
         // Checked only: the answer repeats the value as sent.
         #[expect(dead_code, reason = "only checked")]
-        #[schemars(length(max = MAX_OWN_ID))]
+        #[schemars(length(max = MAX_CLIENT_ID))]
         id: Option<String>,
         /// The address on one line, instead of the other members.
         #[schemars(length(max = MAX_TEXT))]
@@ -79,7 +79,7 @@ pub trait Parts: JsonSchema + Sized {
     /// Reads the fields of the address.
     fn read(fields: &Fields<'_>) -> Result<Self>;
 
-    fn asked(&self) -> Asked<'_>;
+    fn query(&self) -> AddressQuery<'_>;
 }
 
 macro_rules! parts {
@@ -90,7 +90,7 @@ macro_rules! parts {
             fn read(fields: &Fields<'_>) -> Result<Self> {
                 let text = |name: &str| fields.text(name, MAX_TEXT);
                 Ok(Self {
-                    $($id: fields.text(Self::$id, MAX_OWN_ID)?,)?
+                    $($id: fields.text(Self::$id, MAX_CLIENT_ID)?,)?
                     address: text(Self::address)?,
                     street: text(Self::street)?,
                     city: text(Self::city)?,
@@ -101,8 +101,8 @@ macro_rules! parts {
                 })
             }
 
-            fn asked(&self) -> Asked<'_> {
-                Asked {
+            fn query(&self) -> AddressQuery<'_> {
+                AddressQuery {
                     address: self.address.as_deref(),
                     street: self.street.as_deref(),
                     city: self.city.as_deref(),
@@ -125,13 +125,13 @@ parts! {
 #[derive(JsonSchema)]
 #[schemars(untagged, inline, description = "", bound = "P: Parts")]
 pub enum Place<'a, P> {
-    Parts(#[schemars(with = "P")] InParts<'a, P>),
+    Parts(#[schemars(with = "P")] AddressFields<'a, P>),
     /// A ZIP code, or an address on one line.
     Line(#[schemars(with = "String", length(max = MAX_TEXT))] Line),
 }
 
 /// The fields of a `P`, read only after the whole body has been recognised as an address.
-pub struct InParts<'a, P> {
+pub struct AddressFields<'a, P> {
     pub fields: Fields<'a>,
     of: PhantomData<P>,
 }
@@ -150,7 +150,7 @@ impl<'a, P: Parts> Place<'a, P> {
             let text = text_of(value, place.trim_end_matches('.'), MAX_TEXT)?;
             return Ok(Self::Line(Line { text, place }));
         }
-        Ok(Self::Parts(InParts {
+        Ok(Self::Parts(AddressFields {
             fields: Fields::read(value, place, P::FIELDS)?,
             of: PhantomData,
         }))
@@ -170,15 +170,15 @@ impl<'a, P: Parts> Place<'a, P> {
         match self {
             Self::Line(Line { text, place }) => {
                 let is_zip = zip_of(text).is_some();
-                let asked = Asked {
+                let query = AddressQuery {
                     zip: Some(text.as_str()).filter(|_| is_zip),
                     address: Some(text.as_str()).filter(|_| !is_zip),
-                    ..Asked::default()
+                    ..AddressQuery::default()
                 };
-                Location::of(zips, asked, place)
+                Location::from_query(zips, query, place)
             }
-            Self::Parts(InParts { fields, .. }) => {
-                Location::of(zips, P::read(fields)?.asked(), fields.place())
+            Self::Parts(AddressFields { fields, .. }) => {
+                Location::from_query(zips, P::read(fields)?.query(), fields.place())
             }
         }
     }

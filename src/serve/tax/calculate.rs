@@ -2,9 +2,9 @@
 //! Notices report what the calculation does not model.
 
 use crate::http::components::Data;
-use crate::http::endpoint::{Access, Call, Endpoint, Handler, Validity};
+use crate::http::endpoint::{Access, CachePolicy, Call, Endpoint, Handler};
 use crate::http::meta::Meta;
-use crate::http::parameters::OF_RELEASE;
+use crate::http::parameters::RELEASE_PARAMETERS;
 use crate::http::problem::{Code, Problem, Result};
 use crate::json::Json;
 use crate::tax::calculated::{Calculated, TaxCalculation};
@@ -24,17 +24,17 @@ pub const ENDPOINT: Endpoint = Endpoint {
     operation_id: "calculateTax",
     summary: "Sales tax of a sale",
     access: Access::Scope(Scope::General),
-    parameters: OF_RELEASE,
-    body: Some(Data::of::<TaxCalculationRequest>()),
-    data: Data::of::<TaxCalculation<'static>>(),
-    validity: Validity::Release,
+    parameters: RELEASE_PARAMETERS,
+    body: Some(Data::for_type::<TaxCalculationRequest>()),
+    data: Data::for_type::<TaxCalculation<'static>>(),
+    cache_policy: CachePolicy::PerRelease,
     handler: Handler::Memory(calculate),
 };
 
 /// Answers `POST /v1/tax/calculate`.
 pub fn calculate(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
     let request = TaxCalculationRequest::read(call)?;
-    let invoice = Invoice::of(&request);
+    let invoice = Invoice::from_request(&request);
     let TaxCalculationRequest {
         to: destination,
         from: origin,
@@ -62,7 +62,7 @@ pub fn calculate(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
         return Err(Problem::of_field(Code::CoverageUnavailable, "to", message));
     };
     let calculated = Calculated {
-        sale: Outcome::of(candidate, &invoice)?,
+        sale: Outcome::compute(candidate, &invoice)?,
         found: &found,
         candidate,
         invoice: &invoice,
@@ -75,7 +75,7 @@ pub fn calculate(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
 
 /// Returns true if the seller's place decides the whole tax of a sale within the state.
 fn is_origin_sourced(call: &Call<'_>, state: &str) -> bool {
-    let rules = TaxTables::of(call.release).rules.as_ref();
+    let rules = TaxTables::from_release(call.release).rules.as_ref();
     rules.and_then(|rules| rules.columns.sourcing.get(rules.columns.state.find(state)?))
         == Some("origin")
 }

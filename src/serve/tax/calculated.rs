@@ -13,7 +13,7 @@ use crate::tax::figures::{dollars, rate};
 use crate::tax::goods::{CLASSES, Category, SHIPPING, TaxRule};
 use crate::tax::invoice::Invoice;
 use crate::tax::lookup::{Found, Terms};
-use crate::tax::sale::{Basis, Bearing, Outcome};
+use crate::tax::sale::{Basis, ClassRates, Outcome};
 use crate::tax::table::rates::Class as TaxClass;
 use pubdata_store::Manifest;
 
@@ -405,7 +405,7 @@ impl Calculated<'_, '_> {
 
     fn part<'r>(
         &'r self,
-        bearing: &'r Bearing<'_>,
+        bearing: &'r ClassRates<'_>,
         part: usize,
         (taxable, tax): (i64, i64),
     ) -> TaxPart<'r> {

@@ -11,7 +11,7 @@
 use std::collections::BTreeSet;
 
 /// Maximum number of different combined rates on an invoice whose prices include the tax.
-pub const MOST_RATES: usize = 3;
+pub const MAX_RATES: usize = 3;
 
 /// Millionths in one.
 const ONE: i128 = 1_000_000;
@@ -67,7 +67,7 @@ pub struct Taxed {
 ///
 /// # Units
 /// Amounts must be below 10^15 cents and rates at most one. If an invoice's prices include the tax,
-/// it may have at most [`MOST_RATES`] different combined rates: products of more could overflow
+/// it may have at most [`MAX_RATES`] different combined rates: products of more could overflow
 /// `i128`.
 pub fn calculate(sale: &Sale<'_>) -> Vec<Taxed> {
     let parts = match sale.rounding {

@@ -113,7 +113,7 @@ impl<'a> Component<'a> {
 
 impl<'a> Candidate<'a> {
     /// Looks up the rates of a set of jurisdictions.
-    pub fn of(search: &Search<'a>, set: &Jurisdictions, hit: Option<Hit<'a>>) -> Self {
+    pub fn new(search: &Search<'a>, set: &Jurisdictions, hit: Option<Hit<'a>>) -> Self {
         let mut candidate = Self {
             hit,
             ..Self::default()
@@ -133,7 +133,7 @@ impl<'a> Candidate<'a> {
                 }
             }
         }
-        candidate.move_minimum(search);
+        candidate.move_minimum_to_state(search);
         candidate
     }
 
@@ -216,7 +216,7 @@ impl<'a> Candidate<'a> {
 
     /// Moves the state's published minimum rate (Nevada) from the county to the state. There the
     /// state's row is zero and the counties' rates include the minimum.
-    fn move_minimum(&mut self, search: &Search<'_>) {
+    fn move_minimum_to_state(&mut self, search: &Search<'_>) {
         let Some(minimum) = search.rule_rate().filter(|minimum| *minimum > 0) else {
             return;
         };
@@ -251,8 +251,8 @@ fn state_component<'a>(search: &Search<'a>) -> Option<Component<'a>> {
     if let Some((rates, row)) = rows.max_by_key(|(rates, row)| rates.begin(*row)) {
         return component(search, rates, row);
     }
-    let has_begun = search.rule_day().is_none_or(|day| day <= search.day);
-    let general = search.rule_rate().filter(|_| has_begun)?;
+    let has_started = search.rule_day().is_none_or(|day| day <= search.day);
+    let general = search.rule_rate().filter(|_| has_started)?;
     Some(Component {
         class: TaxClass::State,
         code: state_fips(search).to_owned(),

@@ -29,7 +29,7 @@ impl<'a> Fields<'a> {
             )
         };
         let fields = object::read(bytes).map_err(wrong)?;
-        Self::of(
+        Self::new(
             fields.ok_or_else(|| {
                 Problem::of_field(Code::InvalidJson, "body", "the body must be a JSON object")
             })?,
@@ -62,10 +62,10 @@ impl<'a> Fields<'a> {
             )
         };
         let fields = fields.ok_or_else(wrong)?;
-        Self::of(fields, place, known)
+        Self::new(fields, place, known)
     }
 
-    fn of(fields: object::Fields<'a>, place: String, known: &[&str]) -> Result<Self> {
+    fn new(fields: object::Fields<'a>, place: String, known: &[&str]) -> Result<Self> {
         match fields.keys().find(|key| !known.contains(&key.as_str())) {
             Some(key) => {
                 let key: String = key.chars().take(64).collect();

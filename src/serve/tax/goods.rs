@@ -51,7 +51,7 @@ pub const SHIPPING: &str = "shipping";
 
 impl Category {
     /// Parses the name of a category; returns general goods if there is none.
-    pub fn of(word: Option<&str>) -> Self {
+    pub fn parse(word: Option<&str>) -> Self {
         match word {
             Some("food_drug") => Self::FoodDrug,
             Some("grocery") => Self::Grocery,
@@ -150,14 +150,14 @@ impl<'a> StateRules<'a> {
             words.is_some()
                 && words.as_ref().map(|words| &words.0) == all[0].1.as_ref().map(|words| &words.0)
         });
-        let said = all.map(|(name, words)| match words {
+        let listed = all.map(|(name, words)| match words {
             Some((tax, citation)) => format!("{name} bears {tax} ({citation})"),
             None => format!("the tax on {name} is not known"),
         });
         (!is_alike).then(|| {
-            let said = said.join("; ");
+            let listed = listed.join("; ");
             format!(
-                "Food and medicine are taxed differently: {said}. The answer is for food; use `grocery`, `prescription_drug` or `otc_drug` for one of them."
+                "Food and medicine are taxed differently: {listed}. The answer is for food; use `grocery`, `prescription_drug` or `otc_drug` for one of them."
             )
         })
     }
@@ -171,7 +171,7 @@ impl<'a> StateRules<'a> {
             .flat_map(of_class)
             .filter(|(_, level, rule)| *level == Level::State || rule.is_some());
         rules
-            .map(|(class, level, rule)| TaxRule::of(class, level, rule))
+            .map(|(class, level, rule)| TaxRule::new(class, level, rule))
             .collect()
     }
 }
@@ -213,7 +213,7 @@ pub struct TaxRule<'a> {
 }
 
 impl<'a> TaxRule<'a> {
-    fn of(class: &'static str, level: Level, rule: Option<Rule<'a>>) -> Self {
+    fn new(class: &'static str, level: Level, rule: Option<Rule<'a>>) -> Self {
         let (threshold, threshold_kind) = rule.and_then(|rule| rule.threshold()).unzip();
         let (first, last) = rule.map_or((None, None), |rule| rule.days());
         Self {

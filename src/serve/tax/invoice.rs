@@ -19,10 +19,10 @@ pub struct Line {
 }
 
 impl Line {
-    fn of(item: &SaleItem, is_exempt: bool) -> Self {
+    fn new(item: &SaleItem, is_exempt: bool) -> Self {
         let is_taxable =
             item.taxable.unwrap_or(true) && !is_exempt && item.category != Some(EXEMPT);
-        let category = is_taxable.then(|| Category::of(item.category));
+        let category = is_taxable.then(|| Category::parse(item.category));
         Self {
             id: item.id.clone(),
             amount: item.extended() - item.discount.unwrap_or(0),
@@ -58,7 +58,7 @@ pub struct Invoice {
 
 impl Invoice {
     /// Reads the sale of a request.
-    pub fn of(request: &TaxCalculationRequest) -> Self {
+    pub fn from_request(request: &TaxCalculationRequest) -> Self {
         let is_exempt = request
             .exemption
             .is_some_and(|exemption| exemption != "none");
@@ -69,7 +69,10 @@ impl Invoice {
             category: (!is_exempt).then_some(Category::General),
         };
         let lines = match &request.line_items {
-            Some(items) => items.iter().map(|item| Line::of(item, is_exempt)).collect(),
+            Some(items) => items
+                .iter()
+                .map(|item| Line::new(item, is_exempt))
+                .collect(),
             None => vec![whole(request.amount.unwrap_or(0))],
         };
         Self {

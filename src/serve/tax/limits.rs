@@ -7,7 +7,7 @@ use crate::http::problem::{Code, Problem};
 pub const MAX_ITEMS: usize = MAX_BATCH_ITEMS;
 
 /// Maximum number of characters of a caller's identifier.
-pub const MAX_OWN_ID: usize = 120;
+pub const MAX_CLIENT_ID: usize = 120;
 
 /// Returns the problem for a list that exceeds [`MAX_ITEMS`].
 pub fn batch_too_large(field: &str, count: usize) -> Problem {

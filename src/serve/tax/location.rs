@@ -13,7 +13,7 @@ use pubdata_core::canonical::street::parse_street;
 
 /// An address as the caller sends it.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Asked<'a> {
+pub struct AddressQuery<'a> {
     /// The address on one line, instead of the other fields.
     pub address: Option<&'a str>,
     pub street: Option<&'a str>,
@@ -47,10 +47,10 @@ impl Location {
     /// `missing_parameter` if it has neither a ZIP code nor a city and state; `invalid_parameter`
     /// if a value is malformed or the state does not exist; `not_found` if the ZIP code does not
     /// exist and no state is given.
-    pub fn of(zips: Option<&Zips>, asked: Asked<'_>, place: &str) -> Result<Self> {
+    pub fn from_query(zips: Option<&Zips>, query: AddressQuery<'_>, place: &str) -> Result<Self> {
         let field = |name: &str| format!("{place}{name}");
-        let mut address = address_of(asked, &field)?;
-        if address.zip.is_empty() && asked.city.is_some() && address.state.is_empty() {
+        let mut address = address_of(query, &field)?;
+        if address.zip.is_empty() && query.city.is_some() && address.state.is_empty() {
             let message = format!(
                 "`{}` needs `{}`, or a ZIP code instead",
                 field("city"),
@@ -130,7 +130,7 @@ impl Location {
                 ),
             );
         }
-        if address.street.is_empty() && asked.county_fips.is_none() && of_zip == Some(state) {
+        if address.street.is_empty() && query.county_fips.is_none() && of_zip == Some(state) {
             let others = zips
                 .map(|zips| other_states(zips, &address.zip, state))
                 .unwrap_or_default();
@@ -145,13 +145,13 @@ impl Location {
             }
         }
         address.state = state.to_owned();
-        let county_fips = county_of(asked.county_fips, state, &field("county_fips"))?;
+        let county_fips = county_of(query.county_fips, state, &field("county_fips"))?;
         Ok(Self {
             address,
             state,
             zip_row,
             county_fips,
-            is_unincorporated: asked.is_unincorporated,
+            is_unincorporated: query.is_unincorporated,
             notices,
         })
     }
@@ -180,8 +180,8 @@ fn other_states(zips: &Zips, code: &str, state: &str) -> Vec<&'static str> {
 }
 
 /// Checks the given county: five digits, within the state.
-fn county_of(asked: Option<&str>, state: &str, field: &str) -> Result<Option<String>> {
-    let Some(fips) = asked else { return Ok(None) };
+fn county_of(query: Option<&str>, state: &str, field: &str) -> Result<Option<String>> {
+    let Some(fips) = query else { return Ok(None) };
     if fips.len() != 5 || !fips.bytes().all(|byte| byte.is_ascii_digit()) {
         let message = format!(
             "`{field}`: expected the FIPS code of a county, five digits, got `{}`",
@@ -199,15 +199,15 @@ fn county_of(asked: Option<&str>, state: &str, field: &str) -> Result<Option<Str
     }
 }
 
-fn address_of(asked: Asked<'_>, field: &dyn Fn(&str) -> String) -> Result<Address> {
-    let Asked {
+fn address_of(query: AddressQuery<'_>, field: &dyn Fn(&str) -> String) -> Result<Address> {
+    let AddressQuery {
         address: line,
         street,
         city: city_name,
         state,
         zip,
         ..
-    } = asked;
+    } = query;
     if let Some(line) = line {
         if street.or(city_name).or(state).or(zip).is_some() {
             return Err(Problem::of_field(

@@ -106,7 +106,7 @@ pub fn look_up<'a>(
     terms: &Terms<'_>,
     field: &str,
 ) -> Result<Found<'a>> {
-    if TaxTables::of(call.release).rules.is_none() {
+    if TaxTables::from_release(call.release).rules.is_none() {
         return Err(not_published("tax.state"));
     }
     let is_interstate = terms.origin.is_some_and(|origin| origin != location.state);
@@ -156,12 +156,12 @@ pub fn look_up<'a>(
             found.notice("STATE_NOT_COVERED", message);
         }
         (_, "no_tax") => {
-            check_day(&search, terms, field)?;
+            check_rule_day(&search, terms, field)?;
             found.candidates.push(Candidate::default());
         }
         ("full", _) if search.has_local_rates() => found.find_local(&search, terms, field)?,
         (coverage, _) => {
-            let mut candidate = Candidate::of(&search, &Jurisdictions::state_only(), None);
+            let mut candidate = Candidate::new(&search, &Jurisdictions::state_only(), None);
             if coverage == "state_only" {
                 candidate.add_unknown(&search, TaxClass::Local, "local", "local_rates_not_covered");
                 let note = search
@@ -330,11 +330,11 @@ impl<'a> Found<'a> {
         let rank = search.rank(&self.location);
         let near = matches.sets.iter().map(|(set, hit)| Candidate {
             rank: rank(set),
-            ..Candidate::of(search, set, *hit)
+            ..Candidate::new(search, set, *hit)
         });
         let around = matches.around.iter().map(|(set, hit)| Candidate {
             rank: AROUND,
-            ..Candidate::of(search, set, *hit)
+            ..Candidate::new(search, set, *hit)
         });
         self.candidates = near.chain(around).collect();
         // A place that no list names may lie in districts.
@@ -353,7 +353,7 @@ impl<'a> Found<'a> {
         }
         if matches.is_city_unlisted {
             let mut common =
-                Candidate::of(search, &search.common(&self.location, &matches.sets), None);
+                Candidate::new(search, &search.common(&self.location, &matches.sets), None);
             common.add_unknown(search, TaxClass::Local, "local", "city_not_listed");
             self.common = Some(common);
             let message = format!(
@@ -400,7 +400,7 @@ impl<'a> Found<'a> {
                 ),
             ));
         }
-        let any = search.of_any_day(&self.location);
+        let any = search.hits_of_any_day(&self.location);
         if any.is_empty() {
             return Err(not_found(search, &self.location));
         }
@@ -444,7 +444,7 @@ impl<'a> Found<'a> {
 
     /// Puts the jurisdictions common to all counties of a ZIP code first, because the county of the
     /// place is not known.
-    fn set_apart(&mut self, search: &Search<'a>) {
+    fn insert_common_rates(&mut self, search: &Search<'a>) {
         let rates = || {
             self.candidates
                 .iter()
@@ -458,7 +458,7 @@ impl<'a> Found<'a> {
             percent(high)
         );
         self.notice("SEVERAL_RATES", message);
-        let mut common = Candidate::of(search, &Jurisdictions::state_only(), None);
+        let mut common = Candidate::new(search, &Jurisdictions::state_only(), None);
         common.add_unknown(search, TaxClass::Local, "local", "depends_on_county");
         self.candidates.insert(0, common);
     }
@@ -492,7 +492,7 @@ impl<'a> Found<'a> {
         if let Some(common) = self.common.take() {
             self.candidates.insert(0, common);
         } else if self.is_of_several_counties(search) && self.location.zip().is_some() {
-            self.set_apart(search);
+            self.insert_common_rates(search);
         } else if let [first, .., last] = self.candidates.as_slice() {
             let (which, narrows) = match (first.rank < last.rank, first.rank) {
                 _ if last.rank == AROUND => (
@@ -562,7 +562,7 @@ impl<'a> Found<'a> {
 }
 
 /// Rejects a day before the first one for which the state's rule is known.
-fn check_day(search: &Search<'_>, terms: &Terms<'_>, field: &str) -> Result<()> {
+fn check_rule_day(search: &Search<'_>, terms: &Terms<'_>, field: &str) -> Result<()> {
     match search.rule_day() {
         Some(first) if days::since_epoch(terms.date) < first => Err(uncovered_day(
             terms,

@@ -104,7 +104,7 @@ pub fn range_of_zip<'a>(call: &Call<'a>, row: usize) -> Result<Range<'a>, Unknow
     };
     let candidates: Vec<Candidate<'a>> = sets
         .iter()
-        .map(|(set, hit)| Candidate::of(&search, set, *hit))
+        .map(|(set, hit)| Candidate::new(&search, set, *hit))
         .collect();
     let is_whole = |candidate: &Candidate<'_>| {
         candidate.missing.is_empty() && candidate.combined(GENERAL).is_ok()
@@ -130,7 +130,12 @@ impl<'a> Range<'a> {
     /// Returns the records behind the range: the state's, and the boundary's and rates' records for
     /// the lowest and the highest rate.
     pub fn provenance(&self, manifest: &'a Manifest) -> Vec<Provenance<'a>> {
-        let mut records = vec![self.search.rules.provenance.of(manifest, self.search.rule)];
+        let mut records = vec![
+            self.search
+                .rules
+                .provenance
+                .for_row(manifest, self.search.rule),
+        ];
         let [first, last] = [self.min, self.max].map(|rate| {
             self.candidates
                 .iter()

@@ -3,7 +3,7 @@
 use jiff::civil::Date;
 
 use crate::http::components::Data;
-use crate::http::endpoint::{Access, Call, Endpoint, Handler, Validity, query};
+use crate::http::endpoint::{Access, CachePolicy, Call, Endpoint, Handler, query};
 use crate::http::meta::{Coverage, Meta};
 use crate::http::parameters::{AS_OF, Kind, RELEASE, TextForm, not_a_state};
 use crate::http::problem::{Code, Problem, Result};
@@ -11,7 +11,7 @@ use crate::json::Json;
 use crate::place::zips::Zips;
 use crate::tax::answer::TaxRate;
 use crate::tax::goods::{CATEGORIES, Category};
-use crate::tax::location::{Asked, Location};
+use crate::tax::location::{AddressQuery, Location};
 use crate::tax::lookup::{Found, Terms, look_up};
 use crate::tax::table::{BOUNDARIES, RATES, STATES, TAXABILITY};
 use pubdata_core::canonical::state::usps;
@@ -25,8 +25,8 @@ pub const ENDPOINT: Endpoint = Endpoint {
     access: Access::Scope(Scope::General),
     parameters: Parameters::DECLARED,
     body: None,
-    data: Data::of::<TaxRate<'static>>(),
-    validity: Validity::Date,
+    data: Data::for_type::<TaxRate<'static>>(),
+    cache_policy: CachePolicy::PerDate,
     handler: Handler::Memory(rate),
 };
 
@@ -75,8 +75,8 @@ pub fn rate(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
         date,
         origin_state,
         category,
-    } = Parameters::of(call)?;
-    let asked = Asked {
+    } = Parameters::read(call)?;
+    let address_query = AddressQuery {
         address,
         street,
         city,
@@ -85,12 +85,12 @@ pub fn rate(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
         county_fips,
         is_unincorporated: unincorporated == Some(true),
     };
-    let location = Location::of(call.release.table::<Zips>(), asked, "")?;
+    let location = Location::from_query(call.release.table::<Zips>(), address_query, "")?;
     let terms = Terms {
         date: date.unwrap_or(call.today()),
         is_date_given: date.is_some(),
         origin: origin_of(origin_state, "origin_state")?,
-        category: Category::of(category),
+        category: Category::parse(category),
         is_at_origin: false,
     };
     let mut found = look_up(call, location, &terms, "date")?;

@@ -1,9 +1,9 @@
 //! Reads the body of `POST /v1/tax/calculate`: a sale, its origin and its destination.
 
-use super::body_address::{InParts, MAX_TEXT, Place, TaxAddress};
+use super::body_address::{AddressFields, MAX_TEXT, Place, TaxAddress};
 use super::calculation::rounded;
 use super::fields::Fields;
-use super::limits::MAX_OWN_ID;
+use super::limits::MAX_CLIENT_ID;
 use super::location::Location;
 use super::rate::origin_of;
 use crate::http::body::request;
@@ -80,7 +80,7 @@ request! {
 request! {
     pub struct SaleItem {
         /// Your identifier of the line, repeated in the answer.
-        #[schemars(length(max = MAX_OWN_ID))]
+        #[schemars(length(max = MAX_CLIENT_ID))]
         id: Option<String>,
         /// Number of units sold, at most six decimals.
         // Millionths.
@@ -185,7 +185,7 @@ impl SaleItem {
             discount,
             taxable: fields.flag(Self::taxable)?,
             category: fields.word(Self::category, &LINE_CATEGORIES)?,
-            id: fields.text(Self::id, MAX_OWN_ID)?,
+            id: fields.text(Self::id, MAX_CLIENT_ID)?,
         })
     }
 
@@ -218,7 +218,7 @@ impl Origin {
         };
         let parts = match place {
             Place::Line(_) => None,
-            Place::Parts(InParts { fields, .. }) => Some(fields),
+            Place::Parts(AddressFields { fields, .. }) => Some(fields),
         };
         if let Some(fields) = parts.filter(names_only_state) {
             let state = fields.text(TaxAddress::state, MAX_TEXT)?;

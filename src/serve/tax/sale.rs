@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::http::problem::{Code, Problem, Result};
-use crate::tax::calculation::{Item, MOST_RATES, Rounding, Sale, Taxed, calculate};
+use crate::tax::calculation::{Item, MAX_RATES, Rounding, Sale, Taxed, calculate};
 use crate::tax::candidate::{Candidate, Known};
 use crate::tax::goods::{Category, Goods, NO_RULE, SHIPPING};
 use crate::tax::invoice::{Invoice, Line};
@@ -16,12 +16,12 @@ use crate::tax::table::taxability::{Level, Rule};
 
 /// Goods of one category with equal rates, one for each component.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Bearing<'a> {
+pub struct ClassRates<'a> {
     pub category: Category,
     pub rates: Vec<Known<'a>>,
 }
 
-impl<'a> Bearing<'a> {
+impl<'a> ClassRates<'a> {
     /// Combined rate; unknown if any rate is.
     pub fn combined(&self) -> Known<'a> {
         self.rates.iter().copied().sum()
@@ -63,7 +63,7 @@ pub struct Delivery {
 /// The tax of a sale. Items are the lines and, last, the delivery.
 #[derive(Debug)]
 pub struct Outcome<'a> {
-    pub classes: Vec<Bearing<'a>>,
+    pub classes: Vec<ClassRates<'a>>,
     pub items: Vec<Item>,
     pub taxed: Vec<Taxed>,
     pub delivery: Delivery,
@@ -79,9 +79,9 @@ impl<'a> Outcome<'a> {
     /// Computes the tax.
     ///
     /// # Errors
-    /// `invalid_parameter` if the prices of an invoice include more than [`MOST_RATES`] different
+    /// `invalid_parameter` if the prices of an invoice include more than [`MAX_RATES`] different
     /// rates.
-    pub fn of(candidate: &Candidate<'a>, invoice: &Invoice) -> Result<Self> {
+    pub fn compute(candidate: &Candidate<'a>, invoice: &Invoice) -> Result<Self> {
         let mut sale = Builder {
             candidate,
             invoice,
@@ -102,7 +102,7 @@ impl<'a> Outcome<'a> {
                     .enumerate()
                     .map(|(part, rate)| rates(part, *rate))
                     .collect();
-                Bearing {
+                ClassRates {
                     category: goods.category,
                     rates,
                 }
@@ -116,11 +116,11 @@ impl<'a> Outcome<'a> {
         });
         let class = shipping.map(|bearing| sale.class(bearing));
         let items = sale.items(&lines, class);
-        let rates: Vec<Vec<i64>> = sale.classes.iter().map(Bearing::known).collect();
+        let rates: Vec<Vec<i64>> = sale.classes.iter().map(ClassRates::known).collect();
         let different: BTreeSet<i64> = rates.iter().map(|rates| rates.iter().sum()).collect();
         if invoice.prices_include_tax
             && invoice.rounding == Rounding::Invoice
-            && different.len() > MOST_RATES
+            && different.len() > MAX_RATES
         {
             let message = "prices include the tax at more than three different rates: `rounding` must be `line`";
             return Err(Problem::of_field(
@@ -164,13 +164,13 @@ impl<'a> Outcome<'a> {
     }
 
     /// Returns the rates of an item; `None` if it is not taxed.
-    pub fn bearing(&self, item: usize) -> Option<&Bearing<'a>> {
+    pub fn bearing(&self, item: usize) -> Option<&ClassRates<'a>> {
         self.items[item].class.map(|class| &self.classes[class])
     }
 
     /// Returns true if the tax of an item is known.
     pub fn is_item_known(&self, item: usize) -> bool {
-        self.items[item].amount == 0 || self.bearing(item).is_none_or(Bearing::is_known)
+        self.items[item].amount == 0 || self.bearing(item).is_none_or(ClassRates::is_known)
     }
 
     /// Returns true if the whole tax is known.
@@ -180,7 +180,7 @@ impl<'a> Outcome<'a> {
 
     /// Returns true if an item is taxed.
     pub fn is_taxed(&self, item: usize) -> bool {
-        self.items[item].amount != 0 && self.bearing(item).is_some_and(Bearing::is_taxed)
+        self.items[item].amount != 0 && self.bearing(item).is_some_and(ClassRates::is_taxed)
     }
 }
 
@@ -188,7 +188,7 @@ impl<'a> Outcome<'a> {
 struct Builder<'s, 'a> {
     candidate: &'s Candidate<'a>,
     invoice: &'s Invoice,
-    classes: Vec<Bearing<'a>>,
+    classes: Vec<ClassRates<'a>>,
     rules: Vec<Rule<'a>>,
     /// Cents of an item up to which local taxes are levied, and the prices of the pieces to which
     /// this limit applies.
@@ -197,7 +197,7 @@ struct Builder<'s, 'a> {
 }
 
 impl<'a> Builder<'_, 'a> {
-    fn class(&mut self, bearing: Bearing<'a>) -> usize {
+    fn class(&mut self, bearing: ClassRates<'a>) -> usize {
         let known = self.classes.iter().position(|known| *known == bearing);
         known.unwrap_or_else(|| {
             self.classes.push(bearing);
@@ -217,7 +217,7 @@ impl<'a> Builder<'_, 'a> {
             .collect()
     }
 
-    fn bearing(&mut self, goods: Goods) -> Bearing<'a> {
+    fn bearing(&mut self, goods: Goods) -> ClassRates<'a> {
         let rated: Vec<_> = self
             .candidate
             .components
@@ -226,7 +226,7 @@ impl<'a> Builder<'_, 'a> {
             .collect();
         self.rules
             .extend(rated.iter().filter_map(|rated| rated.rule));
-        Bearing {
+        ClassRates {
             category: goods.category,
             rates: rated.iter().map(|rated| rated.rate).collect(),
         }
@@ -284,7 +284,7 @@ impl<'a> Builder<'_, 'a> {
     }
 
     /// Replaces the local rates that are known and not zero.
-    fn set_local(&self, bearing: &mut Bearing<'a>, rate: Known<'a>) {
+    fn set_local(&self, bearing: &mut ClassRates<'a>, rate: Known<'a>) {
         let local = self
             .candidate
             .components
@@ -298,7 +298,7 @@ impl<'a> Builder<'_, 'a> {
 
     /// Rates of a delivery that the state taxes: those of the taxed goods if these have equal
     /// rates, otherwise the general ones.
-    fn delivered(&mut self, lines: &[Item]) -> Bearing<'a> {
+    fn delivered(&mut self, lines: &[Item]) -> ClassRates<'a> {
         let taxed = lines
             .iter()
             .filter(|item| item.amount != 0)
@@ -325,7 +325,7 @@ impl<'a> Builder<'_, 'a> {
         bearing
     }
 
-    fn delivery(&mut self, lines: &[Item]) -> (Option<Bearing<'a>>, Delivery) {
+    fn delivery(&mut self, lines: &[Item]) -> (Option<ClassRates<'a>>, Delivery) {
         let untaxed = |basis| {
             (
                 None,
@@ -360,8 +360,8 @@ impl<'a> Builder<'_, 'a> {
                 .filter_map(|item| item.class)
                 .map(|class| &self.classes[class])
         };
-        let is_any_taxed = sold().any(Bearing::is_taxed);
-        if !is_any_taxed && sold().all(Bearing::is_known) {
+        let is_any_taxed = sold().any(ClassRates::is_taxed);
+        if !is_any_taxed && sold().all(ClassRates::is_known) {
             return untaxed(Basis::State);
         }
         let state = self
@@ -388,7 +388,7 @@ impl<'a> Builder<'_, 'a> {
             .iter()
             .zip(&goods.rates)
             .all(|(rate, of_goods)| rate.is_ok() || (is_any_taxed && rate == of_goods));
-        let bearing = Bearing {
+        let bearing = ClassRates {
             category: goods.category,
             rates,
         };

@@ -80,7 +80,7 @@ pub struct Matches<'a> {
 }
 
 impl<'a> Matches<'a> {
-    fn of(level: Level, sets: Vec<(Jurisdictions, Option<Hit<'a>>)>) -> Self {
+    fn new(level: Level, sets: Vec<(Jurisdictions, Option<Hit<'a>>)>) -> Self {
         Self {
             level,
             sets,
@@ -116,7 +116,7 @@ impl<'a> Search<'a> {
         day: i32,
         is_interstate: bool,
     ) -> Option<Self> {
-        let index = TaxTables::of(call.release);
+        let index = TaxTables::from_release(call.release);
         let rules = index.rules.as_ref()?;
         let rule = rules.columns.state.find(state_code)?;
         let known = call
@@ -191,7 +191,7 @@ impl<'a> Search<'a> {
             && self.in_counties(&counties).is_empty();
         let is_listed = location.is_unincorporated && self.method() == "places";
         (is_listed && is_here)
-            .then(|| Matches::of(Level::County, vec![(Jurisdictions::state_only(), None)]))
+            .then(|| Matches::new(Level::County, vec![(Jurisdictions::state_only(), None)]))
     }
 
     /// Like [`Search::by_boundaries`], regardless of `is_unincorporated`.
@@ -209,7 +209,7 @@ impl<'a> Search<'a> {
 
     /// Returns every record of any day that covers the place. It separates an unknown place from a
     /// day without records.
-    pub fn of_any_day(&self, location: &Location) -> Vec<Hit<'a>> {
+    pub fn hits_of_any_day(&self, location: &Location) -> Vec<Hit<'a>> {
         let zips: Vec<u32> = location
             .zip()
             .map_or_else(|| self.zips_of_city(location), |zip| vec![zip]);
@@ -316,7 +316,7 @@ impl<'a> Search<'a> {
                     boundaries,
                     row: fit.row,
                 });
-        Some(Matches::of(Level::Address, distinct(hits)))
+        Some(Matches::new(Level::Address, distinct(hits)))
     }
 
     /// Finds records of the narrowest range of ZIP+4 codes; a wide range is the default for the
@@ -336,7 +336,7 @@ impl<'a> Search<'a> {
             .into_iter()
             .filter(|(_, width)| *width == narrowest)
             .map(|(hit, _)| hit);
-        Some(Matches::of(Level::Zip9, distinct(hits)))
+        Some(Matches::new(Level::Zip9, distinct(hits)))
     }
 
     fn by_zip5(&self, zip: u32) -> Option<Matches<'a>> {
@@ -346,7 +346,7 @@ impl<'a> Search<'a> {
         } else {
             Level::Zip5
         };
-        (!sets.is_empty()).then(|| Matches::of(level, sets))
+        (!sets.is_empty()).then(|| Matches::new(level, sets))
     }
 
     /// Combines the parts of a ZIP code into a result for the whole.
@@ -360,7 +360,7 @@ impl<'a> Search<'a> {
         } else {
             Level::Zip5Lowest
         };
-        (!sets.is_empty()).then(|| Matches::of(level, sets))
+        (!sets.is_empty()).then(|| Matches::new(level, sets))
     }
 
     /// Finds a named place; if no record has the name, all areas of its county.
@@ -388,12 +388,12 @@ impl<'a> Search<'a> {
                 .collect();
             return Some(Matches {
                 around,
-                ..Matches::of(Level::Place, sets)
+                ..Matches::new(Level::Place, sets)
             });
         }
         if self.method() != "places" || names.is_empty() {
             let sets = distinct(rest());
-            return (!sets.is_empty()).then(|| Matches::of(Level::County, sets));
+            return (!sets.is_empty()).then(|| Matches::new(Level::County, sets));
         }
         let sets = distinct(
             rest()
@@ -404,16 +404,16 @@ impl<'a> Search<'a> {
         let is_one_area = sets.len() == 1 && counties.iter().all(|county| self.has_rest(county));
         (!sets.is_empty()).then(|| Matches {
             is_city_unlisted: !is_one_area,
-            ..Matches::of(Level::County, sets)
+            ..Matches::new(Level::County, sets)
         })
     }
 
-    fn places_of(&self, counties: &[String], is_wanted: impl Fn(&str) -> bool) -> Vec<Hit<'a>> {
+    fn places_of(&self, counties: &[String], is_selected: impl Fn(&str) -> bool) -> Vec<Hit<'a>> {
         self.all(|boundaries| {
             boundaries
                 .places_of(counties)
                 .into_iter()
-                .filter(|(_, name)| is_wanted(name))
+                .filter(|(_, name)| is_selected(name))
                 .map(|(row, _)| row)
                 .collect::<Vec<u32>>()
         })
@@ -485,7 +485,7 @@ impl<'a> Search<'a> {
                 .into_iter()
                 .flat_map(|zip| self.sets_of_zip(zip));
             let sets = merged(sets.collect());
-            (!sets.is_empty()).then(|| Matches::of(Level::Place, sets))
+            (!sets.is_empty()).then(|| Matches::new(Level::Place, sets))
         })
     }
 
@@ -685,7 +685,7 @@ impl<'a> Search<'a> {
             && self.taxes_in_cities();
         Some(Matches {
             is_city_unlisted,
-            ..Matches::of(
+            ..Matches::new(
                 if city.is_some() {
                     Level::Place
                 } else {

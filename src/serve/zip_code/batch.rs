@@ -8,9 +8,9 @@ use super::record::{Chosen, FIELDS, Record, Zip};
 use crate::http::batch::BatchItem;
 use crate::http::body::{Body, request, required};
 use crate::http::components::Data;
-use crate::http::endpoint::{Access, Call, Endpoint, Handler, Validity};
+use crate::http::endpoint::{Access, CachePolicy, Call, Endpoint, Handler};
 use crate::http::meta::Meta;
-use crate::http::parameters::OF_RELEASE;
+use crate::http::parameters::RELEASE_PARAMETERS;
 use crate::http::problem::{Code, Problem, Result};
 use crate::json::Json;
 use pubdata_store::Scope;
@@ -24,10 +24,10 @@ pub const ENDPOINT: Endpoint = Endpoint {
     operation_id: "getZips",
     summary: "Up to 100 ZIP codes",
     access: Access::Scope(Scope::General),
-    parameters: OF_RELEASE,
-    body: Some(Data::of::<ZipBatchRequest>()),
-    data: Data::of::<ZipBatch<'static>>(),
-    validity: Validity::Release,
+    parameters: RELEASE_PARAMETERS,
+    body: Some(Data::for_type::<ZipBatchRequest>()),
+    data: Data::for_type::<ZipBatch<'static>>(),
+    cache_policy: CachePolicy::PerRelease,
     handler: Handler::Memory(batch),
 };
 
@@ -69,12 +69,12 @@ impl ZipBatchRequest {
 }
 
 #[derive(Serialize, JsonSchema)]
-struct ZipBatch<'a>(Vec<BatchItem<'a, Asked<'a>, Zip<'a>>>);
+struct ZipBatch<'a>(Vec<BatchItem<'a, RequestedZip<'a>, Zip<'a>>>);
 
 /// ZIP code as sent in the request.
 #[derive(Serialize, JsonSchema)]
 #[schemars(inline)]
-struct Asked<'a>(&'a str);
+struct RequestedZip<'a>(&'a str);
 
 /// Answers `POST /v1/zip/batch`: the data of each code in request order, or the problem with it.
 pub fn batch(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
@@ -84,7 +84,7 @@ pub fn batch(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
         fields,
     } = ZipBatchRequest::read(call.body)?;
     call.charge(codes.len())?;
-    let chosen = Chosen::of(
+    let chosen = Chosen::new(
         fields
             .as_ref()
             .map(|fields| fields.iter().map(String::as_str).collect::<Vec<_>>())
@@ -101,9 +101,9 @@ pub fn batch(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
             outcome
                 .iter()
                 .for_each(|record| record.note(&mut of_item, &chosen));
-            BatchItem::of(
+            BatchItem::new(
                 call,
-                (index, Asked(code)),
+                (index, RequestedZip(code)),
                 outcome.as_ref().map(|record| record.shown(&chosen)),
                 of_item.notices,
             )

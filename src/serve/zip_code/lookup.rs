@@ -3,7 +3,7 @@
 use super::code::{describe, find, published};
 use super::record::{Chosen, FIELDS, Zip};
 use crate::http::components::Data;
-use crate::http::endpoint::{Access, Call, Endpoint, Handler, Validity, query};
+use crate::http::endpoint::{Access, CachePolicy, Call, Endpoint, Handler, query};
 use crate::http::meta::Meta;
 use crate::http::parameters::{AS_OF, Kind, RELEASE};
 use crate::http::problem::Result;
@@ -18,8 +18,8 @@ pub const ENDPOINT: Endpoint = Endpoint {
     access: Access::Scope(Scope::General),
     parameters: Parameters::DECLARED,
     body: None,
-    data: Data::of::<Zip<'static>>(),
-    validity: Validity::Day,
+    data: Data::for_type::<Zip<'static>>(),
+    cache_policy: CachePolicy::PerDay,
     handler: Handler::Memory(zip),
 };
 
@@ -34,8 +34,8 @@ query! {
 /// Answers `GET /v1/zip/{zip}`.
 pub fn zip(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
     let zips = published(call)?;
-    let Parameters { fields } = Parameters::of(call)?;
-    let chosen = Chosen::of((!fields.is_empty()).then_some(&fields));
+    let Parameters { fields } = Parameters::read(call)?;
+    let chosen = Chosen::new((!fields.is_empty()).then_some(&fields));
     let record = find(call, zips, call.path_value("zip"))?;
     json.value(&record.shown(&chosen));
     let mut meta = describe(zips, &chosen);

@@ -8,7 +8,7 @@ use super::code::{ZIPS, find, published, scope};
 use crate::answer::{Decimal, Float};
 use crate::http::components::Data;
 use crate::http::cursor;
-use crate::http::endpoint::{Access, Call, Endpoint, Handler, Validity, query};
+use crate::http::endpoint::{Access, CachePolicy, Call, Endpoint, Handler, query};
 use crate::http::meta::{Coverage, Meta, Page};
 use crate::http::paging::Paging;
 use pubdata_store::Scope;
@@ -41,8 +41,8 @@ pub const ENDPOINT: Endpoint = Endpoint {
     access: Access::Scope(Scope::General),
     parameters: Parameters::DECLARED,
     body: None,
-    data: Data::of::<NearbyZips<'static>>(),
-    validity: Validity::Day,
+    data: Data::for_type::<NearbyZips<'static>>(),
+    cache_policy: CachePolicy::PerDay,
     handler: Handler::Memory(nearby),
 };
 
@@ -51,7 +51,7 @@ type Near = (u32, usize);
 
 /// Answers `GET /v1/zip/{zip}/nearby`.
 pub fn nearby(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
-    let (zips, query) = (published(call)?, Parameters::of(call)?);
+    let (zips, query) = (published(call)?, Parameters::read(call)?);
     let center = find(call, zips, call.path_value("zip"))?.row;
     let place = zips.place(center);
     let place = place.ok_or_else(|| {
@@ -64,15 +64,15 @@ pub fn nearby(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
             ),
         )
     })?;
-    let paging = Paging::of(call, query.limit, query.cursor)?;
+    let paging = Paging::new(call, query.limit, query.cursor)?;
     let limit = paging.limit;
     let has_self = query.include_self == Some(true);
 
-    let is_wanted = |row: usize| {
+    let is_selected = |row: usize| {
         (has_self || row != center)
             && query
                 .r#type
-                .is_none_or(|wanted| zips.types.at(row) == wanted)
+                .is_none_or(|required| zips.types.at(row) == required)
     };
     let hundredths = |row: usize| {
         zips.place(row).map_or(0, |other| {
@@ -82,7 +82,7 @@ pub fn nearby(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
     let rows = within(&zips.points, place, query.radius_mi)
         .into_iter()
         .map(|near| near.row as usize)
-        .filter(|row| is_wanted(*row));
+        .filter(|row| is_selected(*row));
     let mut near: Vec<Near> = rows.map(|row| (hundredths(row), row)).collect();
     let total = near.len();
     // Rows are sorted by code.
@@ -91,7 +91,7 @@ pub fn nearby(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
         let last = key
             .split_once(':')
             .and_then(|(hundredths, row)| Some((hundredths.parse().ok()?, row.parse().ok()?)))
-            .ok_or_else(cursor::not_a_cursor)?;
+            .ok_or_else(cursor::malformed_cursor)?;
         near.retain(|near| *near > last);
     }
     let has_more = near.len() > limit;
@@ -169,6 +169,6 @@ fn shown<'a>(call: &'a Call<'_>, zips: &'a Zips, (hundredths, row): Near) -> Nea
             scale: 2,
         },
         basis: "centroid",
-        provenance: zips.provenance.of(&call.release.manifest, row),
+        provenance: zips.provenance.for_row(&call.release.manifest, row),
     }
 }

@@ -27,7 +27,7 @@ pub const FIELDS: [&str; 22] = [
 pub struct Chosen(Option<Vec<String>>);
 
 impl Chosen {
-    pub fn of(fields: Option<&[&str]>) -> Self {
+    pub fn new(fields: Option<&[&str]>) -> Self {
         Self(fields.map(|fields| fields.iter().map(|field| (*field).to_owned()).collect()))
     }
 
@@ -290,7 +290,7 @@ impl<'a> Record<'a> {
     fn area(&self) -> Option<Area<'a>> {
         let code = self.zips.zctas.get(self.row)?;
         Area::find(
-            &Geo::of(self.call.release),
+            &Geo::from_release(self.call.release),
             AreaKind::Zcta,
             code,
             None,
@@ -316,7 +316,7 @@ impl<'a> Record<'a> {
     }
 
     fn all_metrics(&self) -> Vec<usize> {
-        (0..Geo::of(self.call.release).metric_keys.len()).collect()
+        (0..Geo::from_release(self.call.release).metric_keys.len()).collect()
     }
 
     fn demographics(&self, area: &Area<'a>) -> ZipDemographics<'a> {
@@ -326,7 +326,7 @@ impl<'a> Record<'a> {
                 Text::written(|json| json.object(|json| area.write_metric(json, key, metric))),
             )
         };
-        let metrics = Geo::of(self.call.release)
+        let metrics = Geo::from_release(self.call.release)
             .metric_keys
             .iter()
             .enumerate()
@@ -346,7 +346,7 @@ impl<'a> Record<'a> {
         range: Option<&Range<'a>>,
     ) -> Vec<Provenance<'a>> {
         let manifest = &self.call.release.manifest;
-        let mut records = vec![self.zips.provenance.of(manifest, self.row)];
+        let mut records = vec![self.zips.provenance.for_row(manifest, self.row)];
         if let Some(counties) = self
             .zips
             .counties
@@ -356,7 +356,7 @@ impl<'a> Record<'a> {
             records.extend(
                 counties
                     .of_zip(self.zips.codes.at(self.row))
-                    .map(|row| counties.provenance.of(manifest, row)),
+                    .map(|row| counties.provenance.for_row(manifest, row)),
             );
         }
         if chosen.has("land_area_sqmi") || chosen.has("water_area_sqmi") {

@@ -55,7 +55,7 @@ impl Findings {
 /// Returns the identity of an issue, independent of its position in the feed.
 fn fingerprint(issue: &Issue) -> Digest {
     let text = issue.source_text.as_deref().unwrap_or(&issue.detail);
-    Digest::of(
+    Digest::sha256(
         format!(
             "{}\n{}\n{text}",
             issue.code,

@@ -46,7 +46,7 @@ struct Current {
     file: File,
     size_bytes: u64,
     /// Time of its first event.
-    begun_at: Option<Timestamp>,
+    first_event_at: Option<Timestamp>,
 }
 
 /// An event without a number.
@@ -98,12 +98,17 @@ impl EventLog {
                 ));
             }
             next_seq = read.next_seq;
-            let begun_at = read.events.first().map(time_of).transpose()?;
+            let first_event_at = read.events.first().map(time_of).transpose()?;
             if let Some(last) = read.events.last() {
                 last_seen_at = last_seen_at.max(time_of(last)?);
             }
             if number + 1 == found.len() {
-                current = Some((path.clone(), read.whole_bytes, read.is_committed, begun_at));
+                current = Some((
+                    path.clone(),
+                    read.whole_bytes,
+                    read.is_committed,
+                    first_event_at,
+                ));
             } else {
                 if !read.is_committed {
                     // A segment with a successor is durable; only its commit line may have been
@@ -114,7 +119,8 @@ impl EventLog {
             }
             read.events.into_iter().for_each(&mut take);
         }
-        let (path, whole_bytes, is_committed, begun_at) = current.expect("there is a segment");
+        let (path, whole_bytes, is_committed, first_event_at) =
+            current.expect("there is a segment");
         let mut file =
             open_with(OpenOptions::new().read(true).write(true), &path).at("open", &path)?;
         file.set_len(whole_bytes)
@@ -125,7 +131,7 @@ impl EventLog {
             path,
             file,
             size_bytes: whole_bytes,
-            begun_at,
+            first_event_at,
         };
         let mut log = Self {
             folder,
@@ -196,7 +202,7 @@ impl EventLog {
             .and_then(|()| self.current.file.sync_data());
         written.at("append to", &self.current.path)?;
         self.current.size_bytes += batch.len() as u64;
-        self.current.begun_at.get_or_insert(now);
+        self.current.first_event_at.get_or_insert(now);
         self.next_seq += numbered.len() as u64;
         self.last_seen_at = now;
         self.commit()?;
@@ -233,7 +239,7 @@ impl EventLog {
             .write_all(&lines)
             .at("append to", &self.current.path)?;
         self.current.size_bytes += lines.len() as u64;
-        self.current.begun_at.get_or_insert(now);
+        self.current.first_event_at.get_or_insert(now);
         (self.next_seq, self.last_seen_at) = (next_seq, now);
         self.commit()
     }
@@ -251,7 +257,7 @@ impl EventLog {
             path,
             file,
             size_bytes,
-            begun_at: None,
+            first_event_at: None,
         };
         self.closed.clear();
         (self.next_seq, self.last_seen_at) = (seq, Timestamp::UNIX_EPOCH);
@@ -311,8 +317,9 @@ impl EventLog {
     }
 
     fn is_due_for_successor(&self, now: Timestamp) -> bool {
-        self.current.begun_at.is_some_and(|begun_at| {
-            self.current.size_bytes >= SEGMENT_BYTES || now.duration_since(begun_at) >= SEGMENT_AGE
+        self.current.first_event_at.is_some_and(|first_event_at| {
+            self.current.size_bytes >= SEGMENT_BYTES
+                || now.duration_since(first_event_at) >= SEGMENT_AGE
         })
     }
 
@@ -333,7 +340,7 @@ impl EventLog {
                 path,
                 file,
                 size_bytes,
-                begun_at: None,
+                first_event_at: None,
             },
         );
         self.closed

@@ -18,7 +18,8 @@ const DAYS: usize = 100;
 pub struct FollowState {
     format_version: u32,
     /// The publisher's day on which the log began, `YYYY-MM-DD`.
-    pub begun_on: String,
+    #[serde(rename = "begun_on")]
+    pub started_on: String,
     /// Days whose index was read, `YYYY-MM-DD`.
     pub reconciled: BTreeMap<String, Reconciled>,
     pub feeds: BTreeMap<Feed, FeedState>,
@@ -38,7 +39,8 @@ pub struct Reconciled {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FeedState {
     /// RFC 3339 UTC.
-    pub asked_at: Option<String>,
+    #[serde(rename = "asked_at")]
+    pub requested_at: Option<String>,
     /// Time of the last successful read, RFC 3339 UTC.
     pub read_at: Option<String>,
     /// Why the last read failed.

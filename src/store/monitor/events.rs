@@ -8,7 +8,7 @@ use jiff::civil::Date;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::history::{ChannelHistory, History, Standing, is_run};
+use super::history::{ChannelHistory, History, TaskStatus, is_run};
 use crate::LedgerEntry;
 use pubdata_core::ids::ReleaseId;
 
@@ -22,7 +22,7 @@ const REASON: usize = 1000;
 
 /// Maximum number of events in the text line, and of characters of each one's reason.
 const TOLD: usize = 5;
-const REASON_IN_LINE: usize = 400;
+const MAX_REASON_CHARS_IN_LINE: usize = 400;
 
 /// Kind of event, the most severe first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
@@ -107,13 +107,13 @@ impl EventKind {
 impl Message {
     /// Compares the last run of a ledger with the previous run of its channel; `None` without a
     /// change. Entries are oldest first.
-    pub fn of_last_run(entries: &[LedgerEntry]) -> Option<Self> {
+    pub fn for_last_run(entries: &[LedgerEntry]) -> Option<Self> {
         let last = entries.iter().rposition(is_run)?;
         let entry = &entries[last];
-        let before = History::of(&entries[..last])
+        let before = History::from_entries(&entries[..last])
             .channels
             .remove(&entry.channel);
-        let after = History::of(&entries[..=last])
+        let after = History::from_entries(&entries[..=last])
             .channels
             .remove(&entry.channel)?;
         let mut events: Vec<Event> = of_the_run(before.as_ref(), &after).into_iter().collect();
@@ -203,13 +203,13 @@ fn of_the_run(before: Option<&ChannelHistory>, after: &ChannelHistory) -> Option
 }
 
 /// Returns the problems of a task, by kind. Missing files of an optional task are no problem.
-fn troubles(standing: &Standing) -> Vec<EventKind> {
-    let is_needed = !standing.is_optional;
+fn active_problems(status: &TaskStatus) -> Vec<EventKind> {
+    let is_needed = !status.is_optional;
     let kinds = [
-        (EventKind::Blocked, standing.is_blocked()),
-        (EventKind::Missing, standing.is_missing() && is_needed),
-        (EventKind::Late, standing.late_since.is_some() && is_needed),
-        (EventKind::Quarantined, standing.is_above_warning_level),
+        (EventKind::Blocked, status.is_blocked()),
+        (EventKind::Missing, status.is_missing() && is_needed),
+        (EventKind::Late, status.late_since.is_some() && is_needed),
+        (EventKind::Quarantined, status.is_above_warning_level),
     ];
     kinds
         .into_iter()
@@ -217,8 +217,11 @@ fn troubles(standing: &Standing) -> Vec<EventKind> {
         .collect()
 }
 
-fn of_a_task(task_id: &str, before: Option<&Standing>, now: &Standing) -> Vec<Event> {
-    let (known, troubles) = (before.map(troubles).unwrap_or_default(), troubles(now));
+fn of_a_task(task_id: &str, before: Option<&TaskStatus>, now: &TaskStatus) -> Vec<Event> {
+    let (known, active_problems) = (
+        before.map(active_problems).unwrap_or_default(),
+        active_problems(now),
+    );
     let event = |event: EventKind| {
         let reason = match event {
             EventKind::Late => now
@@ -251,10 +254,10 @@ fn of_a_task(task_id: &str, before: Option<&Standing>, now: &Standing) -> Vec<Ev
             late_since,
         }
     };
-    if troubles.is_empty() && !known.is_empty() {
+    if active_problems.is_empty() && !known.is_empty() {
         return vec![event(EventKind::Recovered)];
     }
-    troubles
+    active_problems
         .iter()
         .copied()
         .filter(|kind| !known.contains(kind))
@@ -263,22 +266,22 @@ fn of_a_task(task_id: &str, before: Option<&Standing>, now: &Standing) -> Vec<Ev
 }
 
 fn line(channel: &str, events: &[Event]) -> String {
-    let told = events.iter().take(TOLD).map(|event| {
+    let reported = events.iter().take(TOLD).map(|event| {
         let of = event.task_id.as_deref().unwrap_or("run");
         let reason = event
             .reason
             .as_deref()
-            .map(|reason| format!(" ({})", shortened(reason, REASON_IN_LINE)))
+            .map(|reason| format!(" ({})", shortened(reason, MAX_REASON_CHARS_IN_LINE)))
             .unwrap_or_default();
         format!("{} {of}{reason}", event.event.name())
     });
-    let told = told.collect::<Vec<_>>().join("; ");
+    let reported = reported.collect::<Vec<_>>().join("; ");
     let more = if events.len() > TOLD {
         format!("; and {} more", events.len() - TOLD)
     } else {
         String::new()
     };
-    format!("pubdata {channel}: {told}{more}")
+    format!("pubdata {channel}: {reported}{more}")
 }
 
 fn shortened(reason: &str, length: usize) -> String {

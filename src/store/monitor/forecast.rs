@@ -1,18 +1,18 @@
 //! Predicts when the disk will be full from the growth of the home.
 
 /// Minimum number of runs and their time span in seconds: fewer are a coincidence.
-const FEWEST_RUNS: usize = 3;
-const SHORTEST_SECONDS: f64 = 2.0 * 86_400.0;
+const MIN_RUNS: usize = 3;
+const MIN_HISTORY_SECONDS: f64 = 2.0 * 86_400.0;
 
 /// Limit of the prediction in seconds.
-const FURTHEST_SECONDS: f64 = 10.0 * 365.0 * 86_400.0;
+const MAX_PREDICTION_SECONDS: f64 = 10.0 * 365.0 * 86_400.0;
 
 /// Returns the second at which `free_bytes` will be used up, by a least-squares line through the
 /// sizes. Returns `None` if the home does not grow, or with too few sizes. Sizes are seconds and
 /// bytes, oldest first.
 pub(super) fn full_at(sizes: &[(i64, u64)], free_bytes: u64) -> Option<i64> {
     let ((first, _), (last, _)) = (*sizes.first()?, *sizes.last()?);
-    if sizes.len() < FEWEST_RUNS || ((last - first) as f64) < SHORTEST_SECONDS {
+    if sizes.len() < MIN_RUNS || ((last - first) as f64) < MIN_HISTORY_SECONDS {
         return None;
     }
     let points: Vec<(f64, f64)> = sizes
@@ -34,7 +34,7 @@ pub(super) fn full_at(sizes: &[(i64, u64)], free_bytes: u64) -> Option<i64> {
         .sum();
     let bytes_per_second = covariance / variance;
     let seconds = free_bytes as f64 / bytes_per_second;
-    (bytes_per_second > 0.0 && seconds < FURTHEST_SECONDS).then(|| last + seconds as i64)
+    (bytes_per_second > 0.0 && seconds < MAX_PREDICTION_SECONDS).then(|| last + seconds as i64)
 }
 
 #[cfg(test)]
@@ -45,7 +45,7 @@ mod tests {
 
     /// After a week that adds a gigabyte each day, ten gigabytes last ten days.
     #[test]
-    fn a_home_that_grows_evenly_is_full_when_the_free_bytes_are_used_up() {
+    fn evenly_growing_home_is_full_when_its_free_bytes_are_used() {
         let week: Vec<(i64, u64)> = (0..7)
             .map(|night| (night * DAY, 50_000_000_000 + night as u64 * 1_000_000_000))
             .collect();

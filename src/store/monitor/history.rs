@@ -35,7 +35,7 @@ pub struct ChannelHistory {
     /// End of the last run that published a release or found it unchanged, in seconds.
     pub succeeded_at: Option<i64>,
     /// Status of each task that runs have named.
-    pub tasks: BTreeMap<String, Standing>,
+    pub tasks: BTreeMap<String, TaskStatus>,
 }
 
 /// Summary of a run.
@@ -57,7 +57,7 @@ pub struct RunSummary {
 
 /// Status of a task after the last run that named it.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Standing {
+pub struct TaskStatus {
     pub outcome: String,
     pub reason: Option<String>,
     pub next_step: Option<String>,
@@ -85,7 +85,7 @@ impl RunSummary {
     }
 }
 
-impl Standing {
+impl TaskStatus {
     pub fn is_blocked(&self) -> bool {
         self.outcome == "blocked"
     }
@@ -97,7 +97,7 @@ impl Standing {
 
 impl History {
     /// Evaluates entries, oldest first.
-    pub fn of(entries: &[LedgerEntry]) -> Self {
+    pub fn from_entries(entries: &[LedgerEntry]) -> Self {
         let mut history = Self::default();
         entries
             .iter()
@@ -107,7 +107,7 @@ impl History {
             let last = channel.last.ended_at;
             channel
                 .tasks
-                .retain(|_, standing| last - standing.named_at <= FORGOTTEN_AFTER_SECONDS);
+                .retain(|_, task_status| last - task_status.named_at <= FORGOTTEN_AFTER_SECONDS);
         }
         history
     }
@@ -124,9 +124,9 @@ impl History {
         let known = self.channels.remove(&entry.channel);
         let before = known.as_ref().and_then(|channel| channel.succeeded_at);
         let mut tasks = known.map(|channel| channel.tasks).unwrap_or_default();
-        for (task_id, told) in &entry.tasks {
-            let standing = standing(told, last.ended_at, tasks.get(task_id));
-            tasks.insert(task_id.clone(), standing);
+        for (task_id, ledger_task) in &entry.tasks {
+            let task_status = task_status(ledger_task, last.ended_at, tasks.get(task_id));
+            tasks.insert(task_id.clone(), task_status);
         }
         self.channels.insert(
             entry.channel.clone(),
@@ -168,24 +168,24 @@ fn summary(entry: &LedgerEntry) -> RunSummary {
     }
 }
 
-fn standing(told: &LedgerTask, ended_at: i64, before: Option<&Standing>) -> Standing {
-    let is_built = matches!(told.outcome.as_str(), "built" | "resumed");
-    let is_confirmed = is_built || told.outcome == "fresh";
-    let is_failed = matches!(told.outcome.as_str(), "blocked" | "missing");
+fn task_status(ledger_task: &LedgerTask, ended_at: i64, before: Option<&TaskStatus>) -> TaskStatus {
+    let is_built = matches!(ledger_task.outcome.as_str(), "built" | "resumed");
+    let is_confirmed = is_built || ledger_task.outcome == "fresh";
+    let is_failed = matches!(ledger_task.outcome.as_str(), "blocked" | "missing");
     let is_above_before = before.is_some_and(|before| before.is_above_warning_level);
-    Standing {
-        outcome: told.outcome.clone(),
-        reason: told.reason.clone(),
-        next_step: told.next_step.clone(),
-        is_optional: told.is_optional,
-        late_since: told.late_since,
+    TaskStatus {
+        outcome: ledger_task.outcome.clone(),
+        reason: ledger_task.reason.clone(),
+        next_step: ledger_task.next_step.clone(),
+        is_optional: ledger_task.is_optional,
+        late_since: ledger_task.late_since,
         is_above_warning_level: if is_built {
-            told.is_above_warning_level
+            ledger_task.is_above_warning_level
         } else {
-            is_above_before || told.is_above_warning_level
+            is_above_before || ledger_task.is_above_warning_level
         },
-        findings: told.findings.len(),
-        duration_ms: told.duration_ms,
+        findings: ledger_task.findings.len(),
+        duration_ms: ledger_task.duration_ms,
         named_at: ended_at,
         confirmed_at: is_confirmed
             .then_some(ended_at)

@@ -61,12 +61,12 @@ pub fn run_hook(command: &str, message: &Message, timeout: Duration) -> Result<(
 
 /// Waits for a program; `None` if it was killed at the time limit.
 fn ended(child: &mut Child, timeout: Duration) -> std::io::Result<Option<ExitStatus>> {
-    let begun = Instant::now();
+    let started = Instant::now();
     loop {
         if let Some(status) = child.try_wait()? {
             return Ok(Some(status));
         }
-        if begun.elapsed() >= timeout {
+        if started.elapsed() >= timeout {
             child.kill()?;
             child.wait()?;
             return Ok(None);

@@ -17,7 +17,7 @@ mod text;
 mod watch;
 
 pub use events::{Event, EventKind, MESSAGE_FORMAT, MESSAGE_VERSION, Message};
-pub use history::{ChannelHistory, FAILED_FROM, History, RunSummary, Standing};
+pub use history::{ChannelHistory, FAILED_FROM, History, RunSummary, TaskStatus};
 pub use hook::{HOOK_TIMEOUT, run_hook};
-pub use readings::{OfRelease, Reading, Readings, Sample, StreamTimes};
+pub use readings::{Reading, Readings, ReleaseFreshness, Sample, StreamTimes};
 pub use watch::Watch;

@@ -36,7 +36,7 @@ pub struct Sample {
 
 /// The release of a channel.
 #[derive(Debug, Clone)]
-pub struct OfRelease<'a> {
+pub struct ReleaseFreshness<'a> {
     pub channel: &'a str,
     pub manifest: &'a Manifest,
     /// `fresh`, `stale` or `expired`, by dataset.
@@ -54,17 +54,17 @@ pub struct StreamTimes {
 
 impl StreamTimes {
     /// Reads the state that the follower has written into a home.
-    pub fn of(home: &Home) -> Result<Self> {
+    pub fn load(home: &Home) -> Result<Self> {
         let state = FollowState::read(home)?;
-        let instant = |told: &Option<String>| told.as_deref().map(seconds);
+        let instant = |recorded: &Option<String>| recorded.as_deref().map(seconds);
         Ok(Self {
             feeds: state
                 .feeds
                 .iter()
-                .map(|(feed, told)| {
+                .map(|(feed, recorded)| {
                     (
                         feed.name(),
-                        (instant(&told.asked_at), instant(&told.read_at)),
+                        (instant(&recorded.requested_at), instant(&recorded.read_at)),
                     )
                 })
                 .collect(),
@@ -76,8 +76,8 @@ impl StreamTimes {
 impl Readings {
     /// Computes the gauges of a home: from its ledger, the free disk space, and its follower. A
     /// value that cannot be read is logged and omitted; the others remain valid.
-    pub fn of_home(home: &Home, history: &History, release: Option<&OfRelease<'_>>) -> Self {
-        let stream = StreamTimes::of(home)
+    pub fn of_home(home: &Home, history: &History, release: Option<&ReleaseFreshness<'_>>) -> Self {
+        let stream = StreamTimes::load(home)
             .inspect_err(|error| tracing::warn!(%error, "no metrics of the stream"))
             .unwrap_or_default();
         let free = free_bytes(home)
@@ -92,8 +92,8 @@ impl Readings {
     }
 }
 
-fn of_release(release: &OfRelease<'_>) -> Vec<Reading> {
-    let OfRelease {
+fn of_release(release: &ReleaseFreshness<'_>) -> Vec<Reading> {
+    let ReleaseFreshness {
         channel,
         manifest,
         freshness,
@@ -321,7 +321,7 @@ fn of_disk(history: &History, free: Option<u64>) -> Vec<Reading> {
 }
 
 fn of_stream(stream: &StreamTimes) -> Vec<Reading> {
-    let mut asked = Reading::new(
+    let mut requests = Reading::new(
         "pubdata_stream_asked_timestamp_seconds",
         "When the follower last asked a feed.",
     );
@@ -329,8 +329,8 @@ fn of_stream(stream: &StreamTimes) -> Vec<Reading> {
         "pubdata_stream_read_timestamp_seconds",
         "When the follower last could read a feed.",
     );
-    for (feed, (asked_at, read_at)) in &stream.feeds {
-        asked.add(vec![("feed", (*feed).to_owned())], *asked_at);
+    for (feed, (requested_at, read_at)) in &stream.feeds {
+        requests.add(vec![("feed", (*feed).to_owned())], *requested_at);
         read.add(vec![("feed", (*feed).to_owned())], *read_at);
     }
     let mut event = Reading::new(
@@ -338,7 +338,7 @@ fn of_stream(stream: &StreamTimes) -> Vec<Reading> {
         "When the newest event of the log of filings was seen.",
     );
     event.add(Vec::new(), stream.last_event_at);
-    vec![asked, read, event]
+    vec![requests, read, event]
 }
 
 impl Reading {

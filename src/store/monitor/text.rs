@@ -11,7 +11,7 @@ use prometheus_client::registry::Registry;
 use super::readings::Readings;
 
 /// Whole numbers below this are written as integers.
-const LARGEST_WHOLE: f64 = 9e15;
+const MAX_INTEGER: f64 = 9e15;
 
 /// End marker of OpenMetrics; a comment in the older format.
 const END: &str = "# EOF\n";
@@ -35,7 +35,7 @@ impl Collector for Readings {
 }
 
 fn encode_number(value: f64, encoder: MetricEncoder<'_>) -> fmt::Result {
-    if value.fract() == 0.0 && value.abs() < LARGEST_WHOLE {
+    if value.fract() == 0.0 && value.abs() < MAX_INTEGER {
         ConstGauge::new(value as i64).encode(encoder)
     } else {
         ConstGauge::new(value).encode(encoder)

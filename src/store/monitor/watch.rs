@@ -42,7 +42,7 @@ impl Watch {
         if let Some((_, history)) = kept.as_ref().filter(|(known, _)| *known == stamp) {
             return Ok(history.clone());
         }
-        let history = Arc::new(History::of(&crate::read_ledger(&self.home)?));
+        let history = Arc::new(History::from_entries(&crate::read_ledger(&self.home)?));
         *kept = Some((stamp, history.clone()));
         Ok(history)
     }

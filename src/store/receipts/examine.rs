@@ -25,7 +25,7 @@ pub struct LogEntry {
 
 /// Result of checking the seal of a release.
 #[derive(Debug, Default)]
-pub struct SealFindings {
+pub struct SealCheck {
     /// `None` if the release is not sealed, or if a check failed.
     pub entry: Option<LogEntry>,
     /// The problems, each with the file.
@@ -43,13 +43,13 @@ pub async fn examine_seal(
     channel: &str,
     manifest: &Manifest,
     are_parts_whole: bool,
-) -> Result<SealFindings> {
+) -> Result<SealCheck> {
     let file = format!("releases/{}/records.json", manifest.release_id);
     let known = releases
         .seal_file(&manifest.release_id)
         .await?
         .map(|bytes| Seal::from_json(&bytes));
-    let (logged, mut problems) = examine_log(&Log::of(releases, channel), home).await?;
+    let (logged, mut problems) = examine_log(&Log::new(releases, channel), home).await?;
     // Without a file and a log entry, no seal was ever made.
     let made = match are_parts_whole && (known.is_some() || logged.is_some()) {
         true => Some(seal(releases, manifest, None, &Roots::default()).await),
@@ -62,19 +62,19 @@ pub async fn examine_seal(
     };
     let index = match (&known, &made) {
         (Some(Err(error)), _) | (Some(Ok(_)), Some(Err(error))) => {
-            problems.push(format!("{file}: {error}; {MADE_AGAIN}"));
+            problems.push(format!("{file}: {error}; {RESEAL_HINT}"));
             None
         }
         (Some(Ok(known)), Some(Ok(made))) if known != made => {
             problems.push(format!(
-                "{file}: it is not the seal of these parts; {MADE_AGAIN}"
+                "{file}: it is not the seal of these parts; {RESEAL_HINT}"
             ));
             None
         }
         (Some(Ok(known)), _) => index_of(known),
         (None, Some(Ok(made))) => {
             let index = index_of(made);
-            problems.extend(index.map(|index| format!("{file} is missing: the release is entry {index} of the log of channel `{channel}`; {MADE_AGAIN}")));
+            problems.extend(index.map(|index| format!("{file} is missing: the release is entry {index} of the log of channel `{channel}`; {RESEAL_HINT}")));
             index
         }
         (None, _) => None,
@@ -83,7 +83,7 @@ pub async fn examine_seal(
         .as_ref()
         .and_then(|logged| Checkpoint::parse(&logged.note));
     let entry = index.zip(checkpoint).filter(|_| problems.is_empty());
-    Ok(SealFindings {
+    Ok(SealCheck {
         entry: entry.map(|(index, checkpoint)| LogEntry {
             log: checkpoint.origin,
             log_index: index as u64,
@@ -93,7 +93,7 @@ pub async fn examine_seal(
     })
 }
 
-const MADE_AGAIN: &str =
+const RESEAL_HINT: &str =
     "`pubdata seal` creates it again, and the signed log shows which seal was published";
 
 /// Reads a log and compares all its files with each other and with what this home signed last.

@@ -61,7 +61,7 @@ impl Logged {
 }
 
 impl<'a> Log<'a> {
-    pub fn of(releases: &'a Releases, channel: &'a str) -> Self {
+    pub fn new(releases: &'a Releases, channel: &'a str) -> Self {
         Self { releases, channel }
     }
 
@@ -232,8 +232,8 @@ impl<'a> Log<'a> {
         }
         let known_seals: BTreeSet<Digest> = seals.iter().chain(&logged.seals).copied().collect();
         loop {
-            let next = match self.begun_behind(&logged.seals).await? {
-                Some(begun) if known_seals.contains(&begun) => begun,
+            let next = match self.partial_leaf_after(&logged.seals).await? {
+                Some(partial) if known_seals.contains(&partial) => partial,
                 Some(_) => return Err(self.continued_by_another(logged.seals.len() + 1)),
                 None => match waiting.front() {
                     None => break,
@@ -270,7 +270,7 @@ impl<'a> Log<'a> {
             "the log of channel `{}` was continued meanwhile with a release that this publisher does not know",
             self.channel
         );
-        let (name, _) = entries_of(&vec![Digest::of(b""); size]);
+        let (name, _) = entries_of(&vec![Digest::sha256(b""); size]);
         let hint = format!(
             "run `pubdata seal` again, which continues after it; if that fails too, none of your publishers wrote log/{}/{name}: delete it",
             self.channel
@@ -279,8 +279,8 @@ impl<'a> Log<'a> {
     }
 
     /// Returns the leaf after `seals` that a publisher has begun to log and not signed yet.
-    async fn begun_behind(&self, seals: &[Digest]) -> Result<Option<Digest>> {
-        let (name, _) = entries_of(&[seals, &[Digest::of(b"")]].concat());
+    async fn partial_leaf_after(&self, seals: &[Digest]) -> Result<Option<Digest>> {
+        let (name, _) = entries_of(&[seals, &[Digest::sha256(b"")]].concat());
         let Some(bundle) = self.releases.log_file(self.channel, &name).await? else {
             return Ok(None);
         };
@@ -291,9 +291,9 @@ impl<'a> Log<'a> {
             ))
             .hint("delete that file: no checkpoint includes it")
         };
-        let mut begun = entries(&bundle).ok_or_else(damaged)?;
-        let last = begun.pop().ok_or_else(damaged)?;
-        if seals.ends_with(&begun) && begun.len() == seals.len() % TILE {
+        let mut partial = entries(&bundle).ok_or_else(damaged)?;
+        let last = partial.pop().ok_or_else(damaged)?;
+        if seals.ends_with(&partial) && partial.len() == seals.len() % TILE {
             Ok(Some(last))
         } else {
             Err(damaged())
@@ -546,7 +546,7 @@ mod tests {
     }
 
     #[test]
-    fn a_tile_has_one_name_and_is_in_a_log_that_has_all_its_hashes() {
+    fn tile_has_one_name_and_is_in_a_log_with_all_its_hashes() {
         let of = |level, number, width| {
             Some(Tile {
                 level,
@@ -585,7 +585,7 @@ mod tests {
     }
 
     #[test]
-    fn a_tile_above_has_the_roots_of_those_beneath() {
+    fn upper_tile_contains_the_roots_of_the_tiles_below() {
         let leaves: Vec<Digest> = (0..512_u32)
             .map(|leaf| leaf_hash(&leaf.to_be_bytes()))
             .collect();

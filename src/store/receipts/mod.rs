@@ -20,13 +20,13 @@ mod seal;
 mod tree;
 mod unrepeated;
 
-pub use examine::{LogEntry, SealFindings, examine_seal};
+pub use examine::{LogEntry, SealCheck, examine_seal};
 pub use log::{Log, Logged, Signer, TILE, Tile, tile_name};
 pub use note::{Checkpoint, SigningKey, VerifierKey};
 pub use part::{Leaf, leaves_of_part};
 pub use receipt::{LeafProof, MAX_RECEIPT_BYTES, PartProof, Receipt, Verified, issue};
 pub use record::CanonicalRecords;
-pub use roots::{Roots, RootsOfRows};
+pub use roots::{BackgroundRoots, Roots};
 pub use seal::{PartGroup, Seal, SealedDataset, SealedPart, SealedRelease, seal};
 pub use tree::{
     consistency_path, inclusion_path, is_consistent, leaf_hash, node_hash, root, root_of_path,

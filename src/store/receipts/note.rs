@@ -79,10 +79,10 @@ impl SigningKey {
         let mut seed = [0; SEED_BYTES];
         getrandom::fill(&mut seed)
             .map_err(|error| Error::store(format!("the system gives no random bytes: {error}")))?;
-        Self::of_seed(name, seed)
+        Self::from_seed(name, seed)
     }
 
-    fn of_seed(name: &str, seed: [u8; SEED_BYTES]) -> Result<Self> {
+    fn from_seed(name: &str, seed: [u8; SEED_BYTES]) -> Result<Self> {
         check_name(name)?;
         let pair = Ed25519KeyPair::from_seed_unchecked(&seed)
             .map_err(|error| Error::config(format!("not a signing key: {error}")))?;
@@ -117,7 +117,7 @@ impl SigningKey {
             .strip_prefix(&[ED25519_KEY])
             .and_then(|seed| seed.try_into().ok())
             .ok_or_else(not_one)?;
-        let parsed = Self::of_seed(name, seed)?;
+        let parsed = Self::from_seed(name, seed)?;
         if hex((name, parsed.pair.public_key().as_ref())) == hash {
             Ok(parsed)
         } else {
@@ -137,7 +137,7 @@ impl SigningKey {
 
     /// Returns the key under the name of a channel's log: each log has a separate name.
     pub fn of_log(&self, channel: &str) -> Result<Self> {
-        Self::of_seed(&format!("{}/{channel}", self.name), self.seed)
+        Self::from_seed(&format!("{}/{channel}", self.name), self.seed)
     }
 
     pub fn name(&self) -> &str {

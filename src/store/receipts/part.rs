@@ -29,7 +29,7 @@ impl<Id: AsRef<str>> Leaf<Id> {
     /// Returns the hash of the leaf over the number of bytes of the record's id (four bytes,
     /// big-endian), the id, and the record's digest.
     pub fn hash(&self) -> Digest {
-        Digest::of(&self.hashed())
+        Digest::sha256(&self.hashed())
     }
 
     fn hashed(&self) -> Vec<u8> {
@@ -84,7 +84,7 @@ fn leaves_of_rows(rows: &RecordBatch) -> Result<Vec<Leaf<&str>>> {
         .column_by_name("record_id")
         .and_then(|ids| ids.as_string_opt::<i32>());
     let ids = ids.ok_or_else(|| Error::store("the part has no column record_id"))?;
-    let records = CanonicalRecords::of(rows)?;
+    let records = CanonicalRecords::new(rows)?;
     let of_some = |number: usize| {
         let rows = number * ROWS_AT_ONCE..ids.len().min((number + 1) * ROWS_AT_ONCE);
         let mut canonical = [Vec::new(), Vec::new()];
@@ -123,7 +123,7 @@ fn sorted<Id: Ord>(mut leaves: Vec<Leaf<Id>>) -> Vec<Leaf<Id>> {
 /// `Store`, when the bytes do not have the part's digest, or the number of records differs, or a
 /// record occurs twice or belongs to another part.
 pub fn root_of_part(part: &Part, bytes: Bytes) -> Result<Digest> {
-    if Digest::of(&bytes) != part.sha256 {
+    if Digest::sha256(&bytes) != part.sha256 {
         return Err(Error::store("it is damaged")
             .hint("`pubdata verify` lists all damage; `pubdata run --force` builds it again"));
     }
@@ -178,7 +178,7 @@ fn root_of<Id: AsRef<str> + Eq + Sync>(part: &Part, leaves: &[Leaf<Id>]) -> Resu
 pub fn subjects_end(part: &Part) -> Option<&str> {
     // Ids of quarantined records begin with the dataset they were meant for.
     part.fingerprint
-        .filter(|_| part.set_aside_from().is_none())
+        .filter(|_| part.quarantined_from().is_none())
         .and(part.partition.get(BUCKET))
         .map(String::as_str)
 }

@@ -12,7 +12,7 @@ use super::part::{Leaf, hashes, leaves_of_part};
 use super::record::{CanonicalRecord, CanonicalRecords};
 use super::seal::{Seal, SealedDataset, SealedPart, SealedRelease};
 use super::tree::{inclusion_path, leaf_hash, root, root_of_path};
-use super::unrepeated::Unrepeated;
+use super::unrepeated::UniqueMembersJson;
 use crate::{Manifest, Part, Releases};
 use pubdata_core::error::{Error, Result, ResultExt};
 use pubdata_core::ids::{Digest, RecordId, ReleaseId};
@@ -163,7 +163,7 @@ pub async fn issue(
     let dataset_leaves: Vec<Digest> = seal
         .datasets
         .iter()
-        .map(|(id, parts)| SealedDataset::of(id, parts).leaf())
+        .map(|(id, parts)| SealedDataset::new(id, parts).leaf())
         .collect();
     let dataset_index = seal
         .datasets
@@ -175,7 +175,7 @@ pub async fn issue(
         record_id: record_id.as_str().to_owned(),
         record: None,
         parts: Vec::new(),
-        dataset: SealedDataset::of(dataset_id, sealed),
+        dataset: SealedDataset::new(dataset_id, sealed),
         dataset_index: dataset_index as u64,
         dataset_inclusion_proof: inclusion_path(&dataset_leaves, dataset_index),
         release: seal.release.clone(),
@@ -197,11 +197,11 @@ pub async fn issue(
         let sealed = &sealed[index];
         let leaves = if part.is_some() {
             let (leaves, record) =
-                read(releases, manifest, sealed, record_id, Wanted::Record).await?;
+                read(releases, manifest, sealed, record_id, Selection::Record).await?;
             receipt.record = record;
             leaves
         } else if sealed.records > 0 && sealed.may_hold(subject) {
-            read(releases, manifest, sealed, record_id, Wanted::Neighbours)
+            read(releases, manifest, sealed, record_id, Selection::Neighbours)
                 .await?
                 .0
         } else {
@@ -241,7 +241,7 @@ fn around(dataset: &SealedDataset, sealed: &[SealedPart], subject: &str) -> Vec<
 
 /// Leaves to read from a part.
 #[derive(Clone, Copy, PartialEq)]
-enum Wanted {
+enum Selection {
     Record,
     Neighbours,
 }
@@ -253,7 +253,7 @@ async fn read(
     manifest: &Manifest,
     sealed: &SealedPart,
     record_id: &RecordId,
-    wanted: Wanted,
+    selection: Selection,
 ) -> Result<FoundLeaves> {
     let id = &manifest.release_id;
     let not_as_sealed = || {
@@ -276,9 +276,9 @@ async fn read(
             return Err(error);
         }
         let found = leaves.binary_search_by(|leaf| leaf.record_id.as_str().cmp(record_id.as_str()));
-        let shown = match (found, wanted) {
-            (Ok(index), Wanted::Record) => index..index + 1,
-            (Err(index), Wanted::Neighbours) => {
+        let shown = match (found, selection) {
+            (Ok(index), Selection::Record) => index..index + 1,
+            (Err(index), Selection::Neighbours) => {
                 index.saturating_sub(1)..leaves.len().min(index + 1)
             }
             _ => return Err(error),
@@ -295,7 +295,7 @@ async fn read(
                 inclusion_proof: inclusion_path(&hashes, index),
             }
         };
-        let record = if wanted == Wanted::Record {
+        let record = if selection == Selection::Record {
             Some(canonical_of(bytes, &record_id)?.ok_or(error)?)
         } else {
             None
@@ -313,7 +313,7 @@ fn canonical_of(part: bytes::Bytes, record_id: &RecordId) -> Result<Option<Map<S
         return Ok(None);
     };
     let mut canonical = Vec::new();
-    CanonicalRecords::of(&batch)?.write(0, &mut canonical)?;
+    CanonicalRecords::new(&batch)?.write(0, &mut canonical)?;
     Ok(Some(
         serde_json::from_slice(&canonical).expect("it is JSON"),
     ))
@@ -377,7 +377,7 @@ impl Receipt {
                 "it has more than {MAX_RECEIPT_BYTES} bytes"
             )));
         }
-        let Unrepeated(mut value) =
+        let UniqueMembersJson(mut value) =
             serde_json::from_slice(text).map_err(|error| not_one(&error))?;
         // An answer of the API. Members next to the receipt could look like parts of one, so only
         // the receipt is used.
@@ -491,7 +491,7 @@ impl Receipt {
         }
         let canonical = canonical(&Value::Object(record.clone()))
             .ok_or("the record is not in its canonical form: it has a number")?;
-        if Digest::of(canonical.as_bytes()) != leaf.record_sha256 {
+        if Digest::sha256(canonical.as_bytes()) != leaf.record_sha256 {
             return Err("the record is not the one that was sealed".to_owned());
         }
         if !part.may_hold(record_id.subject()) {

@@ -20,7 +20,7 @@ use pubdata_core::provenance::POINTERS;
 pub(super) const DIGITS: &str = "^[0-9]+$";
 
 /// Maximum number of value pairs for writing two dictionary-encoded columns as one.
-const MOST_PAIRS: usize = 4_096;
+const MAX_PAIRS: usize = 4_096;
 
 /// Members that every record has in its canonical form, besides its columns.
 #[derive(JsonSchema)]
@@ -100,7 +100,7 @@ impl<'a> CanonicalRecords<'a> {
     ///
     /// # Errors
     /// `Store`, when a column has a type that parts do not use.
-    pub fn of(batch: &'a RecordBatch) -> Result<Self> {
+    pub fn new(batch: &'a RecordBatch) -> Result<Self> {
         let schema = batch.schema_ref();
         let columns = schema
             .fields()
@@ -110,11 +110,11 @@ impl<'a> CanonicalRecords<'a> {
                 let cells = if field.name() == POINTERS {
                     Cells::of_pointers(column)?
                 } else {
-                    Cells::of(column)?
+                    Cells::new(column)?
                 };
                 Ok((field.name().as_str(), cells))
             });
-        Object::of(columns.collect::<Result<_>>()?).map(Self)
+        Object::new(columns.collect::<Result<_>>()?).map(Self)
     }
 
     /// Appends the canonical form of a row.
@@ -127,7 +127,7 @@ impl<'a> CanonicalRecords<'a> {
 }
 
 impl<'a> Object<'a> {
-    fn of(mut columns: Vec<(&str, Cells<'a>)>) -> Result<Self> {
+    fn new(mut columns: Vec<(&str, Cells<'a>)>) -> Result<Self> {
         columns.sort_by_key(|(name, _)| *name);
         let mut members: Vec<(Vec<u8>, Cells<'a>)> = Vec::new();
         let mut before = Vec::new();
@@ -216,10 +216,10 @@ fn decimal(out: &mut Vec<u8>, number: i128, scale: u32) {
 }
 
 impl<'a> Cells<'a> {
-    fn of(column: &'a ArrayRef) -> Result<Self> {
+    fn new(column: &'a ArrayRef) -> Result<Self> {
         Ok(match column.data_type() {
             DataType::Utf8 | DataType::Dictionary(..) => {
-                Self::Text(Texts::of(column).ok_or_else(|| not_of_parts(column))?)
+                Self::Text(Texts::new(column).ok_or_else(|| not_of_parts(column))?)
             }
             DataType::Boolean => Self::Text(Texts::Coded(Coded {
                 places: column
@@ -242,7 +242,7 @@ impl<'a> Cells<'a> {
                 let lists = column.as_list();
                 Self::Lists(
                     lists,
-                    Texts::of(lists.values()).ok_or_else(|| not_of_parts(column))?,
+                    Texts::new(lists.values()).ok_or_else(|| not_of_parts(column))?,
                 )
             }
             _ => return Err(not_of_parts(column)),
@@ -257,10 +257,10 @@ impl<'a> Cells<'a> {
             .fields()
             .iter()
             .zip(fields.columns())
-            .map(|(field, column)| Ok((field.name().as_str(), Self::of(column)?)));
+            .map(|(field, column)| Ok((field.name().as_str(), Self::new(column)?)));
         Ok(Self::Pointers(
             lists,
-            Object::of(members.collect::<Result<_>>()?)?,
+            Object::new(members.collect::<Result<_>>()?)?,
         ))
     }
 
@@ -359,7 +359,7 @@ fn not_of_parts(column: &ArrayRef) -> Error {
 }
 
 impl<'a> Texts<'a> {
-    fn of(column: &'a ArrayRef) -> Option<Self> {
+    fn new(column: &'a ArrayRef) -> Option<Self> {
         if let Some(texts) = column.as_string_opt::<i32>() {
             return Some(Self::Plain(texts));
         }
@@ -417,7 +417,7 @@ impl Coded {
             .forms
             .len()
             .checked_mul(other.forms.len())
-            .filter(|pairs| *pairs <= MOST_PAIRS)?;
+            .filter(|pairs| *pairs <= MAX_PAIRS)?;
         let mut place_of = vec![None; pairs];
         let mut forms = Vec::new();
         let place = |row: usize| {
@@ -447,7 +447,7 @@ mod tests {
 
     fn written(column: ArrayRef) -> Vec<String> {
         let rows = RecordBatch::try_from_iter([("a", column)]).unwrap();
-        let records = CanonicalRecords::of(&rows).unwrap();
+        let records = CanonicalRecords::new(&rows).unwrap();
         let record = |row| {
             let mut out = Vec::new();
             records.write(row, &mut out).unwrap();
@@ -547,8 +547,8 @@ mod tests {
         .unwrap();
         let json = |text: Option<&&str>| serde_json::to_string(&text).unwrap();
         for (records, rows) in [
-            (CanonicalRecords::of(&rows).unwrap(), 0..12),
-            (CanonicalRecords::of(&rows.slice(0, 1)).unwrap(), 0..1),
+            (CanonicalRecords::new(&rows).unwrap(), 0..12),
+            (CanonicalRecords::new(&rows.slice(0, 1)).unwrap(), 0..1),
         ] {
             for row in rows {
                 let expected = format!(

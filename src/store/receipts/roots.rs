@@ -37,14 +37,14 @@ fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 pub struct Roots(HashMap<Key, Digest>);
 
 impl Roots {
-    pub fn of(&self, part: &Part) -> Option<Digest> {
+    pub fn get(&self, part: &Part) -> Option<Digest> {
         self.0.get(&key(part)).copied()
     }
 }
 
 /// Computes roots in the background of a build. A build waits for files and for the slowest of its
 /// threads; roots use the idle time.
-pub struct RootsOfRows {
+pub struct BackgroundRoots {
     shared: Arc<Shared>,
 }
 
@@ -96,7 +96,7 @@ impl Shared {
 /// Lets this thread run only when no other thread wants to. Linux immediately gives a builder a
 /// processor that runs only `SCHED_IDLE` threads, as if it were idle. For threads with merely the
 /// lowest priority it does not, and builders queue on the other processors.
-fn let_builders_go_first() {
+fn lower_thread_priority() {
     #[cfg(all(target_os = "linux", target_env = "gnu"))]
     {
         let parameter = libc::sched_param { sched_priority: 0 };
@@ -117,12 +117,12 @@ fn let_builders_go_first() {
 fn background() -> Option<ThreadPool> {
     ThreadPoolBuilder::new()
         .thread_name(|number| format!("roots-{number}"))
-        .start_handler(|_| let_builders_go_first())
+        .start_handler(|_| lower_thread_priority())
         .build()
         .ok()
 }
 
-impl RootsOfRows {
+impl BackgroundRoots {
     /// Starts the background thread.
     pub fn start() -> Self {
         let shared = Arc::new(Shared {
@@ -189,7 +189,7 @@ impl RootsOfRows {
     }
 }
 
-impl Drop for RootsOfRows {
+impl Drop for BackgroundRoots {
     /// Discards the queue: a failed run seals nothing.
     fn drop(&mut self) {
         let mut waiting = locked(&self.shared.waiting);
@@ -215,7 +215,7 @@ mod tests {
             partition: BTreeMap::new(),
             rows: rows.num_rows() as u64,
             size_bytes: 1,
-            sha256: Digest::of(path.as_bytes()),
+            sha256: Digest::sha256(path.as_bytes()),
             key_range: None,
             fingerprint: None,
             report: PartReport::default(),
@@ -233,7 +233,7 @@ mod tests {
 
     #[test]
     fn roots_are_made_behind_whoever_builds() {
-        let (roots, rows) = (RootsOfRows::start(), three_rows());
+        let (roots, rows) = (BackgroundRoots::start(), three_rows());
         let part = part("one", &rows);
         roots.add(&part, &rows);
         let is_left = |waiting: &mut Waiting| !waiting.parts.is_empty();
@@ -263,7 +263,7 @@ mod tests {
             }),
             ..Shared::default()
         };
-        let roots = RootsOfRows {
+        let roots = BackgroundRoots {
             shared: Arc::new(shared),
         };
         let parts = ["one", "two", "three"].map(|path| part(path, &rows));
@@ -277,13 +277,13 @@ mod tests {
         assert!(
             parts
                 .iter()
-                .all(|part| made.of(part) == Some(root_of_rows(part, &rows).unwrap()))
+                .all(|part| made.get(part) == Some(root_of_rows(part, &rows).unwrap()))
         );
     }
 
     #[cfg(all(target_os = "linux", target_env = "gnu"))]
     #[test]
-    fn a_builder_goes_before_the_threads_of_roots() {
+    fn root_threads_run_at_idle_priority() {
         let stat = background()
             .unwrap()
             .install(|| std::fs::read_to_string("/proc/thread-self/stat"))

@@ -136,7 +136,7 @@ impl PartGroup {
 
 impl SealedDataset {
     /// Builds the description of a dataset from its parts, in the order of the tree.
-    pub fn of(dataset_id: &str, parts: &[SealedPart]) -> Self {
+    pub fn new(dataset_id: &str, parts: &[SealedPart]) -> Self {
         let leaves: Vec<Digest> = parts.iter().map(SealedPart::leaf).collect();
         let groups = parts.chunk_by(|a, b| a.end().len() == b.end().len());
         let groups = groups.map(|group| PartGroup {
@@ -165,7 +165,7 @@ impl SealedDataset {
 impl SealedRelease {
     /// Returns the data of the release's leaf in the log: the digest of its canonical JSON.
     pub fn digest(&self) -> Digest {
-        Digest::of(&canonical(self))
+        Digest::sha256(&canonical(self))
     }
 }
 
@@ -185,7 +185,7 @@ impl Seal {
                 seal.format_version
             )));
         }
-        if seal != Self::of(seal.release.manifest_sha256, seal.datasets.clone()) {
+        if seal != Self::new(seal.release.manifest_sha256, seal.datasets.clone()) {
             return Err(not_one(
                 &"its roots are not those of its parts in their order",
             ));
@@ -199,13 +199,13 @@ impl Seal {
         bytes
     }
 
-    fn of(manifest_sha256: Digest, mut datasets: BTreeMap<String, Vec<SealedPart>>) -> Self {
+    fn new(manifest_sha256: Digest, mut datasets: BTreeMap<String, Vec<SealedPart>>) -> Self {
         datasets
             .values_mut()
             .for_each(|parts| parts.sort_by(|a, b| a.order().cmp(&b.order())));
         let leaves: Vec<Digest> = datasets
             .iter()
-            .map(|(id, parts)| SealedDataset::of(id, parts).leaf())
+            .map(|(id, parts)| SealedDataset::new(id, parts).leaf())
             .collect();
         let release = SealedRelease {
             datasets: datasets.len() as u64,
@@ -250,7 +250,7 @@ pub async fn seal(
         known
             .get(&(part.sha256, subjects_end(part)))
             .copied()
-            .or_else(|| made.of(part))
+            .or_else(|| made.get(part))
     };
     let to_read = parts
         .iter()
@@ -287,7 +287,7 @@ pub async fn seal(
     for (id, part) in sealed {
         datasets.entry(id).or_default().push(part);
     }
-    Ok(Seal::of(manifest.derive_digest(), datasets))
+    Ok(Seal::new(manifest.derive_digest(), datasets))
 }
 
 async fn root_of(releases: &Releases, manifest: &Manifest, part: &Part) -> Result<Digest> {

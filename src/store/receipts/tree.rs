@@ -5,7 +5,7 @@ use pubdata_core::ids::Digest;
 
 /// Returns the hash of a leaf: of a zero byte and its data.
 pub fn leaf_hash(data: &[u8]) -> Digest {
-    Digest::of(&leaf(&[data]))
+    Digest::sha256(&leaf(&[data]))
 }
 
 /// Returns the bytes to hash for a leaf whose data is in pieces.
@@ -20,7 +20,7 @@ pub(super) fn leaf(pieces: &[&[u8]]) -> Vec<u8> {
 
 /// Returns the hash of a node: of a one byte and the two child hashes.
 pub fn node_hash(left: &Digest, right: &Digest) -> Digest {
-    Digest::of(&node([*left, *right]))
+    Digest::sha256(&node([*left, *right]))
 }
 
 /// Returns the bytes to hash for a node.
@@ -43,7 +43,7 @@ pub fn root(leaves: &[Digest]) -> Digest {
     while level.len() > 1 {
         level = nodes_over(&level);
     }
-    level.pop().unwrap_or_else(|| Digest::of(b""))
+    level.pop().unwrap_or_else(|| Digest::sha256(b""))
 }
 
 /// Returns the nodes over those of a level. The last one moves up unchanged if their number is odd,
@@ -56,7 +56,7 @@ fn nodes_over(level: &[Digest]) -> Vec<Digest> {
         .iter()
         .flat_map(|&[one, two]| Digest::of_two([&node(one), &node(two)]))
         .collect();
-    nodes.extend(last.iter().map(|&pair| Digest::of(&node(pair))));
+    nodes.extend(last.iter().map(|&pair| Digest::sha256(&node(pair))));
     nodes.extend(odd);
     nodes
 }

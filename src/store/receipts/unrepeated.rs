@@ -8,11 +8,11 @@ use serde_json::{Map, Number, Value};
 
 /// A value in which no object names a member twice.
 #[derive(Debug)]
-pub struct Unrepeated(pub Value);
+pub struct UniqueMembersJson(pub Value);
 
 struct Reader;
 
-impl<'de> Deserialize<'de> for Unrepeated {
+impl<'de> Deserialize<'de> for UniqueMembersJson {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         deserializer.deserialize_any(Reader).map(Self)
     }
@@ -51,7 +51,7 @@ impl<'de> Visitor<'de> for Reader {
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Value, A::Error> {
         let mut values = Vec::new();
-        while let Some(Unrepeated(value)) = items.next_element()? {
+        while let Some(UniqueMembersJson(value)) = items.next_element()? {
             values.push(value);
         }
         Ok(Value::Array(values))
@@ -59,7 +59,7 @@ impl<'de> Visitor<'de> for Reader {
 
     fn visit_map<A: MapAccess<'de>>(self, mut members: A) -> Result<Value, A::Error> {
         let mut values = Map::new();
-        while let Some((name, Unrepeated(value))) = members.next_entry::<String, _>()? {
+        while let Some((name, UniqueMembersJson(value))) = members.next_entry::<String, _>()? {
             if values.contains_key(&name) {
                 return Err(A::Error::custom(format!(
                     "`{}` is named twice",

@@ -26,14 +26,14 @@ const EARLIER_RELEASE: &str = "rb36900cabaaee90b7132";
 /// A document, the command that printed it, and the arguments.
 pub struct Example {
     pub command: String,
-    pub asked: String,
+    pub requested: String,
     pub document: Value,
 }
 
 #[derive(Default)]
-struct Told(Vec<Example>);
+struct Transcript(Vec<Example>);
 
-impl Told {
+impl Transcript {
     /// Runs a command with `--json` and keeps its document or its error.
     #[track_caller]
     fn ask(&mut self, place: &Place, code: i32, arguments: &[&str]) -> Value {
@@ -63,7 +63,7 @@ impl Told {
             .map_or("", |(command, _)| command);
         self.0.push(Example {
             command: command.to_owned(),
-            asked: arguments.join(" "),
+            requested: arguments.join(" "),
             document: document.clone(),
         });
         document
@@ -73,17 +73,17 @@ impl Told {
         let document = serde_json::from_slice(&std::fs::read(path).unwrap()).unwrap();
         self.0.push(Example {
             command: command.to_owned(),
-            asked: command.to_owned(),
+            requested: command.to_owned(),
             document,
         });
     }
 }
 
 /// Scenes run in parallel, each in its own home.
-const SCENES: [fn(&mut Told); 8] = [
+const SCENES: [fn(&mut Transcript); 8] = [
     nights,
     placed_work,
-    files_by_hand,
+    manual_imports,
     home_of_before,
     declarations,
     new_list,
@@ -92,11 +92,11 @@ const SCENES: [fn(&mut Told); 8] = [
 ];
 
 pub async fn all() -> Vec<Example> {
-    let of = |scene: fn(&mut Told)| {
+    let of = |scene: fn(&mut Transcript)| {
         move || {
-            let mut told = Told::default();
-            scene(&mut told);
-            told.0
+            let mut transcript = Transcript::default();
+            scene(&mut transcript);
+            transcript.0
         }
     };
     let scenes = SCENES.map(|scene| tokio::task::spawn_blocking(of(scene)));
@@ -109,7 +109,7 @@ pub async fn all() -> Vec<Example> {
 
 /// Three nightly runs, the last with one file missing and one truncated; then every command that
 /// inspects their releases.
-fn nights(told: &mut Told) {
+fn nights(transcript: &mut Transcript) {
     let place = Place::new();
     let mirror = place.mirror().display().to_string();
     // One in three statuses of Cleveland has no known meaning.
@@ -124,16 +124,16 @@ fn nights(told: &mut Told) {
         &mirror,
     ];
     let with = |command: &'static str| [&[command], &selected[..]].concat();
-    told.ask(&place, 0, &with("plan"));
-    told.ask(&place, 0, &with("fetch"));
-    told.ask(&place, 0, &with("run"));
+    transcript.ask(&place, 0, &with("plan"));
+    transcript.ask(&place, 0, &with("fetch"));
+    transcript.ask(&place, 0, &with("run"));
     let first = place.current();
     place.edit(PERMITS_FILE, |text| {
         text.replace("15-14477-EVAC,VACANCY", "15-14478-EVAC,VACANCY")
     });
-    told.ask(&place, 0, &with("run"));
-    told.ask(&place, 0, &["releases", "diff", &first]);
-    told.ask(
+    transcript.ask(&place, 0, &with("run"));
+    transcript.ask(&place, 0, &["releases", "diff", &first]);
+    transcript.ask(
         &place,
         0,
         &[
@@ -146,7 +146,7 @@ fn nights(told: &mut Told) {
         ],
     );
     let secret = place.root().join("signing.key").display().to_string();
-    let key = told.ask(
+    let key = transcript.ask(
         &place,
         0,
         &[
@@ -159,7 +159,7 @@ fn nights(told: &mut Told) {
         ],
     )["key"]
         .take();
-    told.ask(&place, 0, &["seal", "--signing-key", &secret]);
+    transcript.ask(&place, 0, &["seal", "--signing-key", &secret]);
     let receipt = place.root().join("receipt.json");
     let issued = place.pubdata(&["receipt", RECORD]).expect(0).stdout;
     for (code, text) in [
@@ -167,7 +167,7 @@ fn nights(told: &mut Told) {
         (1, issued.replace("VACANCY", "vacancy")),
     ] {
         std::fs::write(&receipt, text).unwrap();
-        told.ask(
+        transcript.ask(
             &place,
             code,
             &[
@@ -192,7 +192,7 @@ fn nights(told: &mut Told) {
     );
     std::fs::write(&script, "cat > \"$1\"\n").unwrap();
     let hook = format!("sh {} {}", script.display(), message.display());
-    told.ask(
+    transcript.ask(
         &place,
         20,
         &[
@@ -201,14 +201,14 @@ fn nights(told: &mut Told) {
         ]
         .concat(),
     );
-    told.take("hook", &message);
+    transcript.take("hook", &message);
     let unheard = place.root().join("no/such/hook");
-    told.ask(
+    transcript.ask(
         &place,
         40,
         &["run", "--test-message", "--hook", unheard.to_str().unwrap()],
     );
-    told.ask(
+    transcript.ask(
         &place,
         0,
         &[
@@ -220,11 +220,11 @@ fn nights(told: &mut Told) {
             place.root().join("pubdata.prom").to_str().unwrap(),
         ],
     );
-    told.take("hook", &message);
-    told.ask(&place, 20, &with("plan"));
-    told.ask(&place, 0, &["status"]);
+    transcript.take("hook", &message);
+    transcript.ask(&place, 20, &with("plan"));
+    transcript.ask(&place, 0, &["status"]);
 
-    told.ask(
+    transcript.ask(
         &place,
         0,
         &[
@@ -235,8 +235,8 @@ fn nights(told: &mut Told) {
             "--dry-run",
         ],
     );
-    told.ask(&place, 0, &["accept", "permit.nola:drift"]);
-    told.ask(
+    transcript.ask(&place, 0, &["accept", "permit.nola:drift"]);
+    transcript.ask(
         &place,
         0,
         &[
@@ -244,11 +244,11 @@ fn nights(told: &mut Told) {
             "business.fl_cordata:host_key=SHA256:AAAAC3NzaC1lZDI1NTE5AAAAIBbW7jPU1v5yYkVoXz0",
         ],
     );
-    told.ask(&place, 0, &["accept", "--list"]);
-    told.ask(&place, 0, &["accept", "permit.nola:drift", "--withdraw"]);
+    transcript.ask(&place, 0, &["accept", "--list"]);
+    transcript.ask(&place, 0, &["accept", "permit.nola:drift", "--withdraw"]);
 
-    told.ask(&place, 0, &["releases", "show"]);
-    told.ask(&place, 0, &["releases", "show", &first]);
+    transcript.ask(&place, 0, &["releases", "show"]);
+    transcript.ask(&place, 0, &["releases", "show", &first]);
     for arguments in [
         &["promote", "--dry-run"][..],
         &["promote"],
@@ -257,12 +257,12 @@ fn nights(told: &mut Told) {
         &["rollback"],
         &["rollback", "--to", &place.current()],
     ] {
-        told.ask(&place, 0, &[&["releases"], arguments].concat());
+        transcript.ask(&place, 0, &[&["releases"], arguments].concat());
     }
-    told.ask(&place, 0, &["trace", RECORD]);
-    told.ask(&place, 0, &["trace", "0009900001-25-000009"]);
-    told.ask(&place, 0, &["verify", "--rebuild"]);
-    told.ask(
+    transcript.ask(&place, 0, &["trace", RECORD]);
+    transcript.ask(&place, 0, &["trace", "0009900001-25-000009"]);
+    transcript.ask(&place, 0, &["verify", "--rebuild"]);
+    transcript.ask(
         &place,
         0,
         &[
@@ -274,8 +274,8 @@ fn nights(told: &mut Told) {
             "--dry-run",
         ],
     );
-    told.ask(&place, 0, &["releases", "list"]);
-    told.ask(
+    transcript.ask(&place, 0, &["releases", "list"]);
+    transcript.ask(
         &place,
         0,
         &[
@@ -287,7 +287,7 @@ fn nights(told: &mut Told) {
             &mirror,
         ],
     );
-    told.ask(&place, 0, &["upgrade"]);
+    transcript.ask(&place, 0, &["upgrade"]);
 
     let snapshot = place.snapshot(AREAS);
     let mut bytes = std::fs::read(&snapshot).unwrap();
@@ -295,17 +295,17 @@ fn nights(told: &mut Told) {
     bytes[middle] ^= 1;
     std::fs::remove_file(&snapshot).unwrap();
     std::fs::write(&snapshot, bytes).unwrap();
-    told.ask(&place, 1, &["verify"]);
-    told.ask(&place, 0, &["releases", "prune", "--keep", "1"]);
+    transcript.ask(&place, 1, &["verify"]);
+    transcript.ask(&place, 0, &["releases", "prune", "--keep", "1"]);
     let manifest = place.part("manifest.json");
     std::fs::remove_file(&manifest).unwrap();
     std::fs::write(&manifest, "{}").unwrap();
-    told.ask(&place, 0, &["releases", "list"]);
-    told.ask(&place, 60, &["releases", "show"]);
+    transcript.ask(&place, 0, &["releases", "list"]);
+    transcript.ask(&place, 60, &["releases", "show"]);
 }
 
 /// A distributed run: planned, built task by task, and committed; one file is damaged.
-fn placed_work(told: &mut Told) {
+fn placed_work(transcript: &mut Transcript) {
     let place = Place::new();
     place.edit(PERMITS_FILE, |text| {
         text.lines()
@@ -314,7 +314,7 @@ fn placed_work(told: &mut Told) {
             .collect()
     });
     let mirror = place.mirror().display().to_string();
-    let plan = told.ask(
+    let plan = transcript.ask(
         &place,
         0,
         &[
@@ -337,14 +337,14 @@ fn placed_work(told: &mut Told) {
         (30, of("build", "license.tx_tdlr", "--unit")),
         (0, of("split", "license.tx_tdlr", "--input")),
     ] {
-        told.ask(
+        transcript.ask(
             &place,
             code,
             &arguments.iter().map(String::as_str).collect::<Vec<_>>(),
         );
     }
-    told.ask(&place, 30, &["commit", "--plan", &plan]);
-    told.ask(
+    transcript.ask(&place, 30, &["commit", "--plan", &plan]);
+    transcript.ask(
         &place,
         0,
         &[
@@ -358,7 +358,7 @@ fn placed_work(told: &mut Told) {
             "0,1",
         ],
     );
-    told.ask(
+    transcript.ask(
         &place,
         0,
         &[
@@ -372,11 +372,11 @@ fn placed_work(told: &mut Told) {
             "0,1,2,3,4,5,6,7",
         ],
     );
-    told.ask(&place, 20, &["commit", "--plan", &plan]);
+    transcript.ask(&place, 20, &["commit", "--plan", &plan]);
 }
 
 /// A manually downloaded file: with another date, refused, published, and withdrawn.
-fn files_by_hand(told: &mut Told) {
+fn manual_imports(transcript: &mut Transcript) {
     let desk = Desk::by_hand();
     let (file, page) = (
         desk.downloaded().display().to_string(),
@@ -397,7 +397,7 @@ fn files_by_hand(told: &mut Told) {
         (0, &["import", SOURCE, "--withdraw"]),
         (0, &["status"]),
     ] {
-        told.ask(
+        transcript.ask(
             &desk.place,
             code,
             &[arguments, &["--declarations", &desk.declarations]].concat(),
@@ -406,17 +406,17 @@ fn files_by_hand(told: &mut Told) {
 }
 
 /// A home of an earlier version, and what a later version did to it.
-fn home_of_before(told: &mut Told) {
+fn home_of_before(transcript: &mut Transcript) {
     let place = Place::new();
     copy_folder(&project(EARLIER_HOME), &place.home());
-    told.ask(&place, 0, &["releases", "show", EARLIER_RELEASE]);
-    told.ask(&place, 0, &["upgrade"]);
-    told.ask(&place, 0, &["accept", "--list"]);
-    told.ask(&place, 2, &["verify", "--rebuild"]);
-    told.ask(&place, 0, &["status"]);
+    transcript.ask(&place, 0, &["releases", "show", EARLIER_RELEASE]);
+    transcript.ask(&place, 0, &["upgrade"]);
+    transcript.ask(&place, 0, &["accept", "--list"]);
+    transcript.ask(&place, 2, &["verify", "--rebuild"]);
+    transcript.ask(&place, 0, &["status"]);
     let marked = marked(&place);
-    told.ask(&place, 0, &["releases", "diff", EARLIER_RELEASE, &marked]);
-    told.ask(&place, 0, &["releases", "show", &marked]);
+    transcript.ask(&place, 0, &["releases", "diff", EARLIER_RELEASE, &marked]);
+    transcript.ask(&place, 0, &["releases", "show", &marked]);
     let ledger = place.home().join("ledger.jsonl");
     let text = std::fs::read_to_string(&ledger).unwrap();
     std::fs::write(
@@ -424,7 +424,7 @@ fn home_of_before(told: &mut Told) {
         text.replacen("\"format_version\":1", "\"format_version\":9", 1),
     )
     .unwrap();
-    told.ask(&place, 60, &["upgrade"]);
+    transcript.ask(&place, 60, &["upgrade"]);
 }
 
 /// Marks the release as earlier programs did when they published it again because a source was
@@ -445,10 +445,10 @@ fn marked(place: &Place) -> String {
 }
 
 /// Contracts, and declarations with an error.
-fn declarations(told: &mut Told) {
+fn declarations(transcript: &mut Transcript) {
     let place = Place::new();
-    told.ask(&place, 0, &["check"]);
-    told.ask(
+    transcript.ask(&place, 0, &["check"]);
+    transcript.ask(
         &place,
         0,
         &[
@@ -457,8 +457,8 @@ fn declarations(told: &mut Told) {
             &format!("file://{}", place.root().join("store").display()),
         ],
     );
-    told.ask(&place, 0, &["schema", "dictionary"]);
-    told.ask(&place, 0, &["schema", "show", "geo.school"]);
+    transcript.ask(&place, 0, &["schema", "dictionary"]);
+    transcript.ask(&place, 0, &["schema", "show", "geo.school"]);
     let folder = place.root().join("declarations");
     copy_folder(&project("schemas"), &folder.join("schemas"));
     copy_folder(&project("pipelines"), &folder.join("pipelines"));
@@ -469,7 +469,7 @@ fn declarations(told: &mut Told) {
         text.replacen("cadence = \"yearly\"", "cadence = \"sometimes\"", 1),
     )
     .unwrap();
-    told.ask(
+    transcript.ask(
         &place,
         40,
         &["check", "--declarations", folder.to_str().unwrap()],
@@ -479,7 +479,7 @@ fn declarations(told: &mut Told) {
     place.edit(SEATTLE, |text| {
         text.replacen(",PermitNum,", ",Permit Number,", 1)
     });
-    told.ask(
+    transcript.ask(
         &place,
         20,
         &[
@@ -492,7 +492,7 @@ fn declarations(told: &mut Told) {
     );
 }
 
-fn new_list(told: &mut Told) {
+fn new_list(transcript: &mut Transcript) {
     let place = Place::new();
     let (file, folder) = (place.root().join("permits.csv"), place.root().join("lists"));
     let mut text = "Record Number,Permit Type,Current Status,Issue Date,Project Value,Site Address,Site City,Site Zip,Inspector\n".to_owned();
@@ -502,7 +502,7 @@ fn new_list(told: &mut Told) {
     }
     std::fs::write(&file, text).unwrap();
     let url = "https://data.springfield.example.org/permits.csv";
-    told.ask(
+    transcript.ask(
         &place,
         0,
         &[
@@ -519,9 +519,9 @@ fn new_list(told: &mut Told) {
     );
 }
 
-fn keys_and_settings(told: &mut Told) {
+fn keys_and_settings(transcript: &mut Transcript) {
     let place = Place::new();
-    let key = told.ask(
+    let key = transcript.ask(
         &place,
         0,
         &[
@@ -538,12 +538,12 @@ fn keys_and_settings(told: &mut Told) {
     let keys = Keys::open(&Home::open(&place.home()).unwrap());
     keys.rotate(
         key["id"].as_str().unwrap(),
-        &Digest::of(key["key"].as_str().unwrap().as_bytes()),
+        &Digest::sha256(key["key"].as_str().unwrap().as_bytes()),
         60,
         Timestamp::now(),
     )
     .unwrap();
-    let invitation = told.ask(
+    let invitation = transcript.ask(
         &place,
         0,
         &[
@@ -560,30 +560,30 @@ fn keys_and_settings(told: &mut Told) {
         ],
     );
     keys.redeem(
-        &Digest::of(token_of(&invitation).as_bytes()),
+        &Digest::sha256(token_of(&invitation).as_bytes()),
         &Plans::load(&DeclarationFiles::built_in()).unwrap(),
         Timestamp::now(),
     )
     .unwrap();
-    let taken_back = told.ask(
+    let taken_back = transcript.ask(
         &place,
         0,
         &["keys", "invite", "--name", "eve", "--scopes", "geo"],
     );
-    told.ask(
+    transcript.ask(
         &place,
         0,
         &["keys", "revoke", taken_back["id"].as_str().unwrap()],
     );
-    told.ask(&place, 0, &["keys", "list"]);
-    told.ask(&place, 0, &["keys", "revoke", key["id"].as_str().unwrap()]);
+    transcript.ask(&place, 0, &["keys", "list"]);
+    transcript.ask(&place, 0, &["keys", "revoke", key["id"].as_str().unwrap()]);
     std::fs::write(
         place.home().join("pubdata.toml"),
         "pipelines = [\"census\"]\n[serve]\nbind = \"127.0.0.1:9000\"\n",
     )
     .unwrap();
-    told.ask(&place, 0, &["settings"]);
-    told.ask(&place, 0, &["settings", "--all"]);
+    transcript.ask(&place, 0, &["settings"]);
+    transcript.ask(&place, 0, &["settings", "--all"]);
 }
 
 /// Token of an invitation's link.
@@ -596,16 +596,16 @@ fn token_of(invitation: &Value) -> &str {
         .1
 }
 
-fn mistakes(told: &mut Told) {
+fn mistakes(transcript: &mut Transcript) {
     let place = Place::new();
-    told.ask(&place, 40, &["run", "--no-such-flag"]);
-    told.ask(&place, 40, &["status"]);
-    told.ask(&place, 40, &["trace", "nothing"]);
-    told.ask(&place, 40, &["schema", "json", "pubdata.task"]);
+    transcript.ask(&place, 40, &["run", "--no-such-flag"]);
+    transcript.ask(&place, 40, &["status"]);
+    transcript.ask(&place, 40, &["trace", "nothing"]);
+    transcript.ask(&place, 40, &["schema", "json", "pubdata.task"]);
 }
 
 /// A server that redirects to another address.
-async fn of_a_server() -> Told {
+async fn of_a_server() -> Transcript {
     let publisher = Publisher::start().await;
     for folder in case_sources("basic") {
         publisher.serve_folder(&folder);
@@ -629,8 +629,8 @@ async fn of_a_server() -> Told {
         listening.served.place.mirror().display().to_string(),
     );
     tokio::task::spawn_blocking(move || {
-        let mut told = Told::default();
-        told.ask(
+        let mut transcript = Transcript::default();
+        transcript.ask(
             &place,
             0,
             &[
@@ -645,13 +645,13 @@ async fn of_a_server() -> Told {
                 &files,
             ],
         );
-        told.ask(&place, 0, &["verify", "--url", &server, "--records", "0"]);
-        told.ask(&place, 40, &["verify", "--url", &server]);
-        told.ask(&place, 0, &["run", PERMITS, "--mirror", &url]);
-        told.ask(&place, 0, &["releases", "show"]);
-        told.ask(&place, 0, &["probe", PERMITS, "--mirror", &url]);
+        transcript.ask(&place, 0, &["verify", "--url", &server, "--records", "0"]);
+        transcript.ask(&place, 40, &["verify", "--url", &server]);
+        transcript.ask(&place, 0, &["run", PERMITS, "--mirror", &url]);
+        transcript.ask(&place, 0, &["releases", "show"]);
+        transcript.ask(&place, 0, &["probe", PERMITS, "--mirror", &url]);
         assert!(!files_below(&place.home()).is_empty());
-        told
+        transcript
     })
     .await
     .unwrap()

@@ -206,7 +206,7 @@ fn schema_files_are_what_the_program_prints() {
 async fn what_commands_print_is_what_their_schemas_say() {
     let examples = examples::all().await;
     let document = schemas::together();
-    let mut survey = Survey::of(
+    let mut survey = Survey::with_roots(
         &document,
         formats()
             .iter()
@@ -217,8 +217,8 @@ async fn what_commands_print_is_what_their_schemas_say() {
     for example in &examples {
         let format = example.document["format"]
             .as_str()
-            .unwrap_or_else(|| panic!("{}: no format: {:#}", example.asked, example.document));
-        survey.value(&format!("/{format}"), &example.document, &example.asked);
+            .unwrap_or_else(|| panic!("{}: no format: {:#}", example.requested, example.document));
+        survey.value(&format!("/{format}"), &example.document, &example.requested);
         shown.insert((
             &example.command,
             format.trim_start_matches("pubdata.").to_owned(),

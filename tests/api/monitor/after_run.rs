@@ -70,7 +70,7 @@ impl Night {
     }
 
     /// Lines that the hook has recorded so far.
-    fn told(&self) -> Vec<String> {
+    fn reported(&self) -> Vec<String> {
         std::fs::read_to_string(self.place.root().join("told"))
             .unwrap_or_default()
             .lines()
@@ -111,7 +111,10 @@ fn events(message: &Value) -> Vec<(&str, &str)> {
 async fn new_events_are_sent_after_a_run_and_metrics_after_every_run() {
     let night = Night::new().await;
     night.run().expect(0);
-    assert_eq!((night.told(), night.sent()), (Vec::new(), (Vec::new(), 1)));
+    assert_eq!(
+        (night.reported(), night.sent()),
+        (Vec::new(), (Vec::new(), 1))
+    );
     let text = night.metrics();
     assert_eq!(
         number(&text, "pubdata_run_exit_code{channel=\"nightly\"}"),
@@ -151,10 +154,10 @@ async fn new_events_are_sent_after_a_run_and_metrics_after_every_run() {
         .place
         .edit_member(MEMBER, |text| text.replacen("ALAND_SQMI", "LAND_SQMI", 1));
     night.run().expect(20);
-    let told = night.told();
-    let message: Value = serde_json::from_str(&told[0]).unwrap();
+    let reported = night.reported();
+    let message: Value = serde_json::from_str(&reported[0]).unwrap();
     assert_eq!(
-        (events(&message), told[1].as_str(), told.len()),
+        (events(&message), reported[1].as_str(), reported.len()),
         (vec![("blocked", TASK)], "blocked 20", 2)
     );
     assert!(
@@ -181,7 +184,7 @@ async fn new_events_are_sent_after_a_run_and_metrics_after_every_run() {
     // A repeated run has nothing new.
     night.run().expect(20);
     assert_eq!(
-        (night.told().len(), night.sent().0.len(), night.sent().1),
+        (night.reported().len(), night.sent().0.len(), night.sent().1),
         (2, 1, 3)
     );
     assert_eq!(number(&night.metrics(), "pubdata_task_failed_runs{"), 2.0);
@@ -189,7 +192,7 @@ async fn new_events_are_sent_after_a_run_and_metrics_after_every_run() {
     std::fs::write(night.place.file(MEMBER), whole).unwrap();
     night.run().expect(0);
     assert_eq!(
-        (events(&night.sent().0[1]), night.told()[3].as_str()),
+        (events(&night.sent().0[1]), night.reported()[3].as_str()),
         (vec![("recovered", TASK)], "recovered 0")
     );
     let command = night.place.pubdata(&["metrics"]).expect(0);
@@ -218,16 +221,16 @@ async fn test_message_reaches_every_receiver_and_starts_no_run() {
         answer(&mut command)
     };
     let all = test(&hook, "/beat/T0PSECRET").expect(0);
-    let told =
+    let reported =
         ["metrics_file", "hook", "webhook", "heartbeat"].map(|to| json!({"to": to, "error": null}));
-    assert_eq!(all.json()["told"], json!(told));
+    assert_eq!(all.json()["told"], json!(reported));
     let (posted, beats) = night.sent();
     assert_eq!(
         (
             events(&posted[0]),
             posted.len(),
             beats,
-            night.told()[1].as_str()
+            night.reported()[1].as_str()
         ),
         (vec![("test", "run")], 1, 1, "test 0")
     );
@@ -240,12 +243,12 @@ async fn test_message_reaches_every_receiver_and_starts_no_run() {
         "a run was recorded"
     );
     let some = test("no-such-program", "/nowhere/T0PSECRET").expect(40);
-    let told = some.json()["told"].clone();
-    let errors: Vec<&str> = told
+    let reported = some.json()["told"].clone();
+    let errors: Vec<&str> = reported
         .as_array()
         .unwrap()
         .iter()
-        .map(|told| told["error"].as_str().unwrap_or("done"))
+        .map(|reported| reported["error"].as_str().unwrap_or("done"))
         .collect();
     assert!(
         errors[1].starts_with("cannot start the hook `no-such-program`")
@@ -275,7 +278,7 @@ async fn failed_run_writes_metrics_and_messages_but_no_heartbeat() {
     night.run().expect(60);
     let (posted, beats) = night.sent();
     assert_eq!((events(&posted[0]), beats), (vec![("failed", "run")], 1));
-    assert_eq!(night.told()[1], "failed 60");
+    assert_eq!(night.reported()[1], "failed 60");
     let text = night.metrics();
     assert_eq!(
         (
@@ -290,7 +293,7 @@ async fn failed_run_writes_metrics_and_messages_but_no_heartbeat() {
     night.run().expect(50);
     drop(lock);
     assert_eq!(
-        (night.sent().0.len(), night.sent().1, night.told().len()),
+        (night.sent().0.len(), night.sent().1, night.reported().len()),
         (1, 1, 2)
     );
 }

@@ -53,8 +53,8 @@ fn run(number: usize, exit_code: u8, tasks: &[(&str, LedgerTask)]) -> LedgerEntr
 const NOTHING: [(EventKind, Option<String>); 0] = [];
 
 /// Messages that the last of several runs causes: event and task.
-fn told(runs: &[LedgerEntry]) -> Vec<(EventKind, Option<String>)> {
-    let events = Message::of_last_run(runs)
+fn reported(runs: &[LedgerEntry]) -> Vec<(EventKind, Option<String>)> {
+    let events = Message::for_last_run(runs)
         .map(|message| message.events)
         .unwrap_or_default();
     events
@@ -82,14 +82,16 @@ fn problem_is_reported_at_its_start_and_end_only() {
         .enumerate()
         .map(|(number, night)| run(number, 0, &[("permit.sf", night.clone())]))
         .collect();
-    let told: Vec<_> = (1..=runs.len()).map(|count| told(&runs[..count])).collect();
+    let reported: Vec<_> = (1..=runs.len())
+        .map(|count| reported(&runs[..count]))
+        .collect();
     let (blocked, missing, recovered) = (
         of(EventKind::Blocked, "permit.sf"),
         of(EventKind::Missing, "permit.sf"),
         of(EventKind::Recovered, "permit.sf"),
     );
     assert_eq!(
-        told,
+        reported,
         [
             vec![],
             vec![blocked],
@@ -99,7 +101,7 @@ fn problem_is_reported_at_its_start_and_end_only() {
             vec![]
         ]
     );
-    let message = Message::of_last_run(&runs[..2]).unwrap();
+    let message = Message::for_last_run(&runs[..2]).unwrap();
     let json: serde_json::Value = serde_json::from_slice(&message.to_json()).unwrap();
     let expected = serde_json::json!({
         "format": "pubdata.message",
@@ -125,14 +127,14 @@ fn runs_of_other_tasks_and_imports_keep_a_task_status() {
         ..run(2, 0, &[])
     };
     let again = run(3, 20, &[("permit.sf", task("blocked"))]);
-    assert_eq!(told(&[blocked.clone(), other.clone()]), NOTHING);
+    assert_eq!(reported(&[blocked.clone(), other.clone()]), NOTHING);
     // An import is not a run: the last run decides the messages.
     assert_eq!(
-        told(&[blocked.clone(), import.clone()]),
+        reported(&[blocked.clone(), import.clone()]),
         [of(EventKind::Blocked, "permit.sf")]
     );
     assert_eq!(
-        told(&[
+        reported(&[
             blocked.clone(),
             other.clone(),
             import.clone(),
@@ -140,8 +142,8 @@ fn runs_of_other_tasks_and_imports_keep_a_task_status() {
         ]),
         NOTHING
     );
-    let standing =
-        &History::of(&[blocked, other, import, again]).channels["nightly"].tasks["permit.sf"];
+    let standing = &History::from_entries(&[blocked, other, import, again]).channels["nightly"]
+        .tasks["permit.sf"];
     assert_eq!((standing.failed_runs, standing.confirmed_at), (2, None));
 }
 
@@ -154,11 +156,11 @@ fn optional_pipeline_may_be_missing_or_late_but_not_blocked() {
         ..task(outcome)
     };
     assert_eq!(
-        told(&[run(0, 0, &[("permit.sf", optional("missing"))])]),
+        reported(&[run(0, 0, &[("permit.sf", optional("missing"))])]),
         NOTHING
     );
     assert_eq!(
-        told(&[run(0, 0, &[("permit.sf", optional("blocked"))])]),
+        reported(&[run(0, 0, &[("permit.sf", optional("blocked"))])]),
         [of(EventKind::Blocked, "permit.sf")]
     );
     let needed = LedgerTask {
@@ -166,7 +168,7 @@ fn optional_pipeline_may_be_missing_or_late_but_not_blocked() {
         ..optional("missing")
     };
     assert_eq!(
-        told(&[run(0, 0, &[("permit.sf", needed)])]),
+        reported(&[run(0, 0, &[("permit.sf", needed)])]),
         [
             of(EventKind::Missing, "permit.sf"),
             of(EventKind::Late, "permit.sf")
@@ -187,9 +189,12 @@ fn quarantine_above_the_limit_is_reported_once_until_it_falls() {
         .enumerate()
         .map(|(number, night)| run(number, 0, &[("license.co", night)]))
         .collect();
-    assert_eq!(told(&runs[..1]), [of(EventKind::Quarantined, "license.co")]);
-    assert_eq!(told(&runs[..2]), NOTHING);
-    assert_eq!(told(&runs), [of(EventKind::Recovered, "license.co")]);
+    assert_eq!(
+        reported(&runs[..1]),
+        [of(EventKind::Quarantined, "license.co")]
+    );
+    assert_eq!(reported(&runs[..2]), NOTHING);
+    assert_eq!(reported(&runs), [of(EventKind::Recovered, "license.co")]);
 }
 
 #[test]
@@ -200,23 +205,23 @@ fn failing_run_is_reported_once_and_so_is_its_recovery() {
         run(2, 60, &[]),
         run(3, 0, &[("a.b", task("fresh"))]),
     ];
-    assert_eq!(told(&runs[..2]), [(EventKind::Failed, None)]);
-    assert_eq!(told(&runs[..3]), NOTHING);
+    assert_eq!(reported(&runs[..2]), [(EventKind::Failed, None)]);
+    assert_eq!(reported(&runs[..3]), NOTHING);
     let other = LedgerEntry {
         error: Some("another fault".to_owned()),
         ..run(2, 60, &[])
     };
     assert_eq!(
-        told(&[runs[0].clone(), runs[1].clone(), other]),
+        reported(&[runs[0].clone(), runs[1].clone(), other]),
         [(EventKind::Failed, None)]
     );
-    assert_eq!(told(&runs), [(EventKind::Recovered, None)]);
+    assert_eq!(reported(&runs), [(EventKind::Recovered, None)]);
     assert_eq!(
-        Message::of_last_run(&runs[..2]).unwrap().text,
+        Message::for_last_run(&runs[..2]).unwrap().text,
         "pubdata nightly: failed run (the disk is full)"
     );
-    assert_eq!(Message::of_last_run(&[]), None);
-    let history = History::of(&runs);
+    assert_eq!(Message::for_last_run(&[]), None);
+    let history = History::from_entries(&runs);
     assert_eq!(
         history.channels["nightly"].last.tasks,
         BTreeMap::from([("fresh".to_owned(), 1)])
@@ -234,7 +239,7 @@ fn task_absent_from_runs_for_a_month_is_forgotten() {
         )
     };
     let tasks = |runs: &[LedgerEntry]| {
-        History::of(runs).channels["nightly"]
+        History::from_entries(runs).channels["nightly"]
             .tasks
             .keys()
             .cloned()

@@ -107,11 +107,11 @@ fn every_alert_is_tested_and_has_a_severity_and_a_command() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn queried_metrics_are_exported_and_exported_ones_documented() {
-    let served = Served::of(Place::published()).await;
+    let served = Served::start(Place::published()).await;
     // A request, so that its counter exists.
     served.get("/healthz").await;
     let text = String::from_utf8(served.get("/metrics").await.bytes).unwrap();
-    let told: BTreeSet<String> = text
+    let reported: BTreeSet<String> = text
         .lines()
         .filter_map(|line| line.strip_prefix("# TYPE ")?.split(' ').next())
         .map(str::to_owned)
@@ -121,16 +121,16 @@ async fn queried_metrics_are_exported_and_exported_ones_documented() {
             .iter()
             .find_map(|ending| name.strip_suffix(ending))
             .unwrap_or(name);
-        told.contains(name) || told.contains(family)
+        reported.contains(name) || reported.contains(family)
     };
     for (what, expressions) in [
         ("rules", expressions_of_rules()),
         ("dashboard", expressions_of_dashboard()),
     ] {
-        let asked = names(&expressions);
-        assert!(asked.len() > 8, "{what}: {asked:?}");
+        let requested = names(&expressions);
+        assert!(requested.len() > 8, "{what}: {requested:?}");
         assert_eq!(
-            asked
+            requested
                 .iter()
                 .filter(|name| !is_told(name))
                 .collect::<Vec<_>>(),
@@ -140,7 +140,8 @@ async fn queried_metrics_are_exported_and_exported_ones_documented() {
     }
     let operations = std::fs::read_to_string(project("docs/OPERATIONS.md")).unwrap();
     assert_eq!(
-        told.iter()
+        reported
+            .iter()
             .filter(|name| !operations.contains(name.as_str()))
             .collect::<Vec<_>>(),
         Vec::<&String>::new(),

@@ -8,7 +8,7 @@ use pubdata_testing::Place;
 async fn metrics_show_the_runs_of_the_home_and_notice_the_next() {
     let place = Place::published();
     let home = place.home();
-    let served = Served::of(place).await;
+    let served = Served::start(place).await;
     let text = async || String::from_utf8(served.get("/metrics").await.bytes).unwrap();
     let before = text().await;
     let ended = number(

@@ -9,7 +9,7 @@ use jiff::Timestamp;
 use pubdata_fetch::FetchSettings;
 use pubdata_run::RunSettings;
 use pubdata_serve::freshness_of;
-use pubdata_store::monitor::{History, Message, OfRelease, Readings};
+use pubdata_store::monitor::{History, Message, Readings, ReleaseFreshness};
 use pubdata_store::read_ledger;
 use serde_json::Value;
 
@@ -57,15 +57,16 @@ impl Week {
         assert_eq!(report.tasks[0].outcome, outcome, "{day}: {report:#?}");
         self.date_the_last_entry(now);
         let entries = read_ledger(&settings.home).unwrap();
-        let told = Message::of_last_run(&entries)
+        let reported = Message::for_last_run(&entries)
             .map(|message| message.events)
             .unwrap_or_default();
         assert_eq!(
-            told.iter()
+            reported
+                .iter()
                 .map(|event| event.event.name())
                 .collect::<Vec<_>>(),
             events,
-            "{day}: {told:#?}"
+            "{day}: {reported:#?}"
         );
         let manifest = settings.releases.present("nightly").await.unwrap().unwrap();
         let today = day.parse().unwrap();
@@ -74,13 +75,17 @@ impl Week {
             .iter()
             .map(|(id, dataset)| (id.clone(), freshness_of(&manifest, dataset, today).name()))
             .collect::<BTreeMap<_, _>>();
-        let release = OfRelease {
+        let release = ReleaseFreshness {
             channel: "nightly",
             manifest: &manifest,
             freshness,
         };
-        let text = Readings::of_home(&settings.home, &History::of(&entries), Some(&release))
-            .prometheus_text();
+        let text = Readings::of_home(
+            &settings.home,
+            &History::from_entries(&entries),
+            Some(&release),
+        )
+        .prometheus_text();
         self.nights += 1;
         if let Some(folder) = std::env::var_os("PUBDATA_WEEK_DIR") {
             let path = std::path::Path::new(&folder).join(format!("night-{}.prom", self.nights));

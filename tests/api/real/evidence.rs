@@ -276,14 +276,14 @@ fn every_layout_beyond_documentation_is_shown_by_a_stored_file() {
         let (folder, _) = file.split_once('/').unwrap();
         let kept = std::fs::read_to_string(root.join(folder).join("SOURCES.md")).unwrap();
         let name = file.rsplit('/').next().unwrap();
-        let told: Vec<&str> = kept
+        let reported: Vec<&str> = kept
             .lines()
             .filter(|line| line.starts_with('|') && line.contains(name))
             .collect();
-        let is_whole = !told.is_empty() && !told.iter().any(|line| partial.is_match(line));
+        let is_whole = !reported.is_empty() && !reported.iter().any(|line| partial.is_match(line));
         assert!(
             is_whole || kinds[source_id] == EvidenceKind::Excerpt,
-            "{source_id}: its declared evidence is a file, but {file} is {told:?}"
+            "{source_id}: its declared evidence is a file, but {file} is {reported:?}"
         );
     }
 }

@@ -297,7 +297,7 @@ fn download(path: &Path, prefix: &str) -> Vec<Row> {
                 .to_owned()
         })
         .collect();
-    let is_wanted = |name: &str| {
+    let is_selected = |name: &str| {
         matches!(name, "GEO_ID" | "B01003_001E" | "B01003_001M")
             || name.starts_with("B25003_")
             || name.starts_with("S1901_C01_0")
@@ -309,7 +309,7 @@ fn download(path: &Path, prefix: &str) -> Vec<Row> {
         let cells: HashMap<String, String> = names
             .iter()
             .zip(&record)
-            .filter(|(name, _)| is_wanted(name))
+            .filter(|(name, _)| is_selected(name))
             .map(|(name, cell)| (name.clone(), cell.to_owned()))
             .collect();
         if let Some(code) = cells["GEO_ID"].strip_prefix(prefix) {

@@ -259,10 +259,10 @@ fn every_real_permit_row_is_published_folded_or_quarantined() {
         {
             let (_, records) = read(&permits.join(file));
             let expected: BTreeSet<u64> = records.iter().map(|(place, _)| *place).collect();
-            let (used, set_aside) = &published.places[*pipeline_id];
-            let found: BTreeSet<u64> = used.iter().chain(set_aside).copied().collect();
+            let (used, quarantined) = &published.places[*pipeline_id];
+            let found: BTreeSet<u64> = used.iter().chain(quarantined).copied().collect();
             assert_eq!(
-                used.len() + set_aside.len(),
+                used.len() + quarantined.len(),
                 records.len(),
                 "{pipeline_id}: a row counts once"
             );
@@ -286,7 +286,7 @@ fn every_real_permit_row_is_published_folded_or_quarantined() {
                     records.len() as u64,
                     permits as u64,
                     (used.len() - permits) as u64,
-                    set_aside.len() as u64,
+                    quarantined.len() as u64,
                     0
                 ),
                 "{pipeline_id}"

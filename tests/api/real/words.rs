@@ -9,10 +9,10 @@ use pubdata_core::pipeline::Declarations;
 use pubdata_testing::shared_data;
 
 /// Minimum share of rows with a known word, in percent, for each vocabulary that counts rows.
-const FEWEST_KNOWN: f64 = 95.0;
+const MIN_KNOWN: f64 = 95.0;
 
 /// Minimum average share with the lists' own tables emptied, in percent.
-const FEWEST_KNOWN_TO_THE_TRADE: f64 = 80.0;
+const MIN_KNOWN_TO_THE_TRADE: f64 = 80.0;
 
 /// Words of one column of a list.
 struct Vocabulary {
@@ -79,11 +79,11 @@ fn fits(entry: &str, text: &str) -> bool {
 
 /// Percentage of rows with a known word.
 fn share(vocabulary: &Vocabulary, is_known: impl Fn(&str, Option<&str>) -> bool) -> f64 {
-    let rows = |is_wanted: &dyn Fn(&str, Option<&str>) -> bool| -> u64 {
+    let rows = |is_selected: &dyn Fn(&str, Option<&str>) -> bool| -> u64 {
         vocabulary
             .words
             .iter()
-            .filter(|(word, _, spelled_out)| is_wanted(word, spelled_out.as_deref()))
+            .filter(|(word, _, spelled_out)| is_selected(word, spelled_out.as_deref()))
             .map(|(_, count, _)| count)
             .sum()
     };
@@ -139,7 +139,7 @@ fn words_of_real_lists_are_known() {
         if is_counted {
             of_trade.push(share(&vocabulary, by_trade));
         }
-        if is_counted && known < FEWEST_KNOWN {
+        if is_counted && known < MIN_KNOWN {
             let unknown: Vec<&str> = vocabulary
                 .words
                 .iter()
@@ -157,7 +157,7 @@ fn words_of_real_lists_are_known() {
     assert!(too_few.is_empty(), "{too_few:#?}");
     let average = of_trade.iter().sum::<f64>() / of_trade.len() as f64;
     assert!(
-        average >= FEWEST_KNOWN_TO_THE_TRADE,
+        average >= MIN_KNOWN_TO_THE_TRADE,
         "{average:.1} % on average"
     );
 }

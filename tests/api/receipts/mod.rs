@@ -65,7 +65,7 @@ impl SealedPlace {
         }
     }
 
-    pub fn of(place: Place) -> Self {
+    pub fn from_place(place: Place) -> Self {
         Self {
             key: seal(&place),
             place,

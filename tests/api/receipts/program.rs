@@ -5,7 +5,7 @@ use arrow::array::RecordBatchReader;
 use arrow::compute::concat_batches;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use pubdata_core::ids::Digest;
-use pubdata_store::receipts::{RootsOfRows, leaf_hash};
+use pubdata_store::receipts::{BackgroundRoots, leaf_hash};
 use pubdata_store::{Home, Part, Releases};
 use serde_json::{Value, json};
 
@@ -99,7 +99,7 @@ fn log_files_match_the_digests_of_the_seals() {
     // Manual canonical JSON of the logged entry.
     let release: BTreeMap<String, Value> =
         serde_json::from_value(receipt["release"].clone()).unwrap();
-    let digest = Digest::of(serde_json::to_string(&release).unwrap().as_bytes());
+    let digest = Digest::sha256(serde_json::to_string(&release).unwrap().as_bytes());
     assert_eq!(entry, [&[0, 32][..], digest.as_bytes()].concat());
     assert_eq!(
         std::fs::read(folder.join("tile/0/000.p/1")).unwrap(),
@@ -221,8 +221,8 @@ fn sealing_during_the_build_equals_sealing_from_disk() {
         .env("PUBDATA_LOG", "debug")
         .output()
         .unwrap();
-    let told = String::from_utf8_lossy(&run.stderr).into_owned();
-    let sealing = told
+    let reported = String::from_utf8_lossy(&run.stderr).into_owned();
+    let sealing = reported
         .lines()
         .find(|line| line.contains("sealing"))
         .unwrap_or_default();
@@ -264,7 +264,7 @@ fn rows_yield_the_root_of_their_own_part_only() {
         .unwrap()
         .unwrap();
     let seal: Value = serde_json::from_slice(&seal).unwrap();
-    let (made, wrong) = (RootsOfRows::start(), RootsOfRows::start());
+    let (made, wrong) = (BackgroundRoots::start(), BackgroundRoots::start());
     let parts = manifest
         .datasets
         .iter()
@@ -296,12 +296,12 @@ fn rows_yield_the_root_of_their_own_part_only() {
             .find(|sealed| sealed["path"] == part.path)
             .unwrap();
         assert_eq!(
-            made.of(part).unwrap().to_string(),
+            made.get(part).unwrap().to_string(),
             of_part["root"].as_str().unwrap(),
             "{}",
             part.path
         );
-        assert_eq!(wrong.of(part), None, "{}", part.path);
+        assert_eq!(wrong.get(part), None, "{}", part.path);
     }
 }
 
@@ -319,7 +319,7 @@ fn unsealed_or_damaged_release_is_reported() {
         "{}",
         none.stderr
     );
-    let sealed = SealedPlace::of(place);
+    let sealed = SealedPlace::from_place(place);
     let tile = sealed.place.home().join("log/nightly/tile/entries/000.p/1");
     let mut bytes = std::fs::read(&tile).unwrap();
     bytes[10] ^= 1;

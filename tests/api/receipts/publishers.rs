@@ -35,11 +35,11 @@ fn log(sealed: &SealedPlace) -> Vec<(String, Vec<u8>)> {
 
 /// Digest of a release that was never published.
 fn forged() -> Digest {
-    let manifest_sha256 = Digest::of(b"never published");
+    let manifest_sha256 = Digest::sha256(b"never published");
     let release = SealedRelease {
         datasets: 1,
         manifest_sha256,
-        records_root: Digest::of(b"nothing"),
+        records_root: Digest::sha256(b"nothing"),
         release_id: pubdata_core::ids::ReleaseId::from_digest(&manifest_sha256),
     };
     release.digest()
@@ -157,12 +157,13 @@ fn faster_publisher_is_not_overwritten() {
                 .arg(&aside),
         )
     };
-    let told = at_slower(&["seal", "--signing-key", sealed.secret().to_str().unwrap()])
+    let reported = at_slower(&["seal", "--signing-key", sealed.secret().to_str().unwrap()])
         .expect(50)
         .stderr;
     assert!(
-        told.contains("continued meanwhile") && told.contains("log/nightly/tile/entries/000.p/3"),
-        "{told}"
+        reported.contains("continued meanwhile")
+            && reported.contains("log/nightly/tile/entries/000.p/3"),
+        "{reported}"
     );
     let of_slower = aside.join("log");
     for (name, bytes) in quicker
@@ -183,11 +184,11 @@ fn content_written_by_an_untrusted_client_is_not_signed() {
     let first = std::fs::read(sealed.log_file("tile/entries/000.p/1")).unwrap();
     let with_forged = [&first[..], &[0, 32], forged().as_bytes()].concat();
     std::fs::write(sealed.log_file("tile/entries/000.p/2"), &with_forged).unwrap();
-    let told = sealed.seal(50).stderr;
+    let reported = sealed.seal(50).stderr;
     assert!(
-        told.contains("does not know")
-            && told.contains("none of your publishers wrote log/nightly/tile/entries/000.p/2"),
-        "{told}"
+        reported.contains("does not know")
+            && reported.contains("none of your publishers wrote log/nightly/tile/entries/000.p/2"),
+        "{reported}"
     );
     // With a checkpoint that no key signed.
     let leaves = [&first[2..34], forged().as_bytes()].map(pubdata_store::receipts::leaf_hash);
@@ -204,11 +205,11 @@ fn content_written_by_an_untrusted_client_is_not_signed() {
         ),
     )
     .unwrap();
-    let told = sealed.seal(60).stderr;
+    let reported = sealed.seal(60).stderr;
     assert!(
-        told.contains("is not signed by data.example.org/2026/nightly")
-            && told.contains("somebody else has written below log/"),
-        "{told}"
+        reported.contains("is not signed by data.example.org/2026/nightly")
+            && reported.contains("somebody else has written below log/"),
+        "{reported}"
     );
     for name in ["tile/entries/000.p/2", "checkpoint/0000000002"] {
         std::fs::remove_file(sealed.log_file(name)).unwrap();
@@ -236,7 +237,7 @@ fn content_written_by_an_untrusted_client_is_not_signed() {
         serde_json::from_value(of_release["datasets"].clone()).unwrap();
     let tops: Vec<Digest> = datasets
         .iter()
-        .map(|(id, parts)| pubdata_store::receipts::SealedDataset::of(id, parts).leaf())
+        .map(|(id, parts)| pubdata_store::receipts::SealedDataset::new(id, parts).leaf())
         .collect();
     poisoned["release"]["records_root"] = json!(root(&tops).to_string());
     let text = serde_json::to_vec(&poisoned).unwrap();
@@ -254,10 +255,10 @@ fn content_written_by_an_untrusted_client_is_not_signed() {
         .to_owned();
     sealed.place.pubdata(&["verify", &release]).expect(0);
     std::fs::write(&file, text).unwrap();
-    let told = sealed.place.pubdata(&["verify", &release]).expect(1).stdout;
+    let reported = sealed.place.pubdata(&["verify", &release]).expect(1).stdout;
     assert!(
-        told.contains("records.json: it is not the seal of these parts"),
-        "{told}"
+        reported.contains("records.json: it is not the seal of these parts"),
+        "{reported}"
     );
     sealed.seal(0);
     assert_eq!(
@@ -301,11 +302,11 @@ fn reset_log_is_restored_as_signed_or_not_continued() {
     std::fs::remove_dir_all(sealed.place.home().join("releases").join(first)).unwrap();
     sealed.seal(0);
     lose();
-    let told = sealed.seal(60).stderr;
+    let reported = sealed.seal(60).stderr;
     assert!(
-        told.contains("does not have the 3 releases that this home signed")
-            && told.contains("clients that have seen them would see a fork"),
-        "{told}"
+        reported.contains("does not have the 3 releases that this home signed")
+            && reported.contains("clients that have seen them would see a fork"),
+        "{reported}"
     );
     assert!(!sealed.log_file("checkpoint").exists(), "nothing is signed");
 }

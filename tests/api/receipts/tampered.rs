@@ -246,7 +246,7 @@ fn present_record_cannot_be_hidden() {
         false
     );
     let file = sealed.place.root().join("receipt.json");
-    let told = sealed
+    let reported = sealed
         .place
         .pubdata(&[
             "verify-receipt",
@@ -257,8 +257,8 @@ fn present_record_cannot_be_hidden() {
         .expect(0)
         .stdout;
     assert!(
-        told.starts_with(&format!("valid: \"{sentence}\" is not in release ")),
-        "{told}"
+        reported.starts_with(&format!("valid: \"{sentence}\" is not in release ")),
+        "{reported}"
     );
 }
 

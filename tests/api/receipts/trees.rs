@@ -96,7 +96,7 @@ fn proof_with_missing_extra_or_foreign_hashes_proves_nothing() {
         assert!(!holds(index, index, &path));
         for place in 0..path.len() {
             let mut changed = path.clone();
-            changed[place] = Digest::of(b"other");
+            changed[place] = Digest::sha256(b"other");
             assert!(!holds(index, 21, &changed));
         }
     }
@@ -142,7 +142,7 @@ fn signed_notes_are_exchanged_with_another_implementation() {
     let checkpoint = Checkpoint {
         origin: key.name().to_owned(),
         size: 7,
-        root: Digest::of(b"root"),
+        root: Digest::sha256(b"root"),
     };
     let note = key.sign(&checkpoint.to_text());
     let verifier = StandardVerifier::new(&key.verifier().to_string()).unwrap();

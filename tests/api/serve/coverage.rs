@@ -1,6 +1,6 @@
 use std::collections::{BTreeMap, BTreeSet};
 
-use pubdata_store::{NotRenewed, Releases, Unrenewed};
+use pubdata_store::{Releases, StaleTask, StaleTasks};
 use serde_json::{Value, json};
 
 use super::geo::draft;
@@ -258,7 +258,7 @@ async fn freshness_follows_age_cadence_and_failed_renewal() {
     let mut tags = BTreeSet::from([fresh.clone()]);
     // The same release with a source that the next run could not confirm.
     for reason in ["the publisher answered 503", "the publisher answered 404"] {
-        let mark = NotRenewed {
+        let mark = StaleTask {
             reason: reason.to_owned(),
             since: None,
         };
@@ -267,7 +267,7 @@ async fn freshness_follows_age_cadence_and_failed_renewal() {
             .map(|task_id| (task_id.clone(), mark.clone()))
             .collect();
         releases
-            .put_unrenewed("nightly", &Unrenewed::new(marks))
+            .put_stale_tasks("nightly", &StaleTasks::new(marks))
             .await
             .unwrap();
         assert_eq!(world.service.refresh().await.unwrap(), None);
@@ -284,7 +284,7 @@ async fn freshness_follows_age_cadence_and_failed_renewal() {
     }
     assert_eq!(tags.len(), 3, "a cached answer is revalidated");
     releases
-        .put_unrenewed("nightly", &Unrenewed::new(BTreeMap::new()))
+        .put_stale_tasks("nightly", &StaleTasks::new(BTreeMap::new()))
         .await
         .unwrap();
     world.service.refresh().await.unwrap();

@@ -12,7 +12,7 @@ use futures_util::future::BoxFuture;
 use pubdata_core::error::Result;
 use pubdata_core::ids::Digest;
 use pubdata_serve::Tracer;
-use pubdata_store::evidence::{Replay, Shown, ShownBytes, ToldDifference, ToldReplay};
+use pubdata_store::evidence::{DifferenceView, Replay, ReplayView, Shown, ShownBytes};
 use pubdata_store::{FoundRecord, Manifest};
 use serde_json::{Value, json};
 
@@ -79,7 +79,7 @@ async fn bytes_of_a_figure_are_shown_with_cells_and_replayed() {
         bytes["excerpt"],
         json!({"text": row, "offset": offset, "length": row.len(), "start": 0, "end": row.len()})
     );
-    assert_eq!(bytes["sha256"], Digest::of(row.as_bytes()).to_string());
+    assert_eq!(bytes["sha256"], Digest::sha256(row.as_bytes()).to_string());
     for (column, text) in header.split('|').zip(row.split('|')) {
         let cell = cell(bytes, column);
         let first = cell["offset"].as_u64().unwrap() as usize;
@@ -237,7 +237,7 @@ async fn unpublished_data_of_a_person_is_never_shown() {
         .unwrap();
     for guessed in [row, "5135550101", "sample@example.com"] {
         assert!(
-            !text.contains(&Digest::of(guessed.as_bytes()).to_string()),
+            !text.contains(&Digest::sha256(guessed.as_bytes()).to_string()),
             "{guessed}"
         );
     }
@@ -706,13 +706,13 @@ impl Tracer for Fixed {
         false
     }
 
-    fn replay<'a>(&'a self, _: FoundRecord<'a>) -> BoxFuture<'a, Result<ToldReplay>> {
-        let differences = vec![ToldDifference {
+    fn replay<'a>(&'a self, _: FoundRecord<'a>) -> BoxFuture<'a, Result<ReplayView>> {
+        let differences = vec![DifferenceView {
             column: Some("name".to_owned()),
             detail: None,
         }];
         async {
-            Ok(ToldReplay {
+            Ok(ReplayView {
                 verdict: Some(Replay::Mismatch),
                 reason: None,
                 differences,
@@ -743,10 +743,10 @@ impl Tracer for Slow {
         false
     }
 
-    fn replay<'a>(&'a self, _: FoundRecord<'a>) -> BoxFuture<'a, Result<ToldReplay>> {
+    fn replay<'a>(&'a self, _: FoundRecord<'a>) -> BoxFuture<'a, Result<ReplayView>> {
         async {
             let _ = self.0.lock().unwrap().recv();
-            Ok(ToldReplay {
+            Ok(ReplayView {
                 verdict: Some(Replay::Match),
                 reason: None,
                 differences: Vec::new(),

@@ -281,12 +281,12 @@ pub async fn two_releases() -> Place {
     })
     .await;
     point(&releases, &manifest.release_id, &manifest.published_at).await;
-    SealedPlace::of(place).place
+    SealedPlace::from_place(place).place
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn examples_of_the_openapi_document_are_real_answers() {
-    let served = Served::of(two_releases().await).await;
+    let served = Served::start(two_releases().await).await;
     let requests = requests();
     let mut examples: Vec<(String, Value)> = requests
         .iter()

@@ -17,7 +17,7 @@ fn question(text: &str) -> String {
 }
 
 /// Kind, id and match of the results.
-fn told(answer: &Value) -> Vec<(String, String, String)> {
+fn reported(answer: &Value) -> Vec<(String, String, String)> {
     let text = |value: &Value| value.as_str().unwrap().to_owned();
     answer["data"]["results"]
         .as_array()
@@ -156,7 +156,7 @@ async fn anything_typed_is_found_and_every_result_can_be_requested() {
     ];
     for (text, (kind, id, label)) in cases {
         let answer = served.ok(&question(text)).await;
-        let found = told(&answer);
+        let found = reported(&answer);
         assert!(
             found.contains(&(kind.to_owned(), id.to_owned(), label.to_owned())),
             "{text}: {found:#?}"
@@ -211,12 +211,12 @@ async fn results_share_one_form_and_state_their_kind() {
         .collect();
     assert!(scores.is_sorted_by(|a, b| a >= b), "{scores:?}");
     assert_eq!(
-        told(&served.ok("/v1/search?q=county&limit=1").await).len(),
+        reported(&served.ok("/v1/search?q=county&limit=1").await).len(),
         1
     );
     let agent = served.ok("/v1/search?q=0001193125-25-000001").await;
     assert_eq!(
-        (told(&agent).len(), notices(&agent)),
+        (reported(&agent).len(), notices(&agent)),
         (0, vec!["FILING_NOT_FOUND", "SAMPLE_RELEASE"])
     );
 }
@@ -249,7 +249,10 @@ async fn results_outside_the_scope_of_a_key_are_hidden_and_reported() {
             .body(Body::empty())
             .unwrap();
         let answer = world.send(request).await.json();
-        let found: Vec<String> = told(&answer).into_iter().map(|(kind, ..)| kind).collect();
+        let found: Vec<String> = reported(&answer)
+            .into_iter()
+            .map(|(kind, ..)| kind)
+            .collect();
         assert_eq!(
             (found.iter().map(String::as_str).collect(), notices(&answer)),
             (kinds, expected),
@@ -261,7 +264,7 @@ async fn results_outside_the_scope_of_a_key_are_hidden_and_reported() {
         .header("x-api-key", &key)
         .body(Body::empty())
         .unwrap();
-    assert!(told(&world.send(request).await.json()).is_empty());
+    assert!(reported(&world.send(request).await.json()).is_empty());
 }
 
 #[tokio::test(flavor = "multi_thread")]

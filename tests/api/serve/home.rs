@@ -85,7 +85,7 @@ pub async fn publish(home: &Home, contracts: &Contracts, draft: &Draft) -> Relea
             partition,
             rows: table.rows.len() as u64,
             size_bytes: bytes.len() as u64,
-            sha256: Digest::of(&bytes),
+            sha256: Digest::sha256(&bytes),
             key_range: table
                 .rows
                 .first()
@@ -106,13 +106,13 @@ pub async fn publish(home: &Home, contracts: &Contracts, draft: &Draft) -> Relea
     }
     let mut manifest = Manifest {
         format_version: 1,
-        release_id: ReleaseId::from_digest(&Digest::of(b"")),
+        release_id: ReleaseId::from_digest(&Digest::sha256(b"")),
         pubdata_version: "0.1.0".to_owned(),
         is_sample: draft.is_sample,
         tasks,
         datasets,
         declarations: std::collections::BTreeSet::new(),
-        companions: BTreeMap::new(),
+        sidecars: BTreeMap::new(),
         published_at: draft.published_at.to_owned(),
         run_id: "run-1".to_owned(),
     };
@@ -184,7 +184,7 @@ pub fn snapshot(vintage_year: Option<i32>) -> Snapshot {
         },
         keys: BTreeMap::new(),
         url: format!("https://publisher.example/{name}.txt"),
-        sha256: Digest::of(name.as_bytes()),
+        sha256: Digest::sha256(name.as_bytes()),
         size_bytes: 1_000,
         source_version: vintage_year
             .map_or_else(|| "2025".to_owned(), |year| format!("{}-{year}", year - 4)),
@@ -233,9 +233,9 @@ fn task(draft: &Draft, vintage_year: Option<i32>) -> TaskEntry {
             .iter()
             .map(|year| ("vintage".to_owned(), year.to_string()))
             .collect(),
-        input_hash: Digest::of(b"inputs"),
-        declaration_hash: Digest::of(b"declaration"),
-        contracts_hash: Digest::of(b"contracts"),
+        input_hash: Digest::sha256(b"inputs"),
+        declaration_hash: Digest::sha256(b"declaration"),
+        contracts_hash: Digest::sha256(b"contracts"),
         code_version: "0.1.0".to_owned(),
         is_sample: None,
         inputs: vec![snapshot(vintage_year)],

@@ -376,12 +376,15 @@ async fn invitation_token_appears_in_no_file_log_or_foreign_address() {
 async fn parallel_redemptions_of_an_invitation_create_one_key() {
     let world = World::new().await;
     let invited = invite(&world).token;
-    let asked =
+    let requested =
         futures_util::future::join_all((0..12).map(|_| post(&world, REDEEM, &invited))).await;
-    let made: Vec<&Answer> = asked.iter().filter(|answer| answer.status == 200).collect();
+    let made: Vec<&Answer> = requested
+        .iter()
+        .filter(|answer| answer.status == 200)
+        .collect();
     assert_eq!((made.len(), count(&world)), (1, 2));
     assert!(
-        asked
+        requested
             .iter()
             .filter(|answer| answer.status != 200)
             .all(|answer| answer.problem() == (404, "not_found".to_owned()))
@@ -403,10 +406,10 @@ async fn servers_that_share_a_store_create_one_key() {
     })
     .await
     .unwrap();
-    let token = Digest::of(invited.token.as_bytes());
+    let token = Digest::sha256(invited.token.as_bytes());
     // Several processes of each home share a folder for changes.
     let (plans, store) = (std::sync::Arc::new(plans), std::sync::Arc::new(store));
-    let asked = (0..12).map(|number| {
+    let requested = (0..12).map(|number| {
         let (home, store, plans) = (
             homes[number % homes.len()].clone(),
             store.clone(),
@@ -416,7 +419,7 @@ async fn servers_that_share_a_store_create_one_key() {
             change_keys(&home, &store, |keys| keys.redeem(&token, &plans, now)).await
         })
     });
-    let outcomes = futures_util::future::join_all(asked)
+    let outcomes = futures_util::future::join_all(requested)
         .await
         .into_iter()
         .map(Result::unwrap)
@@ -511,7 +514,7 @@ fn command_prints_a_link_once_and_lists_and_revokes_invitations() {
             .as_hours(),
         12
     );
-    assert_eq!(invitation.sha256, Digest::of(invited.as_bytes()));
+    assert_eq!(invitation.sha256, Digest::sha256(invited.as_bytes()));
     assert!(
         invite(&[], 0)
             .stdout

@@ -301,7 +301,7 @@ fn parallel_rotations_give_one_new_secret() {
     let keys = Keys::open(&home).list().unwrap();
     assert_eq!(
         (rotated.len(), keys.len(), keys[0].sha256),
-        (1, 1, Digest::of(rotated[0].key.as_bytes()))
+        (1, 1, Digest::sha256(rotated[0].key.as_bytes()))
     );
 }
 

@@ -165,7 +165,7 @@ async fn every_record_lies_in_the_range_of_its_part() {
 async fn quarantined_records_are_shown_to_keys_of_their_family_only() {
     let world = World::empty(|_| {}).await;
     let mut draft = geo::draft(1.0);
-    let set_aside = |dataset_id: &'static str, record: &str| -> (String, Value) {
+    let quarantined = |dataset_id: &'static str, record: &str| -> (String, Value) {
         let id = format!("pubdata.quarantine:{dataset_id}::{record}:made_up");
         (
             id.clone(),
@@ -173,8 +173,8 @@ async fn quarantined_records_are_shown_to_keys_of_their_family_only() {
         )
     };
     let (school, permit) = (
-        set_aside("geo.school", "geo.school:1"),
-        set_aside("permit.permit", "permit.permit:us-il-chicago:1"),
+        quarantined("geo.school", "geo.school:1"),
+        quarantined("permit.permit", "permit.permit:us-il-chicago:1"),
     );
     for (folders, row) in [
         (&[("dataset_id", "geo.school")], &school.1),

@@ -13,7 +13,7 @@ const RECORD: &str = "geo.zcta_metric:2023:90210:population";
 async fn receipts_of_present_and_absent_records_verify_with_the_log_key() {
     let sealed = SealedPlace::new();
     let known = sealed.key.clone();
-    let served = Served::of(sealed.place).await;
+    let served = Served::start(sealed.place).await;
     let key = served.get("/v1/log/key").await;
     assert_eq!(
         (key.status.as_u16(), key.header("content-type")),
@@ -77,7 +77,7 @@ async fn receipts_of_present_and_absent_records_verify_with_the_log_key() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn receipt_that_cannot_be_issued_is_explained() {
-    let served = Served::of(Place::published()).await;
+    let served = Served::start(Place::published()).await;
     assert_eq!(
         served
             .get(&format!("/v1/receipts/{RECORD}"))
@@ -133,8 +133,8 @@ async fn receipt_that_cannot_be_issued_is_explained() {
         let answer = served.get(&format!("/v1/log/{hostile}")).await;
         assert_eq!(answer.problem().0, 404, "{hostile}");
     }
-    let sealed = SealedPlace::of(served.place);
-    let served = Served::of(sealed.place).await;
+    let sealed = SealedPlace::from_place(served.place);
+    let served = Served::start(sealed.place).await;
     let other = served.key_of(&[Scope::Sec]);
     let request = axum::http::Request::builder()
         .uri(format!("/v1/receipts/{RECORD}"))
@@ -155,14 +155,14 @@ async fn release_logged_by_another_channel_only_has_no_receipt() {
         .place
         .pubdata(&["releases", "promote", "--from", "nightly", "--to", "stable"])
         .expect(0);
-    let told = sealed
+    let reported = sealed
         .place
         .pubdata(&["receipt", RECORD, "--channel", "stable"])
         .expect(60)
         .stderr;
     assert!(
-        told.contains("pubdata seal --channel stable --signing-key FILE"),
-        "{told}"
+        reported.contains("pubdata seal --channel stable --signing-key FILE"),
+        "{reported}"
     );
     let served = Served::with(sealed.place, |settings| {
         settings.channel = "stable".to_owned()

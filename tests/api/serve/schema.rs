@@ -101,12 +101,12 @@ impl<'a> Survey<'a> {
     pub fn new(document: &'a Value) -> Self {
         Self {
             endpoints: endpoints(document),
-            ..Self::of(document, Vec::new())
+            ..Self::with_roots(document, Vec::new())
         }
     }
 
     /// Surveys schemas outside the API, by their JSON pointers.
-    pub fn of(document: &'a Value, roots: Vec<String>) -> Self {
+    pub fn with_roots(document: &'a Value, roots: Vec<String>) -> Self {
         Self {
             document,
             endpoints: Vec::new(),
@@ -322,7 +322,7 @@ impl<'a> Survey<'a> {
         )
     }
 
-    fn asked(&self) -> BTreeSet<String> {
+    fn requested(&self) -> BTreeSet<String> {
         self.reachable(
             self.endpoints
                 .iter()
@@ -389,14 +389,15 @@ impl<'a> Survey<'a> {
     /// Schemas that leave a value open, use unchecked keywords, require undeclared members, or are
     /// used by no endpoint.
     pub fn loose(&self) -> Vec<String> {
-        let (answered, asked) = (self.answered(), self.asked());
+        let (answered, requested) = (self.answered(), self.requested());
         let mut found = Vec::new();
-        for at in answered.union(&asked) {
+        for at in answered.union(&requested) {
             let schema = self.schema(at);
             let mut say = |what: String| found.push(format!("{}: {what}", short(at)));
             let is_known = |word: &str| {
                 WORDS.contains(&word)
-                    || WORDS_OF_REQUESTS.contains(&word) && (asked.contains(at) || word == "title")
+                    || WORDS_OF_REQUESTS.contains(&word)
+                        && (requested.contains(at) || word == "title")
             };
             names(schema)
                 .filter(|word| !is_known(word))
@@ -420,7 +421,7 @@ impl<'a> Survey<'a> {
         let schemas = names(self.schema(SCHEMAS.trim_end_matches('/')))
             .map(|name| format!("{SCHEMAS}{name}"));
         let known: BTreeSet<String> = answered
-            .union(&asked)
+            .union(&requested)
             .cloned()
             .chain(self.parameters())
             .collect();

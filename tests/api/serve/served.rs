@@ -28,11 +28,11 @@ pub struct Served {
 
 impl Served {
     pub async fn new() -> Self {
-        Self::of(Place::published()).await
+        Self::start(Place::published()).await
     }
 
     /// A server on the release of a place that has published.
-    pub async fn of(place: Place) -> Self {
+    pub async fn start(place: Place) -> Self {
         Self::with(place, |_| {}).await
     }
 

@@ -3,7 +3,7 @@
 use axum::body::Body;
 use axum::http::Request;
 use pubdata_core::ids::Digest;
-use pubdata_serve::HandedOut;
+use pubdata_serve::SnapshotAccess;
 use pubdata_store::Scope;
 use serde_json::json;
 
@@ -18,12 +18,12 @@ const CLOSED: &str = "-GenerateRoster.aspx";
 /// Path of a snapshot, and its bytes.
 fn snapshot(served: &Served, ending: &str) -> (String, Vec<u8>) {
     let bytes = std::fs::read(served.place.snapshot(ending)).unwrap();
-    (format!("/v1/snapshots/{}", Digest::of(&bytes)), bytes)
+    (format!("/v1/snapshots/{}", Digest::sha256(&bytes)), bytes)
 }
 
 async fn public() -> Served {
     Served::with(Place::published(), |settings| {
-        settings.snapshots = HandedOut::Public
+        settings.snapshots = SnapshotAccess::Public
     })
     .await
 }
@@ -40,8 +40,8 @@ async fn ask(served: &Served, method: &str, path: &str, headers: &[(&str, &str)]
 async fn snapshot_metadata_is_open_and_the_file_needs_a_setting() {
     let served = Served::new().await;
     let (path, bytes) = snapshot(&served, OPEN);
-    let told = ask(&served, "GET", &path, &[]).await;
-    let data = told.json()["data"].take();
+    let reported = ask(&served, "GET", &path, &[]).await;
+    let data = reported.json()["data"].take();
     assert_eq!(
         (&data["source_id"], &data["size_bytes"]),
         (&json!("census.acs5_table"), &json!(bytes.len()))
@@ -101,7 +101,10 @@ async fn shareable_file_is_sent_whole_and_by_ranges() {
             "attachment; filename=\"acsdt5y2023-b25003.dat\""
         )
     );
-    assert_eq!(whole.header("etag"), format!("\"{}\"", Digest::of(&bytes)));
+    assert_eq!(
+        whole.header("etag"),
+        format!("\"{}\"", Digest::sha256(&bytes))
+    );
     let key = served.key_of(&[Scope::Geo]);
     let part = ask(
         &served,

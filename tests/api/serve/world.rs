@@ -105,11 +105,11 @@ impl World {
             .key;
         let mut settings = ServeSettings::new(folder.path().to_owned(), plans);
         change(&mut settings);
-        let told = clock.clone();
+        let reported = clock.clone();
         let service = Server::new(
             settings,
             contracts.clone(),
-            Arc::new(move || *told.lock().unwrap()),
+            Arc::new(move || *reported.lock().unwrap()),
         )
         .unwrap();
         let router = service.api();
@@ -130,11 +130,11 @@ impl World {
     pub fn restart(&mut self, change: impl FnOnce(&mut ServeSettings)) {
         let mut settings = ServeSettings::new(self.folder.path().to_owned(), self.plans());
         change(&mut settings);
-        let told = self.clock.clone();
+        let reported = self.clock.clone();
         self.service = Server::new(
             settings,
             self.contracts.clone(),
-            Arc::new(move || *told.lock().unwrap()),
+            Arc::new(move || *reported.lock().unwrap()),
         )
         .unwrap();
         self.router = self.service.api();

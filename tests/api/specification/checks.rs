@@ -92,8 +92,8 @@ fn select<'a>(root: &'a Value, path: &str) -> Result<Vec<&'a Value>, String> {
                         .as_array()
                         .ok_or_else(|| format!("no list at `[{part}]` of `{path}`"))?;
                     match (part.split_once('='), part.parse::<usize>()) {
-                        (Some((member, wanted)), _) => {
-                            next.extend(items.iter().filter(|item| text(&item[member]) == wanted))
+                        (Some((member, selected)), _) => {
+                            next.extend(items.iter().filter(|item| text(&item[member]) == selected))
                         }
                         (None, Ok(index)) => next.push(
                             items
@@ -183,7 +183,7 @@ pub fn check(reply: &Reply, line: &str) -> Result<(), String> {
         }
         _ => (subject, rest, None),
     };
-    let (word, wanted) = rest.split_once(' ').unwrap_or((rest, ""));
+    let (word, selected) = rest.split_once(' ').unwrap_or((rest, ""));
     if word == "absent" {
         let (parent, name) = subject.rsplit_once('.').expect("a member");
         let parents = reply
@@ -200,9 +200,10 @@ pub fn check(reply: &Reply, line: &str) -> Result<(), String> {
             .at(subject)
             .or_else(|failure| came(&failure).map(|()| Vec::new()))?,
     };
-    let json =
-        || serde_json::from_str::<Value>(wanted).unwrap_or_else(|error| panic!("{line}: {error}"));
-    let names = || wanted.split(", ");
+    let json = || {
+        serde_json::from_str::<Value>(selected).unwrap_or_else(|error| panic!("{line}: {error}"))
+    };
+    let names = || selected.split(", ");
     // Checks each value, or all of them together.
     let holds: Box<dyn Fn(&Value) -> bool> = match word {
         "=" => Box::new(move |value| is_same(value, &json())),
@@ -220,9 +221,9 @@ pub fn check(reply: &Reply, line: &str) -> Result<(), String> {
                 .iter()
                 .any(|other| is_same(value, other))
         }),
-        ":" => Box::new(move |value| is_of(value, wanted)),
+        ":" => Box::new(move |value| is_of(value, selected)),
         "matches" => {
-            let pattern = Regex::new(wanted).unwrap();
+            let pattern = Regex::new(selected).unwrap();
             Box::new(move |value| pattern.is_match(&text(value)))
         }
         "has" => Box::new(move |value| names().all(|name| value.get(name).is_some())),
@@ -230,17 +231,17 @@ pub fn check(reply: &Reply, line: &str) -> Result<(), String> {
             value.is_object() && names().all(|name| value.get(name).is_none())
         }),
         "count" => {
-            let wanted: usize = wanted.parse().expect("a number");
+            let selected: usize = selected.parse().expect("a number");
             Box::new(move |value| {
                 value
                     .as_array()
                     .map(Vec::len)
                     .or(value.as_object().map(serde_json::Map::len))
-                    == Some(wanted)
+                    == Some(selected)
             })
         }
         "explains" => {
-            let (name, reasons) = wanted
+            let (name, reasons) = selected
                 .split_once(" by ")
                 .expect("a member and its explanation");
             if values.iter().all(|value| !value[name].is_null()) {

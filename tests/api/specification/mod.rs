@@ -15,7 +15,7 @@ use tower::ServiceExt;
 
 use crate::serve::{Served, read};
 use checks::{Reply, check};
-use page::{Asked, Statement, Step};
+use page::{ApiRequest, Statement, Step};
 
 /// A server, and the keys for the statements.
 struct Desk {
@@ -54,16 +54,16 @@ impl Desk {
 
     /// Sends a request as the specification says: the geographic and financials APIs get
     /// `X-API-Key`, the others a Bearer token.
-    async fn ask(&self, asked: &Asked) -> Reply {
+    async fn ask(&self, requested: &ApiRequest) -> Reply {
         let mut request = Request::builder()
-            .method(asked.method.as_str())
-            .uri(&asked.path);
-        let names_a_key = asked.headers.iter().any(|(name, _)| {
+            .method(requested.method.as_str())
+            .uri(&requested.path);
+        let names_a_key = requested.headers.iter().any(|(name, _)| {
             ["x-api-key", "authorization"].contains(&name.to_lowercase().as_str())
         });
         let takes_x_api_key = ["/v1/geo-demographics/", "/v1/sec/"]
             .iter()
-            .any(|start| asked.path.starts_with(start));
+            .any(|start| requested.path.starts_with(start));
         request = match (names_a_key, takes_x_api_key) {
             (true, _) => request,
             (false, true) => request.header("X-API-Key", &self.served.key),
@@ -71,13 +71,17 @@ impl Desk {
                 request.header("Authorization", format!("Bearer {}", self.served.key))
             }
         };
-        for (name, value) in asked.headers.iter().filter(|(_, value)| value != "none") {
+        for (name, value) in requested
+            .headers
+            .iter()
+            .filter(|(_, value)| value != "none")
+        {
             request = request.header(name, self.header_value(value));
         }
-        if asked.body.is_some() {
+        if requested.body.is_some() {
             request = request.header("Content-Type", "application/json");
         }
-        let body = asked.body.clone().map_or_else(Body::empty, Body::from);
+        let body = requested.body.clone().map_or_else(Body::empty, Body::from);
         let answer = read(
             self.served
                 .router
@@ -95,25 +99,25 @@ impl Desk {
     }
 
     async fn get(&self, path: &str) -> Reply {
-        self.ask(&Asked::get(path)).await
+        self.ask(&ApiRequest::get(path)).await
     }
 
     async fn post(&self, path: &str, body: &Value) -> Reply {
-        let asked = Asked {
+        let requested = ApiRequest {
             method: "POST".to_owned(),
             body: Some(body.to_string()),
-            ..Asked::get(path)
+            ..ApiRequest::get(path)
         };
-        self.ask(&asked).await
+        self.ask(&requested).await
     }
 
     /// Failed checks of a statement, each with its request.
     async fn failures(&self, statement: &Statement) -> Vec<String> {
-        let (mut failures, mut asked, mut reply) = (Vec::new(), String::new(), None);
+        let (mut failures, mut requested, mut reply) = (Vec::new(), String::new(), None);
         for step in &statement.steps {
             let result = match step {
                 Step::Ask(request) => {
-                    asked = request.to_string();
+                    requested = request.to_string();
                     reply = Some(self.ask(request).await);
                     continue;
                 }
@@ -132,13 +136,13 @@ impl Desk {
                     .map_err(|failure| format!("test {name}: {failure}")),
             };
             if let Err(failure) = result {
-                let asked = if matches!(step, Step::Check(_)) {
-                    format!("{asked}\n    ")
+                let requested = if matches!(step, Step::Check(_)) {
+                    format!("{requested}\n    ")
                 } else {
                     String::new()
                 };
                 failures.push(format!(
-                    "{} {}\n    {asked}{failure}",
+                    "{} {}\n    {requested}{failure}",
                     statement.number, statement.text
                 ));
             }

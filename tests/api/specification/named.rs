@@ -14,7 +14,7 @@ use serde_json::json;
 
 use super::Desk;
 use super::checks::Reply;
-use super::page::Asked;
+use super::page::ApiRequest;
 
 /// Runs the test with a name; the error is the failed expectation.
 pub async fn run(name: &str, desk: &Desk) -> Result<(), String> {
@@ -126,16 +126,18 @@ async fn one_key_opens_every_family(desk: &Desk) -> Result<(), String> {
         "/v1/sec/companies/320193",
     ] {
         for (name, value) in [("X-API-Key", "{key}"), ("Authorization", "Bearer {key}")] {
-            let asked = |value: &str| Asked {
+            let requested = |value: &str| ApiRequest {
                 headers: vec![(name.to_owned(), value.to_owned())],
-                ..Asked::get(path)
+                ..ApiRequest::get(path)
             };
             same(
                 &format!("GET {path} with {name}: status"),
-                desk.ask(&asked(value)).await.status,
+                desk.ask(&requested(value)).await.status,
                 200,
             )?;
-            let wrong = desk.ask(&asked(&value.replace("{key}", "pd_wrong"))).await;
+            let wrong = desk
+                .ask(&requested(&value.replace("{key}", "pd_wrong")))
+                .await;
             same(
                 &format!("GET {path} with a wrong {name}"),
                 (wrong.status, &wrong.body["code"]),
@@ -161,24 +163,24 @@ async fn invitation_makes_a_key(desk: &Desk) -> Result<(), String> {
     let invitation = Keys::open(&desk.served.home)
         .invite(new, &plans, now)
         .unwrap();
-    let redeem = Asked {
+    let redeem = ApiRequest {
         method: "POST".to_owned(),
         headers: vec![("Authorization".to_owned(), "none".to_owned())],
         body: Some(json!({"token": invitation.token}).to_string()),
-        ..Asked::get("/v1/invitations/redeem")
+        ..ApiRequest::get("/v1/invitations/redeem")
     };
     let made = desk.ask(&redeem).await.body;
     let key = made["data"]["key"].as_str().unwrap_or_default();
-    let asked = |path: &str| Asked {
+    let requested = |path: &str| ApiRequest {
         headers: vec![("Authorization".to_owned(), format!("Bearer {key}"))],
-        ..Asked::get(path)
+        ..ApiRequest::get(path)
     };
     same(
         "a request with the key",
-        desk.ask(&asked("/v1/zip/90210")).await.status,
+        desk.ask(&requested("/v1/zip/90210")).await.status,
         200,
     )?;
-    let me = desk.ask(&asked("/v1/me")).await.body;
+    let me = desk.ask(&requested("/v1/me")).await.body;
     same(
         "the key's scopes and plan",
         (&me["data"]["key"]["scopes"], &me["data"]["plan"]),
@@ -290,16 +292,16 @@ async fn requests_beyond_the_plan_are_refused(desk: &Desk) -> Result<(), String>
         desk.key(&[Scope::General], "free"),
         desk.key(&[Scope::General], "standard"),
     );
-    let asked = |key: &str| Asked {
+    let requested = |key: &str| ApiRequest {
         headers: vec![("Authorization".to_owned(), format!("Bearer {key}"))],
-        ..Asked::get("/v1/zip/90210?fields=city")
+        ..ApiRequest::get("/v1/zip/90210?fields=city")
     };
     let mut statuses = Vec::new();
     for _ in 0..20 {
-        statuses.push(desk.ask(&asked(&free)).await.status);
+        statuses.push(desk.ask(&requested(&free)).await.status);
     }
     same("the burst of the plan `free`", statuses, vec![200; 20])?;
-    let refused = desk.ask(&asked(&free)).await;
+    let refused = desk.ask(&requested(&free)).await;
     same(
         "the 21st request",
         (refused.status, &refused.body["code"]),
@@ -310,7 +312,7 @@ async fn requests_beyond_the_plan_are_refused(desk: &Desk) -> Result<(), String>
         refused.header("retry-after").parse::<u32>().is_ok(),
         true,
     )?;
-    let other = desk.ask(&asked(&standard)).await;
+    let other = desk.ask(&requested(&standard)).await;
     same(
         "another plan",
         (

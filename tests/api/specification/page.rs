@@ -43,7 +43,7 @@ impl Statement {
 }
 
 pub enum Step {
-    Ask(Asked),
+    Ask(ApiRequest),
     /// A line for `checks.rs`, about the answer before it.
     Check(String),
     /// A fixture file contains a text, byte for byte.
@@ -57,14 +57,14 @@ pub enum Step {
 }
 
 /// A request.
-pub struct Asked {
+pub struct ApiRequest {
     pub method: String,
     pub path: String,
     pub headers: Vec<(String, String)>,
     pub body: Option<String>,
 }
 
-impl Asked {
+impl ApiRequest {
     pub fn get(path: &str) -> Self {
         Self {
             method: "GET".to_owned(),
@@ -75,7 +75,7 @@ impl Asked {
     }
 }
 
-impl fmt::Display for Asked {
+impl fmt::Display for ApiRequest {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} {}", self.method, self.path)?;
         self.headers
@@ -135,15 +135,17 @@ fn statements(page: &str) -> Vec<Statement> {
 fn add(steps: &mut Vec<Step>, line: &str) {
     let (word, rest) = line.split_once(' ').unwrap_or((line, ""));
     match (word, steps.last_mut()) {
-        ("GET" | "POST" | "DELETE" | "TRACE", _) => steps.push(Step::Ask(Asked {
+        ("GET" | "POST" | "DELETE" | "TRACE", _) => steps.push(Step::Ask(ApiRequest {
             method: word.to_owned(),
-            ..Asked::get(rest)
+            ..ApiRequest::get(rest)
         })),
-        (">", Some(Step::Ask(asked))) => {
+        (">", Some(Step::Ask(requested))) => {
             let (name, value) = rest.split_once(": ").expect("a header's name and value");
-            asked.headers.push((name.to_owned(), value.to_owned()));
+            requested.headers.push((name.to_owned(), value.to_owned()));
         }
-        (_, Some(Step::Ask(asked))) if line.starts_with('{') => asked.body = Some(line.to_owned()),
+        (_, Some(Step::Ask(requested))) if line.starts_with('{') => {
+            requested.body = Some(line.to_owned())
+        }
         ("fixture", _) => {
             let (file, text) = rest.split_once(" has ").expect("a file and a text");
             steps.push(Step::Bytes {

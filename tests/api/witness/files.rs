@@ -6,8 +6,8 @@ use std::fs::File;
 use std::path::PathBuf;
 use std::time::{Duration, SystemTime};
 
+use pubdata_fetch::log_auditor::{AuditReport, FileOutcome, FileReport, Outcome, audit};
 use pubdata_fetch::mirror_path;
-use pubdata_fetch::witness::{FileOutcome, FileReport, Outcome, WitnessReport, witness};
 
 use super::{Auditor, Liar, fine, served, wrong};
 use crate::receipts::SealedPlace;
@@ -23,7 +23,7 @@ async fn files_are_compared_with_the_publishers_and_newer_ones_accepted() {
     let auditor = Auditor {
         records: 16,
         mirror: Some(publisher.mirror().display().to_string()),
-        ..Auditor::of(&liar)
+        ..Auditor::new(&liar)
     };
     let report = auditor.look().await.unwrap();
     fine(&report);
@@ -39,9 +39,9 @@ async fn files_are_compared_with_the_publishers_and_newer_ones_accepted() {
         .filter(|file| file.outcome != FileOutcome::Match)
         .collect();
     assert!(
-        others
-            .iter()
-            .all(|file| file.outcome == FileOutcome::NotAsked && file.url.starts_with("sftp://")),
+        others.iter().all(
+            |file| file.outcome == FileOutcome::NotRequested && file.url.starts_with("sftp://")
+        ),
         "{others:#?}"
     );
     assert!(
@@ -118,7 +118,7 @@ async fn files_are_compared_with_the_publishers_and_newer_ones_accepted() {
 
     let mut settings = auditor.settings();
     settings.publisher_bytes = 1_000;
-    let report = witness(&settings).await.unwrap();
+    let report = audit(&settings).await.unwrap();
     assert!(
         report
             .files
@@ -139,7 +139,7 @@ async fn address_outside_the_publishers_is_not_requested() {
     let publisher = Place::new();
     let auditor = Auditor {
         mirror: Some(publisher.mirror().display().to_string()),
-        ..Auditor::of(&liar)
+        ..Auditor::new(&liar)
     };
     let report = auditor.look().await.unwrap();
     assert!(
@@ -147,14 +147,14 @@ async fn address_outside_the_publishers_is_not_requested() {
             && report
                 .files
                 .iter()
-                .all(|file| file.outcome == FileOutcome::NotAsked),
+                .all(|file| file.outcome == FileOutcome::NotRequested),
         "{report:#?}"
     );
     unchecked(&report);
 }
 
 /// Asserts that the report has no problem and compared no file.
-fn unchecked(report: &WitnessReport) {
+fn unchecked(report: &AuditReport) {
     assert_eq!(
         (report.outcome, report.problems.len()),
         (Outcome::NotPossible, 0),
@@ -176,7 +176,7 @@ async fn files_are_reported_unchecked_if_none_could_be_compared() {
     let auditor = Auditor {
         records: 16,
         mirror: Some(nobody.path().display().to_string()),
-        ..Auditor::of(&liar)
+        ..Auditor::new(&liar)
     };
     let report = auditor.look().await.unwrap();
     assert!(
@@ -189,5 +189,5 @@ async fn files_are_reported_unchecked_if_none_could_be_compared() {
     unchecked(&report);
     let mut settings = auditor.settings();
     settings.publisher_bytes = 0;
-    fine(&witness(&settings).await.unwrap());
+    fine(&audit(&settings).await.unwrap());
 }

@@ -4,7 +4,7 @@
 use std::time::{Duration, Instant};
 
 use pubdata_core::error::ErrorKind;
-use pubdata_fetch::witness::{Outcome, witness};
+use pubdata_fetch::log_auditor::{Outcome, audit};
 
 use super::{Auditor, Liar, served};
 use crate::receipts::SealedPlace;
@@ -13,7 +13,7 @@ use pubdata_testing::publisher::{Publisher, Reply};
 #[tokio::test(flavor = "multi_thread")]
 async fn invalid_log_is_reported_by_name() {
     let note = |text: &str| Reply::body(200, text.to_owned());
-    for (reply, told) in [
+    for (reply, reported) in [
         (
             Reply::body(200, "x".repeat(1_000)).endless(),
             "/v1/log/checkpoint: the answer has more than 16384 bytes",
@@ -37,11 +37,11 @@ async fn invalid_log_is_reported_by_name() {
         publisher.route("/v1/log/checkpoint", vec![reply]);
         let error = Auditor::at(&publisher.base_url()).look().await.unwrap_err();
         assert!(
-            error.kind() == ErrorKind::Fetch && error.to_string().contains(told),
-            "{told}: {error}"
+            error.kind() == ErrorKind::Fetch && error.to_string().contains(reported),
+            "{reported}: {error}"
         );
         assert!(
-            error.way_out().is_some() && !error.to_string().contains('\u{1b}'),
+            error.hint_text().is_some() && !error.to_string().contains('\u{1b}'),
             "{error}"
         );
         assert!(
@@ -60,7 +60,7 @@ async fn invalid_log_is_reported_by_name() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn invalid_or_unencrypted_address_is_refused_before_any_request() {
-    for (url, told) in [
+    for (url, reported) in [
         ("data.example.org", "is no address"),
         ("http://data.example.org", "is not encrypted"),
         ("ftp://data.example.org", "is not encrypted"),
@@ -76,7 +76,7 @@ async fn invalid_or_unencrypted_address_is_refused_before_any_request() {
         let error = Auditor::at(url).look().await.unwrap_err();
         assert!(
             error.kind() == ErrorKind::Config
-                && error.to_string().contains(told)
+                && error.to_string().contains(reported)
                 && !error.to_string().contains("secret"),
             "{url}: {error}"
         );
@@ -93,11 +93,11 @@ async fn dripping_server_is_abandoned_in_time() {
     let auditor = Auditor::at(&publisher.base_url());
     let mut settings = auditor.settings();
     settings.fetch.total_timeout = Duration::from_millis(300);
-    let begun = Instant::now();
-    let error = witness(&settings).await.unwrap_err();
+    let started = Instant::now();
+    let error = audit(&settings).await.unwrap_err();
     assert!(
         error.to_string().contains("gave up after 2 tries")
-            && begun.elapsed() < Duration::from_secs(20),
+            && started.elapsed() < Duration::from_secs(20),
         "{error}"
     );
 }
@@ -120,7 +120,7 @@ async fn garbage_in_any_answer_is_reported() {
     let liar = Liar::new(served(SealedPlace::new()).await).await;
     let auditor = Auditor {
         records: 2,
-        ..Auditor::of(&liar)
+        ..Auditor::new(&liar)
     };
     let deep = "[".repeat(100_000);
     for below in [
@@ -173,7 +173,7 @@ async fn server_that_stops_answering_is_not_asked_for_every_record() {
     });
     let report = Auditor {
         records: 1_000,
-        ..Auditor::of(&liar)
+        ..Auditor::new(&liar)
     }
     .look()
     .await

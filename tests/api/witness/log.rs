@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use pubdata_core::ids::Digest;
-use pubdata_fetch::witness::{KeyFrom, Outcome};
+use pubdata_fetch::log_auditor::{KeyFrom, Outcome};
 use pubdata_store::receipts::{Checkpoint, SigningKey, leaf_hash, root};
 
 use super::{Auditor, Liar, fine, night, served, wrong};
@@ -262,7 +262,7 @@ async fn log_with_foreign_tiles_or_keys_is_reported() {
             .take(3)
             .collect::<String>(),
     );
-    for (path, shown, told) in [
+    for (path, shown, reported) in [
         (
             TILE,
             files[TILE].iter().map(|byte| byte ^ 1).collect(),
@@ -301,7 +301,7 @@ async fn log_with_foreign_tiles_or_keys_is_reported() {
     ] {
         show(&server, &files);
         server.route(path, vec![Reply::body(200, shown)]);
-        wrong(&auditor.look().await.unwrap(), told);
+        wrong(&auditor.look().await.unwrap(), reported);
     }
     show(&server, &files);
     server.route(TILE, vec![Reply::status(404)]);
@@ -315,7 +315,7 @@ async fn log_with_foreign_tiles_or_keys_is_reported() {
     let huge = Checkpoint {
         origin: key.name().to_owned(),
         size: u64::MAX,
-        root: Digest::of(b""),
+        root: Digest::sha256(b""),
     };
     server.route(
         CHECKPOINT,
@@ -341,7 +341,7 @@ async fn damaged_or_newer_memory_is_never_treated_as_empty() {
     fine(&auditor.look().await.unwrap());
     let file = files_below(&auditor.home.path().join("seen-logs")).remove(0);
     let text = std::fs::read_to_string(&file).unwrap();
-    for (text, told) in [
+    for (text, reported) in [
         ("{".to_owned(), "is damaged"),
         (
             text.replacen("\"format_version\": 1", "\"format_version\": 2", 1),
@@ -351,12 +351,12 @@ async fn damaged_or_newer_memory_is_never_treated_as_empty() {
         std::fs::write(&file, text).unwrap();
         let error = auditor.look().await.unwrap_err();
         assert!(
-            error.to_string().contains(told) && error.to_string().contains("seen-logs"),
+            error.to_string().contains(reported) && error.to_string().contains("seen-logs"),
             "{error}"
         );
         assert!(
             error
-                .way_out()
+                .hint_text()
                 .unwrap()
                 .contains("restore it from a backup")
         );
@@ -400,7 +400,7 @@ async fn log_that_grows_during_an_audit_is_followed_if_consistent() {
     first(&of_before, Files::new());
     let auditor = Auditor {
         records: 2,
-        ..Auditor::of(&liar)
+        ..Auditor::new(&liar)
     };
     let report = auditor.look().await.unwrap();
     fine(&report);
@@ -418,7 +418,7 @@ async fn log_that_grows_during_an_audit_is_followed_if_consistent() {
     first(&of_other[CHECKPOINT], of_other.clone());
     let auditor = Auditor {
         records: 2,
-        ..Auditor::of(&liar)
+        ..Auditor::new(&liar)
     };
     let report = auditor.look().await.unwrap();
     assert_eq!(report.outcome, Outcome::Mismatch, "{report:#?}");

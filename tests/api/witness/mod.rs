@@ -13,7 +13,7 @@ use pubdata_core::declared::DeclarationFiles;
 use pubdata_core::error::Error;
 use pubdata_core::pipeline::Declarations;
 use pubdata_fetch::FetchSettings;
-use pubdata_fetch::witness::{Outcome, WitnessReport, WitnessSettings, witness};
+use pubdata_fetch::log_auditor::{AuditReport, AuditSettings, Outcome, audit};
 use pubdata_store::Home;
 use tempfile::TempDir;
 
@@ -34,7 +34,7 @@ struct Auditor {
 
 impl Auditor {
     /// Auditor of a server, without checks of the publishers' files.
-    fn of(liar: &Liar) -> Self {
+    fn new(liar: &Liar) -> Self {
         Self {
             api_key: Some(liar.key()),
             ..Self::at(liar.url())
@@ -52,7 +52,7 @@ impl Auditor {
         }
     }
 
-    fn settings(&self) -> WitnessSettings {
+    fn settings(&self) -> AuditSettings {
         let short = Duration::from_millis(10);
         let fetch = FetchSettings {
             mirrors: self.mirror.clone().into_iter().collect(),
@@ -61,7 +61,7 @@ impl Auditor {
             longest_wait: short,
             ..FetchSettings::default()
         };
-        WitnessSettings {
+        AuditSettings {
             home: Home::open(self.home.path()).unwrap(),
             declarations: Declarations::load(DeclarationFiles::built_in()).unwrap(),
             fetch,
@@ -81,8 +81,8 @@ impl Auditor {
         }
     }
 
-    async fn look(&self) -> Result<WitnessReport, Error> {
-        witness(&self.settings()).await
+    async fn look(&self) -> Result<AuditReport, Error> {
+        audit(&self.settings()).await
     }
 
     #[track_caller]
@@ -109,7 +109,7 @@ impl Auditor {
 
 /// Asserts that the report has no problem.
 #[track_caller]
-fn fine(report: &WitnessReport) {
+fn fine(report: &AuditReport) {
     assert_eq!(
         (report.outcome, &report.problems),
         (Outcome::Match, &Vec::new()),
@@ -119,10 +119,14 @@ fn fine(report: &WitnessReport) {
 
 /// Asserts that the report has problems, and that each contains the text.
 #[track_caller]
-fn wrong(report: &WitnessReport, told: &str) {
+fn wrong(report: &AuditReport, reported: &str) {
     assert_eq!(report.outcome, Outcome::Mismatch, "{report:#?}");
     assert!(
-        !report.problems.is_empty() && report.problems.iter().all(|problem| problem.contains(told)),
+        !report.problems.is_empty()
+            && report
+                .problems
+                .iter()
+                .all(|problem| problem.contains(reported)),
         "{report:#?}"
     );
 }
@@ -145,5 +149,5 @@ fn night(sealed: &SealedPlace, figure: &str) {
 }
 
 async fn served(sealed: SealedPlace) -> Served {
-    Served::of(sealed.place).await
+    Served::start(sealed.place).await
 }

@@ -9,7 +9,7 @@ use crate::receipts::SealedPlace;
 use pubdata_testing::{Answer, Place, answer};
 
 /// Runs the program with the auditor's home.
-async fn asked(auditor: &Auditor, arguments: &[&str]) -> Answer {
+async fn requested(auditor: &Auditor, arguments: &[&str]) -> Answer {
     let mut command = Command::new(env!("CARGO_BIN_EXE_pubdata"));
     for name in [
         "PUBDATA_STORE",
@@ -39,9 +39,9 @@ async fn first_audit_trusts_the_key_and_the_next_names_what_was_seen() {
     let sealed = SealedPlace::new();
     let key = sealed.key.clone();
     let liar = Liar::new(served(sealed).await).await;
-    let auditor = Auditor::of(&liar);
+    let auditor = Auditor::new(&liar);
     let quick = ["--records", "3", "--publisher-mb", "0", "--seed", "5"];
-    let first = asked(&auditor, &quick).await.expect(0);
+    let first = requested(&auditor, &quick).await.expect(0);
     assert!(
         first.stdout.contains(
             "key trusted on first use: compare it with what the publisher says elsewhere"
@@ -63,14 +63,14 @@ async fn first_audit_trusts_the_key_and_the_next_names_what_was_seen() {
             .starts_with(&format!("match {}, release r", auditor.url)),
         "{first:#?}"
     );
-    let second = asked(&auditor, &quick).await.expect(0);
+    let second = requested(&auditor, &quick).await.expect(0);
     assert!(
         !second.stdout.contains("trusted on first use") && second.stdout.contains("seen      20"),
         "{second:#?}"
     );
     let file = auditor.home.path().join("log.key");
     std::fs::write(&file, format!("{key}\n")).unwrap();
-    let named = asked(
+    let named = requested(
         &auditor,
         &[&quick[..], &["--json", "--key", file.to_str().unwrap()]].concat(),
     )
@@ -102,7 +102,7 @@ async fn first_audit_trusts_the_key_and_the_next_names_what_was_seen() {
         r#""part":{"path":""#,
         r#""part":{"path":"\u001b[2Jx"#,
     );
-    let lied = asked(&auditor, &quick).await.expect(1);
+    let lied = requested(&auditor, &quick).await.expect(1);
     assert!(
         lied.stdout.contains("names part \\u{1b}[2Jx") && !lied.stdout.contains('\u{1b}'),
         "{lied:#?}"
@@ -124,14 +124,14 @@ async fn first_audit_trusts_the_key_and_the_next_names_what_was_seen() {
             (status, bytes)
         }
     });
-    asked(&auditor, &quick).await.expect(30);
+    requested(&auditor, &quick).await.expect(30);
     let other = Auditor {
         api_key: None,
         ..auditor
     };
-    let keyless = asked(&other, &quick).await.expect(40);
+    let keyless = requested(&other, &quick).await.expect(40);
     assert!(keyless.stderr.contains("PUBDATA_KEY"), "{keyless:#?}");
-    asked(&other, &["--records", "0"]).await.expect(0);
+    requested(&other, &["--records", "0"]).await.expect(0);
 }
 
 #[test]

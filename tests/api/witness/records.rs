@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use pubdata_fetch::witness::Outcome;
+use pubdata_fetch::log_auditor::Outcome;
 use pubdata_store::Scope;
 
 use super::{Auditor, Liar, fine, night, served, wrong};
@@ -13,7 +13,7 @@ async fn records_of_every_dataset_are_sampled_by_seed_and_proven() {
     let liar = Liar::new(served(SealedPlace::new()).await).await;
     let auditor = Auditor {
         records: 30,
-        ..Auditor::of(&liar)
+        ..Auditor::new(&liar)
     };
     let report = auditor.look().await.unwrap();
     fine(&report);
@@ -43,21 +43,21 @@ async fn records_of_every_dataset_are_sampled_by_seed_and_proven() {
         });
     assert_eq!(datasets, filled.map(|(id, _)| id.as_str()).collect());
     // The report proves no absence of quarantined records.
-    let set_aside = report
+    let quarantined = report
         .records
         .iter()
         .filter(|record| record.record_id.starts_with("pubdata.quarantine:"))
         .count();
-    assert!(report.absent >= 30 - set_aside, "{report:#?}");
+    assert!(report.absent >= 30 - quarantined, "{report:#?}");
     assert_eq!(auditor.look().await.unwrap().records, report.records);
     let others = Auditor {
         records: 30,
-        ..Auditor::of(&liar)
+        ..Auditor::new(&liar)
     };
     let mut settings = others.settings();
     settings.seed = 2;
     assert_ne!(
-        pubdata_fetch::witness::witness(&settings)
+        pubdata_fetch::log_auditor::audit(&settings)
             .await
             .unwrap()
             .records,
@@ -68,7 +68,7 @@ async fn records_of_every_dataset_are_sampled_by_seed_and_proven() {
 #[tokio::test(flavor = "multi_thread")]
 async fn value_altered_in_either_place_is_reported() {
     let liar = Liar::new(served(SealedPlace::new()).await).await;
-    let auditor = Auditor::of(&liar);
+    let auditor = Auditor::new(&liar);
 
     liar.replaces(
         "/v1/provenance/",
@@ -140,7 +140,7 @@ async fn altered_figure_is_found_if_its_record_is_sampled() {
     );
     let auditor = Auditor {
         records: 30,
-        ..Auditor::of(&liar)
+        ..Auditor::new(&liar)
     };
     let report = auditor.look().await.unwrap();
     wrong(&report, "geo.zcta_metric:");
@@ -166,7 +166,7 @@ async fn receipts_of_another_release_or_record_do_not_count() {
     night(&sealed, "19653");
     let present = sealed.place.current();
     let liar = Liar::new(served(sealed).await).await;
-    let auditor = Auditor::of(&liar);
+    let auditor = Auditor::new(&liar);
     let report = auditor.look().await.unwrap();
     fine(&report);
     assert!(report.notes.is_empty(), "{report:#?}");
@@ -248,7 +248,7 @@ async fn key_with_some_scopes_proves_those_and_none_is_reported() {
                 .contains("opens its records to holders of an API key"),
             "{error}"
         );
-        assert!(error.way_out().unwrap().contains("PUBDATA_KEY"));
+        assert!(error.hint_text().unwrap().contains("PUBDATA_KEY"));
         assert_eq!(
             auditor.seen()["url"],
             url.as_str(),
@@ -260,7 +260,7 @@ async fn key_with_some_scopes_proves_those_and_none_is_reported() {
 #[tokio::test(flavor = "multi_thread")]
 async fn missing_evidence_is_not_counted_as_proof() {
     let liar = Liar::new(served(SealedPlace::new()).await).await;
-    let auditor = Auditor::of(&liar);
+    let auditor = Auditor::new(&liar);
     let refuses = |below: &'static str, body: &'static str| {
         liar.lies(move |path, status, bytes| {
             if path.starts_with(below) {

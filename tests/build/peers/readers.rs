@@ -2,7 +2,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-use pubdata_build::publish::{Build, BuiltTable, Contribution, RowsAre, stage};
+use pubdata_build::publish::{Build, BuiltTable, Contribution, RowValidation, stage};
 use pubdata_build::validate::{Candidate, quarantine_table, validate};
 use pubdata_core::contract::Contracts;
 use pubdata_core::ids::{Digest, ReleaseId};
@@ -143,12 +143,12 @@ fn build(year: i32) -> Build {
     )
     .unwrap();
     assert_eq!((verdict.frame.height(), verdict.blocked.len()), (4, 0));
-    let set_aside = quarantine(&inputs, "test.thing", &partition, &verdict.quarantine);
+    let quarantined = quarantine(&inputs, "test.thing", &partition, &verdict.quarantine);
     let passed = BuiltTable {
         dataset_id: "test.thing".to_owned(),
         partition,
         frame: verdict.frame,
-        rows: RowsAre::Validated,
+        rows: RowValidation::Validated,
         report: verdict.report,
     };
     let entry = entry(&inputs, &format!("{year}"));
@@ -156,7 +156,7 @@ fn build(year: i32) -> Build {
         task_id: format!("test.things/year={year}"),
         entry,
         inputs,
-        tables: vec![passed, set_aside],
+        tables: vec![passed, quarantined],
     }
 }
 
@@ -192,7 +192,7 @@ fn quarantine(
         dataset_id: "pubdata.quarantine".to_owned(),
         partition,
         frame,
-        rows: RowsAre::Unchecked,
+        rows: RowValidation::Unchecked,
         report: Default::default(),
     }
 }
@@ -203,9 +203,9 @@ fn entry(inputs: &pubdata_core::provenance::Inputs, seed: &str) -> TaskEntry {
         source_rows: BTreeMap::new(),
         pipeline_id: "test.things".to_owned(),
         partition: BTreeMap::new(),
-        input_hash: Digest::of(seed.as_bytes()),
-        declaration_hash: Digest::of(b"declaration"),
-        contracts_hash: Digest::of(b"contracts"),
+        input_hash: Digest::sha256(seed.as_bytes()),
+        declaration_hash: Digest::sha256(b"declaration"),
+        contracts_hash: Digest::sha256(b"contracts"),
         code_version: "1".to_owned(),
         is_sample: None,
         inputs: inputs.snapshots().to_vec(),

@@ -69,14 +69,14 @@ fn run(python: &Path, expected: &Value, engine: &str) -> Output {
 /// Compares with an engine. Returns `None` if the engine reports that it cannot run here.
 fn compare(python: &Path, expected: &Value, engine: &str) -> Option<Compared> {
     let output = run(python, expected, engine);
-    let told = String::from_utf8_lossy(&output.stderr);
+    let reported = String::from_utf8_lossy(&output.stderr);
     assert!(
         output.status.success(),
-        "{engine} reads other values:\n{told}"
+        "{engine} reads other values:\n{reported}"
     );
     let compared: Option<Compared> = serde_json::from_slice(&output.stdout).unwrap();
     if compared.is_none() {
-        eprintln!("{told}");
+        eprintln!("{reported}");
     }
     compared
 }
@@ -181,11 +181,11 @@ async fn engine_that_reads_other_values_is_detected() {
     };
     let fixtures = Fixtures::publish().await;
     let (folder, part) = (fixtures.folder(), "/datasets/geo.county/parts/0");
-    let told = |expected: &Value, engine: &str| {
+    let reported = |expected: &Value, engine: &str| {
         let output = run(&python, expected, engine);
-        let told = String::from_utf8_lossy(&output.stderr).into_owned();
-        assert_eq!(output.status.code(), Some(1), "{engine}: {told}");
-        told
+        let reported = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(1), "{engine}: {reported}");
+        reported
     };
     let changed = |path: &str, value: Value| {
         let mut changed = fixtures.expected.clone();
@@ -202,14 +202,14 @@ async fn engine_that_reads_other_values_is_detected() {
         changed
     };
     for engine in [ENGINES, &["pandas"]].concat() {
-        let text = told(
+        let text = reported(
             &of_one_table("/values/county_fips/0", json!("1049")),
             engine,
         );
         assert!(text.contains("expected '1049'"), "{engine}: {text}");
     }
     for engine in ENGINES {
-        let text = told(&of_one_table("/columns/1/kind", json!("Int64")), engine);
+        let text = reported(&of_one_table("/columns/1/kind", json!("Int64")), engine);
         assert!(text.contains("geo.county: columns are"), "{engine}: {text}");
     }
     let row = fixtures
@@ -220,12 +220,12 @@ async fn engine_that_reads_other_values_is_detected() {
         .unwrap()
         .len()
         - 1;
-    let text = told(
+    let text = reported(
         &changed(&format!("/values/county_fips/{row}"), json!("99999")),
         "logs",
     );
     assert!(text.contains("log of geo.county: says"), "{text}");
-    let text = told(&changed("/values/county_fips/0", json!("1049")), "package");
+    let text = reported(&changed("/values/county_fips/0", json!("1049")), "package");
     assert!(text.contains("`county_fips` is '1049', which"), "{text}");
     let package = folder.join("datapackage.json");
     let written = std::fs::read_to_string(&package).unwrap();
@@ -234,5 +234,5 @@ async fn engine_that_reads_other_values_is_detected() {
         written.replace("\"type\": \"table\"", "\"type\": \"chair\""),
     )
     .unwrap();
-    assert!(told(&fixtures.expected, "package").contains("profile: $.resources[0].type"));
+    assert!(reported(&fixtures.expected, "package").contains("profile: $.resources[0].type"));
 }

@@ -7,8 +7,8 @@ use bytes::Bytes;
 use polars::prelude::{DataFrame, NamedFrom, Series};
 use proptest::prelude::*;
 use pubdata_build::publish::{
-    BuiltTable, CarriedRows, EarlierPart, IsCompared, Lineage, PartSubject, RowsAre, Stage,
-    StagedPart, Statistics, stage,
+    BuiltTable, KeepStatistics, Lineage, PartSubject, PreviousPart, ReusedRows, RowValidation,
+    Stage, StagedPart, Statistics, stage,
 };
 use pubdata_core::contract::{Contract, Contracts, Physical};
 use pubdata_core::ids::Digest;
@@ -31,9 +31,11 @@ fn with_warnings() -> Contract {
 /// A subject, the number of a row within it, and the subject's number.
 type Row = (u32, usize, i64);
 
-fn rows_of(subjects: &Subjects, is_wanted: impl Fn(u32) -> bool) -> DataFrame {
-    let wanted = subjects.iter().filter(|(subject, _)| is_wanted(**subject));
-    let rows: Vec<Row> = wanted
+fn rows_of(subjects: &Subjects, is_selected: impl Fn(u32) -> bool) -> DataFrame {
+    let selected = subjects
+        .iter()
+        .filter(|(subject, _)| is_selected(**subject));
+    let rows: Vec<Row> = selected
         .flat_map(|(subject, (rows, seed))| (0..*rows).map(move |row| (*subject, row, *seed)))
         .collect();
     let number = |(subject, row, seed): &Row| i64::from(*subject) * 31 + *row as i64 * 7 + seed;
@@ -114,7 +116,7 @@ fn rows_of(subjects: &Subjects, is_wanted: impl Fn(u32) -> bool) -> DataFrame {
 
 fn lineage(subjects: &Subjects) -> Lineage {
     Lineage {
-        fingerprint: Digest::of(b"all"),
+        fingerprint: Digest::sha256(b"all"),
         subjects: Some(
             subjects
                 .keys()
@@ -125,8 +127,8 @@ fn lineage(subjects: &Subjects) -> Lineage {
 }
 
 /// Returns the rows of some subjects of a part.
-fn kept_of(bytes: &Bytes, kept: &BTreeSet<u32>) -> CarriedRows {
-    EarlierPart::open(bytes.clone())
+fn kept_of(bytes: &Bytes, kept: &BTreeSet<u32>) -> ReusedRows {
+    PreviousPart::open(bytes.clone())
         .unwrap()
         .keep(|subject| kept.contains(&subject.parse().unwrap()))
         .unwrap()
@@ -138,7 +140,7 @@ fn table(frame: DataFrame) -> BuiltTable {
         dataset_id: "test.place".to_owned(),
         partition,
         frame,
-        rows: RowsAre::Unchecked,
+        rows: RowValidation::Unchecked,
         report: PartReport::default(),
     }
 }
@@ -153,7 +155,7 @@ fn part_of(
 ) -> (StagedPart, Bytes) {
     let build = build(2024, "one", frame(2024, 1));
     let contracts = Contracts::from([("test.place".to_owned(), with_warnings())]);
-    let staging = Staging::of(&place.home, &build.task_id, &build.entry.input_hash);
+    let staging = Staging::for_task(&place.home, &build.task_id, &build.entry.input_hash);
     let stage = Stage::begin(&place.home, &contracts, build.task_id, build.entry).unwrap();
     let rows = rows_of(subjects, |subject| !kept.contains(&subject));
     let mut report = PartReport::default();
@@ -165,13 +167,13 @@ fn part_of(
         report,
         ..table(rows)
     };
-    let carried = before.map(|bytes| kept_of(bytes, kept));
+    let reused = before.map(|bytes| kept_of(bytes, kept));
     stage
         .add(
             table,
             &inputs("one"),
             Some(&lineage(subjects)),
-            carried.as_ref(),
+            reused.as_ref(),
         )
         .unwrap();
     let staged = stage.parts().remove(0);
@@ -187,9 +189,9 @@ fn assert_same(before: &Subjects, after: &Subjects) {
         .filter(|(subject, rows)| before.get(subject) == Some(rows))
         .map(|(subject, _)| *subject)
         .collect();
-    let (carried, carried_bytes) = part_of(&place, after, &kept, Some(&published));
+    let (reused, carried_bytes) = part_of(&place, after, &kept, Some(&published));
     let (whole, whole_bytes) = part_of(&place, after, &BTreeSet::new(), None);
-    assert_eq!(carried, whole);
+    assert_eq!(reused, whole);
     assert!(carried_bytes == whole_bytes);
 }
 
@@ -229,7 +231,7 @@ fn compared(place: &Place, parts: &[(&Bytes, Option<&BTreeSet<u32>>)]) -> Statis
     let contracts = Contracts::from([("test.place".to_owned(), with_warnings())]);
     let stage = Stage::begin(&place.home, &contracts, build.task_id, build.entry)
         .unwrap()
-        .comparing(IsCompared(true));
+        .comparing(KeepStatistics(true));
     for (bytes, kept) in parts {
         match kept {
             Some(kept) => stage
@@ -243,13 +245,13 @@ fn compared(place: &Place, parts: &[(&Bytes, Option<&BTreeSet<u32>>)]) -> Statis
 
 fn assert_alike(one: &Statistics, other: &Statistics) {
     assert_eq!(one.rows, other.rows);
-    let told = |statistics: &Statistics| -> Vec<String> {
+    let reported = |statistics: &Statistics| -> Vec<String> {
         statistics
             .columns()
             .map(|column| format!("{column:?}"))
             .collect()
     };
-    assert_eq!(told(one), told(other));
+    assert_eq!(reported(one), reported(other));
     for changes in [one.changes(other), other.changes(one)] {
         assert!(
             changes.gone == 0 && changes.columns.values().all(|(_, changed)| *changed == 0),
@@ -335,13 +337,13 @@ fn rows_cannot_be_reused_for_a_subject_that_was_built() {
     let build = build(2024, "one", frame(2024, 1));
     let contracts = Contracts::from([("test.place".to_owned(), with_warnings())]);
     let stage = Stage::begin(&place.home, &contracts, build.task_id, build.entry).unwrap();
-    let carried = kept_of(&published, &BTreeSet::from([1]));
+    let reused = kept_of(&published, &BTreeSet::from([1]));
     let error = stage
         .add(
             table(rows_of(&subjects, |_| true)),
             &inputs("one"),
             Some(&lineage(&subjects)),
-            Some(&carried),
+            Some(&reused),
         )
         .unwrap_err()
         .to_string();
@@ -350,7 +352,7 @@ fn rows_cannot_be_reused_for_a_subject_that_was_built() {
 
 #[test]
 fn footer_without_the_subjects_of_its_rows_is_refused() {
-    let digest = Digest::of(b"one").to_string();
+    let digest = Digest::sha256(b"one").to_string();
     let subjects = PartSubject::all(&format!("0001 {digest} 3\n0002 - 0\n0003 - 4\n")).unwrap();
     let found: Vec<_> = subjects
         .iter()
@@ -365,7 +367,7 @@ fn footer_without_the_subjects_of_its_rows_is_refused() {
     assert_eq!(
         found,
         [
-            ("0001", Some(Digest::of(b"one")), 0..3),
+            ("0001", Some(Digest::sha256(b"one")), 0..3),
             ("0002", None, 3..3),
             ("0003", None, 3..7)
         ]
@@ -392,7 +394,7 @@ fn footer_without_the_subjects_of_its_rows_is_refused() {
     let build = build(2024, "one", frame(2024, 3));
     let contracts = Contracts::from([("test.place".to_owned(), contract())]);
     let staged = stage(&place.home, &contracts, build).unwrap();
-    let error = EarlierPart::open(staged.bytes(&staged.parts[0].part).unwrap())
+    let error = PreviousPart::open(staged.bytes(&staged.parts[0].part).unwrap())
         .unwrap_err()
         .to_string();
     assert!(
@@ -407,10 +409,10 @@ fn rows_that_point_outside_the_inputs_of_the_build_are_not_reused() {
     let place = Place::new();
     let subjects: Subjects = (0..3).map(|subject| (subject, (10, 0))).collect();
     // Each row points into the whole file, whose digest differs the next day.
-    let add = |of_inputs: &str, built: &[u32], carried: Option<&CarriedRows>| {
+    let add = |of_inputs: &str, built: &[u32], reused: Option<&ReusedRows>| {
         let build = build(2024, of_inputs, frame(2024, 1));
         let contracts = Contracts::from([("test.place".to_owned(), with_warnings())]);
-        let staging = Staging::of(&place.home, &build.task_id, &build.entry.input_hash);
+        let staging = Staging::for_task(&place.home, &build.task_id, &build.entry.input_hash);
         let stage = Stage::begin(&place.home, &contracts, build.task_id, build.entry).unwrap();
         let mut rows = rows_of(&subjects, |subject| built.contains(&subject));
         rows.with_column(pointers(&vec![&[0, 0, 10, 20][..]; rows.height()]).into())
@@ -419,7 +421,7 @@ fn rows_that_point_outside_the_inputs_of_the_build_are_not_reused() {
             table(rows),
             &inputs(of_inputs),
             Some(&lineage(&subjects)),
-            carried,
+            reused,
         )?;
         Ok::<_, pubdata_core::error::Error>(Bytes::from(
             staging.part(&stage.parts()[0].part.path).unwrap().unwrap(),

@@ -2,13 +2,13 @@ use std::collections::BTreeMap;
 use std::os::unix::fs::MetadataExt;
 
 use pubdata_build::publish::{
-    Contribution, Outcome, list, prepare, promote, refusal_to_carry, rollback, stage, staged,
+    Contribution, Outcome, list, prepare, promote, reason_not_reusable, rollback, stage, staged,
 };
 use pubdata_core::error::ErrorKind;
 use pubdata_core::ids::{Digest, ReleaseId};
-use pubdata_store::{ChannelAction, Manifest, NotRenewed, Unrenewed};
+use pubdata_store::{ChannelAction, Manifest, StaleTask, StaleTasks};
 
-use super::{NOW, Place, build, carried, contracts, frame, task_id};
+use super::{NOW, Place, build, contracts, frame, reused, task_id};
 
 const LATER: &str = "2026-02-03T04:05:06Z";
 
@@ -114,8 +114,8 @@ async fn repeated_publish_changes_nothing() {
         (again.outcome, &again.release_id),
         (Outcome::Unchanged, &first.release_id)
     );
-    let carried = place.try_publish(vec![carried(2024)], LATER).await.unwrap();
-    assert_eq!(carried.outcome, Outcome::Unchanged);
+    let reused = place.try_publish(vec![reused(2024)], LATER).await.unwrap();
+    assert_eq!(reused.outcome, Outcome::Unchanged);
     assert_eq!(
         place
             .releases
@@ -150,7 +150,7 @@ async fn unchanged_parts_are_linked_and_changed_ones_are_written() {
         ])
         .await;
     let second = place
-        .publish(vec![carried(2023), place.built(2024, "two", 2)])
+        .publish(vec![reused(2023), place.built(2024, "two", 2)])
         .await;
     assert_eq!((second.parts_linked, second.parts_written), (1, 1));
     assert_eq!(
@@ -190,13 +190,13 @@ async fn stale_marks_are_kept_beside_releases_and_follow_a_promotion() {
         stale("nightly").await.as_deref(),
         Some("as a program of before wrote it")
     );
-    let first = place.publish(vec![carried(2024)]).await;
+    let first = place.publish(vec![reused(2024)]).await;
     assert_eq!(stale("nightly").await, None);
     let mark = |reason: &str| {
-        Unrenewed::new(
+        StaleTasks::new(
             [(
                 task_id(2024),
-                NotRenewed {
+                StaleTask {
                     reason: reason.to_owned(),
                     since: Some(NOW.to_owned()),
                 },
@@ -206,11 +206,11 @@ async fn stale_marks_are_kept_beside_releases_and_follow_a_promotion() {
     };
     place
         .releases
-        .put_unrenewed("nightly", &mark("the publisher answers 503"))
+        .put_stale_tasks("nightly", &mark("the publisher answers 503"))
         .await
         .unwrap();
     assert_eq!(
-        place.publish(vec![carried(2024)]).await.outcome,
+        place.publish(vec![reused(2024)]).await.outcome,
         Outcome::Unchanged
     );
     assert_eq!(
@@ -245,7 +245,7 @@ async fn stale_marks_are_kept_beside_releases_and_follow_a_promotion() {
     }
     place
         .releases
-        .put_unrenewed("nightly", &Unrenewed::new(BTreeMap::new()))
+        .put_stale_tasks("nightly", &StaleTasks::new(BTreeMap::new()))
         .await
         .unwrap();
     assert_eq!(
@@ -265,7 +265,7 @@ async fn stale_marks_are_kept_beside_releases_and_follow_a_promotion() {
 async fn missing_or_contradictory_contribution_is_refused() {
     let place = Place::new();
     let error = place
-        .try_publish(vec![carried(2024)], NOW)
+        .try_publish(vec![reused(2024)], NOW)
         .await
         .unwrap_err();
     assert!(
@@ -314,11 +314,11 @@ async fn parts_of_an_older_major_schema_are_not_reused() {
     let mut newer = contracts();
     newer.get_mut("test.place").unwrap().version = "1.1.0".to_owned();
     assert_eq!(
-        refusal_to_carry(Some(&manifest), &newer, &task_id(2024)),
+        reason_not_reusable(Some(&manifest), &newer, &task_id(2024)),
         None
     );
     newer.get_mut("test.place").unwrap().version = "2.0.0".to_owned();
-    let refusal = refusal_to_carry(Some(&manifest), &newer, &task_id(2024)).unwrap();
+    let refusal = reason_not_reusable(Some(&manifest), &newer, &task_id(2024)).unwrap();
     assert!(
         refusal.contains("schema version 1.0.0, now 2.0.0"),
         "{refusal}"
@@ -381,7 +381,7 @@ async fn one_of_two_publishers_from_one_generation_wins() {
     let resumed = staged(
         &elsewhere.home,
         &task_id(2024),
-        &Digest::of(b"2024 three"),
+        &Digest::sha256(b"2024 three"),
         None,
     )
     .unwrap()
@@ -456,9 +456,14 @@ async fn damaged_staged_file_is_never_published() {
     assert!(error.to_string().contains("has the digest"), "{error}");
     assert_eq!(place.current().await, Some(before.release_id));
     assert!(
-        staged(&place.home, &task_id(2024), &Digest::of(b"2024 two"), None)
-            .unwrap()
-            .is_none(),
+        staged(
+            &place.home,
+            &task_id(2024),
+            &Digest::sha256(b"2024 two"),
+            None
+        )
+        .unwrap()
+        .is_none(),
         "the next run builds it again"
     );
     let repaired = place.publish(vec![place.built(2024, "two", 2)]).await;
@@ -482,7 +487,7 @@ async fn damaged_part_is_not_reused_and_a_new_build_replaces_it() {
     bytes[60] ^= 0x40;
     std::fs::write(&path, &bytes).unwrap();
     let error = place
-        .try_publish(vec![carried(2023), place.built(2024, "two", 2)], NOW)
+        .try_publish(vec![reused(2023), place.built(2024, "two", 2)], NOW)
         .await
         .unwrap_err();
     assert!(
@@ -567,7 +572,7 @@ async fn damaged_current_release_is_left_by_rollback_and_then_repaired() {
         .await
         .unwrap_err();
     assert!(
-        error.way_out().unwrap().contains("releases rollback"),
+        error.hint_text().unwrap().contains("releases rollback"),
         "{error}"
     );
     let listed = list(&place.releases).await.unwrap();

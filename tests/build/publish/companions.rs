@@ -8,7 +8,7 @@ use pubdata_core::contract::{Contracts, Physical};
 use pubdata_core::ids::ReleaseId;
 use serde_json::{Value, json};
 
-use super::{NOW, Place, build, carried, column, contracts, frame};
+use super::{NOW, Place, build, column, contracts, frame, reused};
 
 const LATER: &str = "2026-02-03T04:05:06Z";
 const LOG: &str = "test.place/_delta_log/00000000000000000000.json";
@@ -325,13 +325,10 @@ async fn sidecars_are_equal_anywhere_and_kept_by_a_repeated_publish() {
         );
     }
     let manifest = here.releases.manifest(&first.release_id).await.unwrap();
-    assert_eq!(
-        manifest.companions.keys().collect::<Vec<_>>(),
-        [PACKAGE, LOG]
-    );
+    assert_eq!(manifest.sidecars.keys().collect::<Vec<_>>(), [PACKAGE, LOG]);
     // The id equals that of a release without sidecars, as earlier versions wrote it.
     let without = pubdata_store::Manifest {
-        companions: BTreeMap::new(),
+        sidecars: BTreeMap::new(),
         ..manifest.clone()
     };
     assert_eq!(without.derive_release_id(), first.release_id);
@@ -346,7 +343,7 @@ async fn missing_changed_and_added_sidecars_are_reported() {
         .release_id;
     let manifest = place.releases.manifest(&id).await.unwrap();
     let folder = place.root().join("releases").join(id.as_str());
-    let problems = async || place.releases.companion_problems(&manifest).await.unwrap();
+    let problems = async || place.releases.sidecar_problems(&manifest).await.unwrap();
     assert_eq!(problems().await, Vec::<String>::new());
     std::fs::remove_file(folder.join(PACKAGE)).unwrap();
     std::fs::write(folder.join(LOG), "{}").unwrap();
@@ -356,9 +353,9 @@ async fn missing_changed_and_added_sidecars_are_reported() {
         "{}",
     )
     .unwrap();
-    let told = problems().await;
-    assert_eq!(told.len(), 3, "{told:?}");
-    for (problem, (path, word)) in told.iter().zip([
+    let reported = problems().await;
+    assert_eq!(reported.len(), 3, "{reported:?}");
+    for (problem, (path, word)) in reported.iter().zip([
         (PACKAGE, "is missing or was changed"),
         (LOG, "is missing or was changed"),
         (
@@ -373,11 +370,11 @@ async fn missing_changed_and_added_sidecars_are_reported() {
     }
     // A release of an earlier version has no sidecars, and none is missed.
     let earlier = pubdata_store::Manifest {
-        companions: BTreeMap::new(),
+        sidecars: BTreeMap::new(),
         ..manifest.clone()
     };
     assert_eq!(
-        place.releases.companion_problems(&earlier).await.unwrap(),
+        place.releases.sidecar_problems(&earlier).await.unwrap(),
         Vec::<String>::new()
     );
 }
@@ -399,12 +396,12 @@ async fn build_adds_sidecars_to_an_old_release_and_prune_removes_them() {
     place
         .releases
         .put_manifest(&pubdata_store::Manifest {
-            companions: BTreeMap::new(),
+            sidecars: BTreeMap::new(),
             ..manifest.clone()
         })
         .await
         .unwrap();
-    let carried_on = place.try_publish(vec![carried(2024)], LATER).await.unwrap();
+    let carried_on = place.try_publish(vec![reused(2024)], LATER).await.unwrap();
     assert_eq!(
         (
             carried_on.outcome,
@@ -455,7 +452,7 @@ async fn column_missing_from_reused_parts_is_nullable() {
     .unwrap();
     let built =
         Contribution::Built(stage(&place.home, &with_name, build(2024, "two", rows)).unwrap());
-    let id = publish_with(&place, &with_name, vec![carried(2023), built])
+    let id = publish_with(&place, &with_name, vec![reused(2023), built])
         .await
         .release_id;
     let log = log(&place, &id);
@@ -502,11 +499,11 @@ async fn parts_with_different_schemas_have_no_log_and_the_package_says_why() {
             .column_type
             .physical = Physical::Int32
     });
-    let id = publish_with(&place, &smaller, vec![carried(2023), carried(2024)])
+    let id = publish_with(&place, &smaller, vec![reused(2023), reused(2024)])
         .await
         .release_id;
     let manifest = place.releases.manifest(&id).await.unwrap();
-    assert_eq!(manifest.companions.keys().collect::<Vec<_>>(), [PACKAGE]);
+    assert_eq!(manifest.sidecars.keys().collect::<Vec<_>>(), [PACKAGE]);
     assert!(!place.files(&id).contains_key(LOG));
     let package = package(&place, &id);
     assert_eq!(
@@ -515,7 +512,7 @@ async fn parts_with_different_schemas_have_no_log_and_the_package_says_why() {
     );
     assert_eq!(package["resources"][0].get("schema"), None);
     let without = later(|contract| contract.columns.retain(|column| column.name != "lat"));
-    let id = publish_with(&place, &without, vec![carried(2023)])
+    let id = publish_with(&place, &without, vec![reused(2023)])
         .await
         .release_id;
     assert!(!place.files(&id).contains_key(LOG));

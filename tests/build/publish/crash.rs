@@ -5,7 +5,7 @@ use pubdata_build::publish::fault::{FAULT_POINTS, VARIABLE};
 use pubdata_build::publish::{Outcome, verify_part};
 use pubdata_core::ids::ReleaseId;
 
-use super::{Place, carried};
+use super::{Place, reused};
 
 const HOME: &str = "PUBDATA_TEST_HOME";
 
@@ -44,7 +44,7 @@ pub async fn first_night(place: &Place) -> ReleaseId {
 
 pub async fn second_night(place: &Place) -> pubdata_build::publish::Committed {
     place
-        .publish(vec![carried(2023), place.built(2024, "two", 2)])
+        .publish(vec![reused(2023), place.built(2024, "two", 2)])
         .await
 }
 

@@ -10,7 +10,7 @@ use pubdata_store::{
     self as store, Cause, ColumnChange, DatasetDiff, RecordChange, RecordDiff, ReleaseDiff,
 };
 
-use super::{Place, build, carried, contracts, frame, pointers, task_id};
+use super::{Place, build, contracts, frame, pointers, reused, task_id};
 use crate::lists;
 
 /// Publishes the builds in sequence while 2023 stays unchanged, and compares the two releases.
@@ -32,7 +32,7 @@ async fn compare_builds(
         .await
         .release_id;
     let to = place
-        .publish(vec![carried(2023), contribution(contracts, new)])
+        .publish(vec![reused(2023), contribution(contracts, new)])
         .await
         .release_id;
     diff(&place, &from, &to, examples).await
@@ -57,7 +57,7 @@ fn change(column: &str, from: Option<&str>, to: Option<&str>) -> ColumnChange {
 }
 
 fn source_changed(source_id: &str, from: &str, to: &str) -> Cause {
-    let digest = |content: &str| Some(Digest::of(format!("{source_id} {content}").as_bytes()));
+    let digest = |content: &str| Some(Digest::sha256(format!("{source_id} {content}").as_bytes()));
     Cause::SourceChanged {
         source_id: source_id.to_owned(),
         url: format!("https://example.org/{source_id}.zip"),
@@ -183,7 +183,7 @@ async fn records_with_the_same_values_from_other_bytes_are_provenance_only() {
         .with_column(pointers(&[&[0, 1, 11, 20], &[1, 0, 0, 5, 0, 1, 30, 2], &[]]).into())
         .unwrap();
     let mut new = build(2024, "one", later);
-    new.entry.input_hash = Digest::of(b"2024 other code");
+    new.entry.input_hash = Digest::sha256(b"2024 other code");
     new.entry.code_version = "2".to_owned();
     let found = compare_builds(&contracts(), build(2024, "one", frame(2024, 7)), new, 9).await;
     let tasks = BTreeSet::from([task_id(2024)]);
@@ -209,7 +209,7 @@ async fn records_with_the_same_values_from_other_bytes_are_provenance_only() {
 async fn declaration_contract_and_sample_changes_are_separate_causes() {
     let changed = |alter: fn(&mut Build)| {
         let mut new = build(2024, "one", frame(2024, 7));
-        new.entry.input_hash = Digest::of(b"2024 altered");
+        new.entry.input_hash = Digest::sha256(b"2024 altered");
         alter(&mut new);
         async {
             compare_builds(&contracts(), build(2024, "one", frame(2024, 7)), new, 0)
@@ -220,11 +220,11 @@ async fn declaration_contract_and_sample_changes_are_separate_causes() {
         }
     };
     assert_eq!(
-        changed(|new| new.entry.declaration_hash = Digest::of(b"other")).await,
+        changed(|new| new.entry.declaration_hash = Digest::sha256(b"other")).await,
         [Cause::DeclarationChanged]
     );
     assert_eq!(
-        changed(|new| new.entry.contracts_hash = Digest::of(b"other")).await,
+        changed(|new| new.entry.contracts_hash = Digest::sha256(b"other")).await,
         [Cause::ContractsChanged]
     );
     assert_eq!(
@@ -238,7 +238,7 @@ async fn declaration_contract_and_sample_changes_are_separate_causes() {
     );
     let dated = |new: &mut Build| {
         let input = &mut new.entry.inputs[0];
-        (input.obtained, input.source_date) = (Obtained::ByHand, "2024-05-06".to_owned());
+        (input.obtained, input.source_date) = (Obtained::Manual, "2024-05-06".to_owned());
     };
     assert!(
         matches!(changed(dated).await.as_slice(), [Cause::DateChanged { to, .. }] if to == "2024-05-06")
@@ -307,8 +307,8 @@ async fn new_column_is_named_and_the_other_columns_are_compared() {
         .with_column(Series::new("households".into(), [1_i64, 2, 3]).into())
         .unwrap();
     let mut new = build(2024, "one", later);
-    new.entry.input_hash = Digest::of(b"2024 newer");
-    new.entry.contracts_hash = Digest::of(b"newer");
+    new.entry.input_hash = Digest::sha256(b"2024 newer");
+    new.entry.contracts_hash = Digest::sha256(b"newer");
     let found = compare_builds(&newer, build(2024, "one", frame(2024, 7)), new, 9).await;
     let place = &found.datasets["test.place"];
     assert_eq!(

@@ -15,7 +15,9 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use polars::prelude::{DataFrame, DataType, NamedFrom, Series, df};
-use pubdata_build::publish::{Build, BuiltTable, Committed, Contribution, RowsAre, commit, stage};
+use pubdata_build::publish::{
+    Build, BuiltTable, Committed, Contribution, RowValidation, commit, stage,
+};
 use pubdata_core::contract::{Column, ColumnType, Contract, Contracts, Physical, Words};
 use pubdata_core::error::Result;
 use pubdata_core::ids::{Digest, ReleaseId};
@@ -92,7 +94,7 @@ pub fn inputs(content: &str) -> Inputs {
         source_id: source_id.to_owned(),
         keys: BTreeMap::new(),
         url: format!("https://example.org/{source_id}.zip"),
-        sha256: Digest::of(format!("{source_id} {content}").as_bytes()),
+        sha256: Digest::sha256(format!("{source_id} {content}").as_bytes()),
         size_bytes: 100,
         source_version: "2024".to_owned(),
         source_date: "2025-01-01".to_owned(),
@@ -151,13 +153,14 @@ pub fn task_id(year: i32) -> String {
 /// Returns the build of one year. `content` acts as the publisher's bytes.
 pub fn build(year: i32, content: &str, frame: DataFrame) -> Build {
     let inputs = inputs(content);
-    let (declaration_hash, contracts_hash) = (Digest::of(b"declaration"), Digest::of(b"contracts"));
+    let (declaration_hash, contracts_hash) =
+        (Digest::sha256(b"declaration"), Digest::sha256(b"contracts"));
     let entry = TaskEntry {
         meaning_lost: BTreeMap::new(),
         source_rows: BTreeMap::new(),
         pipeline_id: "test.places".to_owned(),
         partition: BTreeMap::from([("vintage".to_owned(), year.to_string())]),
-        input_hash: Digest::of(format!("{year} {content}").as_bytes()),
+        input_hash: Digest::sha256(format!("{year} {content}").as_bytes()),
         declaration_hash,
         contracts_hash,
         code_version: "1".to_owned(),
@@ -181,7 +184,7 @@ pub fn build(year: i32, content: &str, frame: DataFrame) -> Build {
         dataset_id: "test.place".to_owned(),
         partition: BTreeMap::from([("year".to_owned(), year.to_string())]),
         frame,
-        rows: RowsAre::Unchecked,
+        rows: RowValidation::Unchecked,
         report: PartReport {
             quarantined: BTreeMap::from([("bad_code".to_owned(), 2)]),
             ..PartReport::default()
@@ -303,9 +306,9 @@ impl Place {
     }
 }
 
-pub fn carried(year: i32) -> Contribution {
-    Contribution::Carried {
+pub fn reused(year: i32) -> Contribution {
+    Contribution::Reused {
         task_id: task_id(year),
-        told: None,
+        metadata: None,
     }
 }

@@ -210,7 +210,7 @@ async fn prune_keeps_the_newest_and_the_current_release_of_each_channel() {
         [&stable, &ids[3], &ids[4]].into_iter().cloned().collect()
     );
     assert!(!place.root().join("releases").join(ids[0].as_str()).exists());
-    let snapshot = |night: i64| Digest::of(format!("test.a night {night}").as_bytes());
+    let snapshot = |night: i64| Digest::sha256(format!("test.a night {night}").as_bytes());
     let referenced = referenced_snapshots(&place.releases, &[]).await.unwrap();
     assert_eq!(
         (1..=5)
@@ -261,10 +261,10 @@ async fn prune_keeps_what_another_publisher_may_soon_point_at() {
         .await
         .unwrap_err();
     // A folder without a manifest.
-    let begun: ReleaseId = "r00000000000000000001".parse().unwrap();
+    let started: ReleaseId = "r00000000000000000001".parse().unwrap();
     place
         .releases
-        .put_part(&begun, "test.place/part-0.parquet", "half".into())
+        .put_part(&started, "test.place/part-0.parquet", "half".into())
         .await
         .unwrap();
 
@@ -286,7 +286,7 @@ async fn prune_keeps_what_another_publisher_may_soon_point_at() {
     .unwrap();
     assert_eq!(
         (pruned.releases, pruned.incomplete),
-        (vec![lost], vec![begun])
+        (vec![lost], vec![started])
     );
     assert_eq!(place.releases.list_incomplete().await.unwrap(), []);
 }

@@ -10,7 +10,7 @@ use pubdata_build::publish::{Outcome, prepare, promote, prune, rollback};
 use pubdata_core::error::ErrorKind;
 use pubdata_store::{Releases, SharedStore};
 
-use super::{NOW, Place, carried, contracts, crash};
+use super::{NOW, Place, contracts, crash, reused};
 use pubdata_testing::objects::{Fault, ObjectServer};
 
 const STORE: &str = "PUBDATA_TEST_STORE";
@@ -47,7 +47,7 @@ async fn store_serves_publish_race_rollback_promote_and_prune() {
     .await
     .unwrap();
     let second = place
-        .publish(vec![carried(2023), place.built(2024, "two", 2)])
+        .publish(vec![reused(2023), place.built(2024, "two", 2)])
         .await;
     assert_eq!(
         (second.outcome, second.parts_linked, second.parts_written),
@@ -201,7 +201,7 @@ async fn store_that_ignores_conditions_is_refused() {
     let error = store.check().await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Config);
     assert!(
-        error.to_string().contains("ignores conditions") && error.way_out().is_some(),
+        error.to_string().contains("ignores conditions") && error.hint_text().is_some(),
         "{error}"
     );
     let releases = Releases::open(&place.home, Some(&url)).unwrap();
@@ -324,13 +324,13 @@ async fn kill_at_any_step_on_s3_loses_nothing() {
             String::from_utf8_lossy(&killed.stdout)
         );
         let after = step("after", "").await;
-        let told = String::from_utf8_lossy(&after.stdout).into_owned();
+        let reported = String::from_utf8_lossy(&after.stdout).into_owned();
         assert!(
-            after.status.success() && told.contains(&format!("release {expected}")),
-            "{point}: {told}{}",
+            after.status.success() && reported.contains(&format!("release {expected}")),
+            "{point}: {reported}{}",
             String::from_utf8_lossy(&after.stderr)
         );
-        match told.contains("generation before: 1") {
+        match reported.contains("generation before: 1") {
             true => seen_old_and_new.0 += 1,
             false => seen_old_and_new.1 += 1,
         }

@@ -18,7 +18,7 @@ use crate::lists;
 
 fn staged_bytes(place: &Place) -> Bytes {
     let build = build(2024, "one", frame(2024, 7));
-    let staging = Staging::of(&place.home, &build.task_id, &build.entry.input_hash);
+    let staging = Staging::for_task(&place.home, &build.task_id, &build.entry.input_hash);
     let staged = stage(&place.home, &contracts(), build).unwrap();
     staging
         .part(&staged.parts[0].part.path)
@@ -141,7 +141,7 @@ fn pointers_are_published_with_source_digest_and_member() {
             .collect::<Vec<_>>()
     };
     let (a, b) = ("test.a".to_owned(), "test.b".to_owned());
-    let digest = |source: &str| Digest::of(format!("{source} one").as_bytes()).to_string();
+    let digest = |source: &str| Digest::sha256(format!("{source} one").as_bytes()).to_string();
     let member = Some("places.csv".to_owned());
     assert_eq!(
         read(0),
@@ -281,7 +281,7 @@ fn large_parts_have_bounded_row_groups() {
     .unwrap();
     let place = Place::new();
     let build = build(2024, "one", frame);
-    let staging = Staging::of(&place.home, &build.task_id, &build.entry.input_hash);
+    let staging = Staging::for_task(&place.home, &build.task_id, &build.entry.input_hash);
     let staged = stage(&place.home, &contracts(), build).unwrap();
     let bytes: Bytes = staging
         .part(&staged.parts[0].part.path)
@@ -319,9 +319,14 @@ fn check_frame_refused(frame: DataFrame, words: &[&str]) {
         "{text}"
     );
     assert!(
-        staged(&place.home, &task_id(2024), &Digest::of(b"2024 one"), None)
-            .unwrap()
-            .is_none()
+        staged(
+            &place.home,
+            &task_id(2024),
+            &Digest::sha256(b"2024 one"),
+            None
+        )
+        .unwrap()
+        .is_none()
     );
 }
 
@@ -339,7 +344,7 @@ fn frame_that_breaks_the_contract_is_refused_with_column_and_record() {
     );
     check_refused(
         Series::new("persons".into(), ["1", "2", "3"]),
-        &["column `persons` is str", "i64"],
+        &["column `persons` has the type str", "i64"],
     );
     check_refused(
         Series::new("year".into(), [2024_i64, 2024, 2024]),
@@ -547,7 +552,7 @@ fn equal_frames_make_equal_bytes_however_they_are_chunked() {
 #[test]
 fn whole_staged_build_is_found_again_and_a_damaged_one_is_not() {
     let place = Place::new();
-    let hash = Digest::of(b"2024 one");
+    let hash = Digest::sha256(b"2024 one");
     let find = || staged(&place.home, &task_id(2024), &hash, None).unwrap();
     assert!(find().is_none());
     let made = stage(
@@ -562,7 +567,7 @@ fn whole_staged_build_is_found_again_and_a_damaged_one_is_not() {
         (&made.task_id, &made.entry, &made.parts)
     );
     assert!(
-        staged(&place.home, &task_id(2024), &Digest::of(b"other"), None)
+        staged(&place.home, &task_id(2024), &Digest::sha256(b"other"), None)
             .unwrap()
             .is_none()
     );
@@ -571,7 +576,7 @@ fn whole_staged_build_is_found_again_and_a_damaged_one_is_not() {
             &place.home,
             &task_id(2024),
             &hash,
-            Some(&Digest::of(b"another release"))
+            Some(&Digest::sha256(b"another release"))
         )
         .unwrap()
         .is_none()

@@ -174,7 +174,7 @@ fn store_url_must_have_a_known_scheme() {
         let error = Releases::open(&place.home, Some(url)).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Config, "{url}: {error}");
         assert!(
-            error.to_string().contains(url) && error.way_out().is_some(),
+            error.to_string().contains(url) && error.hint_text().is_some(),
             "{error}"
         );
     }
@@ -199,7 +199,7 @@ fn missing_parent_folders_of_a_home_are_created() {
 async fn staged_part_becomes_the_release_file_in_the_same_folder() {
     const PART: &str = "geo.place/year=2026/part.parquet";
     let place = Place::new();
-    let staging = Staging::of(&place.home, "task", &Digest::of(b"inputs"));
+    let staging = Staging::for_task(&place.home, "task", &Digest::sha256(b"inputs"));
     let id: ReleaseId = ONE.parse().unwrap();
     staging.begin().unwrap();
     staging.put(PART, b"first").unwrap();

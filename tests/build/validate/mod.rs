@@ -198,7 +198,7 @@ pub fn snapshot(source_id: &str) -> Snapshot {
         source_id: source_id.to_owned(),
         keys: BTreeMap::new(),
         url: format!("https://example.org/{source_id}"),
-        sha256: Digest::of(source_id.as_bytes()),
+        sha256: Digest::sha256(source_id.as_bytes()),
         size_bytes: 1000,
         source_version: "2023".to_owned(),
         source_date: "2024-01-01".to_owned(),
@@ -221,7 +221,7 @@ pub fn inputs() -> Inputs {
 pub fn pointer(offset: u64) -> SourcePointer {
     SourcePointer {
         source_id: "test.a".to_owned(),
-        snapshot: Digest::of(b"test.a"),
+        snapshot: Digest::sha256(b"test.a"),
         member: Some("a.csv".to_owned()),
         offset,
         length: 20,

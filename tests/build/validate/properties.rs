@@ -86,8 +86,8 @@ proptest! {
         let verdict = verdict_of(&rows, issues);
 
         let collapsed = verdict.repeated.len() as u64 / 4;
-        let set_aside = verdict.report.quarantined.values().sum::<u64>() - from_decode;
-        prop_assert_eq!(rows.len() as u64, verdict.frame.height() as u64 + set_aside + collapsed);
+        let quarantined = verdict.report.quarantined.values().sum::<u64>() - from_decode;
+        prop_assert_eq!(rows.len() as u64, verdict.frame.height() as u64 + quarantined + collapsed);
         prop_assert!(verdict.frame.column("record_id").unwrap().as_materialized_series().n_unique().unwrap() == verdict.frame.height());
 
         let shuffled = verdict_of(&shuffled_rows, shuffled_issues);

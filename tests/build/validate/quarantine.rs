@@ -26,7 +26,7 @@ fn table(partition: &[(&str, &str)], issues: &[Issue]) -> pubdata_core::error::R
 fn each_finding_is_a_row_with_its_own_record_id() {
     let other_place = SourcePointer {
         source_id: "test.b".into(),
-        snapshot: pubdata_core::ids::Digest::of(b"test.b"),
+        snapshot: pubdata_core::ids::Digest::sha256(b"test.b"),
         member: None,
         offset: 5,
         length: 6,

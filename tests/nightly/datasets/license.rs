@@ -363,14 +363,14 @@ fn undeclared_type_is_reported_when_it_is_frequent() {
         .run(&["license.tx_tdlr"])
         .expect(10)
         .task("license.tx_tdlr");
-    let told = "`profession` of license.license has texts without a known meaning in 30 of ";
+    let reported = "`profession` of license.license has texts without a known meaning in 30 of ";
     assert!(
         task["findings"]
             .as_array()
             .unwrap()
             .iter()
             .any(|finding| finding["code"] == "unknown_words"
-                && finding["detail"].as_str().unwrap().starts_with(told)),
+                && finding["detail"].as_str().unwrap().starts_with(reported)),
         "{task:#}"
     );
 }

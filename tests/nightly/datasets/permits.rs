@@ -387,7 +387,7 @@ fn personal_names() -> BTreeSet<String> {
         let Ok(header) = reader.headers().cloned() else {
             continue;
         };
-        let wanted: Vec<usize> = header
+        let selected: Vec<usize> = header
             .iter()
             .enumerate()
             .filter(|(_, name)| columns.contains(name))
@@ -401,7 +401,7 @@ fn personal_names() -> BTreeSet<String> {
         let blocks: Vec<usize> = kinds.by_ref().collect();
         for record in reader.records().filter_map(Result::ok) {
             names.extend(
-                wanted
+                selected
                     .iter()
                     .filter_map(|place| record.get(*place))
                     .map(str::to_owned),

@@ -76,7 +76,7 @@ fn members(path: &Path) -> Vec<(String, PathBuf)> {
 }
 
 fn said_by_another_parser(taxonomy: &str, members: &[(String, PathBuf)]) -> Option<Value> {
-    let wanted = |name: &str| {
+    let selected = |name: &str| {
         ![
             "-pre-",
             "-def-",
@@ -92,7 +92,7 @@ fn said_by_another_parser(taxonomy: &str, members: &[(String, PathBuf)]) -> Opti
     };
     let files = members
         .iter()
-        .filter(|(name, _)| wanted(name))
+        .filter(|(name, _)| selected(name))
         .map(|(_, file)| file);
     let output = Command::new("python3")
         .arg(project("tests/nightly/datasets/read_taxonomy.py"))

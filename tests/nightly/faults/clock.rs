@@ -181,11 +181,11 @@ async fn server_answers_whatever_its_clock_does() {
         Declarations::load(files).unwrap().contracts,
     );
     let clock = Arc::new(Mutex::new(Timestamp::now()));
-    let told = clock.clone();
+    let reported = clock.clone();
     let server = Server::new(
         ServeSettings::new(ground.home(), plans),
         contracts,
-        Arc::new(move || *told.lock().unwrap()),
+        Arc::new(move || *reported.lock().unwrap()),
     )
     .unwrap();
     server.refresh().await.unwrap();

@@ -39,7 +39,7 @@ impl Kind {
             match answer.code {
                 Some(0) => assert!(!answer.stderr.contains("panicked"), "{what}: {answer:#?}"),
                 // A report names every damaged file on standard output.
-                Some(1) => assert!(answer.stdout.contains(self.told), "{what}: {answer:#?}"),
+                Some(1) => assert!(answer.stdout.contains(self.reported), "{what}: {answer:#?}"),
                 _ if *name == "upgrade" && answer.stderr.is_empty() => {
                     assert!(
                         answer.stdout.contains("unreadable (1)")
@@ -47,7 +47,7 @@ impl Kind {
                         "{what}: {answer:#?}"
                     );
                 }
-                _ => assert_helpful(&answer, self.told, &what),
+                _ => assert_helpful(&answer, self.reported, &what),
             }
             ground.back();
         }

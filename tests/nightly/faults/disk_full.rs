@@ -39,12 +39,12 @@ fn run_on_a_full_disk_ends_with_60_and_the_next_run_finishes_it() {
         ground.age_of_the_list() > Duration::from_secs(3)
     });
     let mut places = Vec::new();
-    let begun = [
+    let started = [
         (None, &[0, 1, 8, 17, 18, 24][..]),
         (Some("commit.begun"), &[1, 8, 18]),
         (Some("commit.manifest_written"), &[0]),
     ];
-    for (point, blocks) in begun
+    for (point, blocks) in started
         .into_iter()
         .flat_map(|(point, sizes)| sizes.iter().map(move |blocks| (point, *blocks)))
     {
@@ -83,7 +83,7 @@ fn run_on_a_full_disk_ends_with_60_and_the_next_run_finishes_it() {
         "channels/nightly/",
     ] {
         assert!(
-            places.iter().any(|told| told.contains(place)),
+            places.iter().any(|reported| reported.contains(place)),
             "one of the runs filled {place}: {places:#?}"
         );
     }
@@ -121,8 +121,12 @@ fn run_that_cannot_write_its_ledger_line_has_published_and_ends_with_60() {
 fn run_with_a_failed_ledger_write_reports_its_cause_to_the_hook() {
     let ground = Ground::new();
     ground.put("hook.sh", "cat > \"$1\"\n");
-    let told = ground.path("told.json");
-    let hook = format!("sh {} {}", ground.path("hook.sh").display(), told.display());
+    let reported = ground.path("told.json");
+    let hook = format!(
+        "sh {} {}",
+        ground.path("hook.sh").display(),
+        reported.display()
+    );
     lengthen_ledger(&ground);
     let arguments = ground.tonight();
     let arguments: Vec<&str> = arguments
@@ -142,7 +146,7 @@ fn run_with_a_failed_ledger_write_reports_its_cause_to_the_hook() {
         "{full:#?}"
     );
     let message: serde_json::Value =
-        serde_json::from_slice(&std::fs::read(&told).unwrap()).unwrap();
+        serde_json::from_slice(&std::fs::read(&reported).unwrap()).unwrap();
     assert_eq!(
         (&message["events"][0]["event"], &message["exit_code"]),
         (&"failed".into(), &60.into()),

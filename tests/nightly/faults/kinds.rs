@@ -37,7 +37,7 @@ pub struct Kind {
     pub files: fn(&Ground) -> Vec<PathBuf>,
     pub harm: Harm,
     /// Text that a message contains.
-    pub told: &'static str,
+    pub reported: &'static str,
     pub refused: &'static [(&'static str, i32)],
     pub cure: Cure,
 }
@@ -115,11 +115,11 @@ const OF_CHANNEL: &[(&str, i32)] = &[
 
 /// Returns the kinds with the names of `src/store/formats.rs`, and files without a format.
 pub fn kinds() -> Vec<Kind> {
-    let kind = |name, files, told, refused, cure| Kind {
+    let kind = |name, files, reported, refused, cure| Kind {
         name,
         files,
         harm: Harm::Garbage,
-        told,
+        reported,
         refused,
         cure,
     };

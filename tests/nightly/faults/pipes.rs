@@ -59,17 +59,17 @@ fn try_kinds(names: &[&str]) {
             let mut command = ground.command(&[]);
             command.args(arguments);
             let output = ended(command, &what);
-            let told = String::from_utf8_lossy(&output.stderr);
+            let reported = String::from_utf8_lossy(&output.stderr);
             // A command that cannot write to the pipe's path reports it.
             let is_named = output.status.code() == Some(60)
-                && told.contains("not a file")
-                && told.contains("hint: ");
+                && reported.contains("not a file")
+                && reported.contains("hint: ");
             assert!(
                 is_named || output.status.code() == Some(code_of(kind, name)),
-                "{what}: {:?}: {told}",
+                "{what}: {:?}: {reported}",
                 output.status
             );
-            assert!(!told.contains("panicked"), "{what}: {told}");
+            assert!(!reported.contains("panicked"), "{what}: {reported}");
             ground.back();
         }
     }
@@ -143,11 +143,12 @@ fn pipe_is_not_imported_and_the_home_stays_unlocked() {
     put_pipe(&pipe);
     for path in [pipe.to_str().unwrap(), "/dev/zero"] {
         let output = ended(ground.command(&["import", SOURCE, path]), "import");
-        let told = String::from_utf8_lossy(&output.stderr);
-        assert_eq!(output.status.code(), Some(40), "{told}");
+        let reported = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(40), "{reported}");
         assert!(
-            told.contains("is a pipe, a socket or a device, not a file") && told.contains("hint: "),
-            "{told}"
+            reported.contains("is a pipe, a socket or a device, not a file")
+                && reported.contains("hint: "),
+            "{reported}"
         );
     }
     // The import is refused before the home is locked, so a run in progress does not matter.

@@ -127,7 +127,7 @@ fn running_server_keeps_the_old_release_whatever_is_damaged() {
         let files = (kind.files)(&ground);
         files.iter().for_each(|path| harm(path, kind.harm));
         if matches!(kind.name, "channels" | "what was not renewed") {
-            until("it notices", || logged(&ground).contains(kind.told));
+            until("it notices", || logged(&ground).contains(kind.reported));
         }
         assert!(
             server.serves(&current),
@@ -176,7 +176,7 @@ fn server_started_on_damage_serves_whole_files_or_reports_the_damage() {
                     kind.name
                 );
                 assert!(
-                    logged(&ground).contains(kind.told) && logged(&ground).contains("hint: "),
+                    logged(&ground).contains(kind.reported) && logged(&ground).contains("hint: "),
                     "{}: {}",
                     kind.name,
                     logged(&ground)
@@ -184,7 +184,7 @@ fn server_started_on_damage_serves_whole_files_or_reports_the_damage() {
             }
             "channels" | "manifests" | "parts of builds" => {
                 until("it says what is damaged", || {
-                    logged(&ground).contains(kind.told)
+                    logged(&ground).contains(kind.reported)
                 });
                 assert_eq!(server.ask("/readyz").unwrap().0, 503, "{}", kind.name);
                 assert_eq!(server.ask("/healthz").unwrap().0, 200, "{}", kind.name);

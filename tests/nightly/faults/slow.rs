@@ -13,7 +13,7 @@ use pubdata_store::Home;
 
 use super::{Ground, LIST, SOURCE};
 use pubdata_testing::publisher::{Publisher, Reply};
-use pubdata_testing::{Silent, instant_waits, plan_here, settings};
+use pubdata_testing::{NoopObserver, instant_waits, plan_here, settings};
 
 const SILENCE: Duration = Duration::from_millis(200);
 
@@ -124,7 +124,7 @@ async fn probe_of_a_silent_publisher_names_the_source_in_time() {
         home: None,
     };
     let began = Instant::now();
-    let report = run::probe(&given, &(Arc::new(Silent) as SharedObserver))
+    let report = run::probe(&given, &(Arc::new(NoopObserver) as SharedObserver))
         .await
         .unwrap();
     assert!(began.elapsed() < IN_TIME);
@@ -159,7 +159,7 @@ async fn new_source_of_a_silent_publisher_is_refused_in_time() {
         fetch: impatient(&publisher),
     };
     let began = Instant::now();
-    let error = run::new_list(&given, &(Arc::new(Silent) as SharedObserver))
+    let error = run::new_list(&given, &(Arc::new(NoopObserver) as SharedObserver))
         .await
         .err()
         .unwrap();

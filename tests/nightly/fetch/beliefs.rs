@@ -154,7 +154,7 @@ async fn implausible_facts_of_an_earlier_version_are_discarded() {
     );
     let request = desk.request("/table.dat");
     let snapshot = desk.fetch_new(&request).await;
-    let believed = |obtained| Snapshot {
+    let accepted = |obtained| Snapshot {
         source_date: "2399-12-31".to_owned(),
         last_modified: Some(FAR.to_owned()),
         etag: Some("x".repeat(60_000)),
@@ -162,7 +162,7 @@ async fn implausible_facts_of_an_earlier_version_are_discarded() {
         ..snapshot.clone()
     };
     let known = KnownUrl {
-        snapshot: believed(Obtained::ByProgram),
+        snapshot: accepted(Obtained::ByProgram),
         origin: request.url.clone(),
         stamp: None,
         is_length_unknown: false,
@@ -187,18 +187,18 @@ async fn implausible_facts_of_an_earlier_version_are_discarded() {
         (again.source_date.as_str(), again.etag.as_deref()),
         ("2026-11-28", Some("\"v1\""))
     );
-    let asked = desk.publisher.requests("/table.dat");
+    let requested = desk.publisher.requests("/table.dat");
     assert_eq!(
         (
-            asked[1].header("if-none-match"),
-            asked[1].header("if-modified-since")
+            requested[1].header("if-none-match"),
+            requested[1].header("if-modified-since")
         ),
         ("", "")
     );
     // The operator is responsible for a date that they state.
     desk.snapshots()
         .remember(&KnownUrl {
-            snapshot: believed(Obtained::ByHand),
+            snapshot: accepted(Obtained::Manual),
             ..known
         })
         .unwrap();
@@ -259,6 +259,6 @@ async fn oversized_redirect_address_is_not_followed() {
     );
     assert_eq!(
         desk.fetch_new(&desk.request("/table.dat")).await.sha256,
-        Digest::of(&table(50))
+        Digest::sha256(&table(50))
     );
 }

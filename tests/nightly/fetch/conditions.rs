@@ -26,7 +26,7 @@ async fn first_fetch_keeps_the_bytes_and_their_headers() {
         source_id: "test.table".to_owned(),
         keys: BTreeMap::from([("vintage".to_owned(), "2023".to_owned())]),
         url: desk.publisher.url("/acs/table.dat"),
-        sha256: Digest::of(&table(50)),
+        sha256: Digest::sha256(&table(50)),
         size_bytes: table(50).len() as u64,
         source_version: "2019-2023".to_owned(),
         source_date: "2023-12-07".to_owned(),
@@ -139,7 +139,7 @@ async fn changed_bytes_become_a_second_snapshot_beside_the_first() {
     let second = desk.fetch_new(&request).await;
     assert_eq!(
         (second.size_bytes, second.sha256),
-        (table(51).len() as u64, Digest::of(&table(51)))
+        (table(51).len() as u64, Digest::sha256(&table(51)))
     );
     let mut stored = desk.stored_bytes();
     stored.sort();
@@ -236,11 +236,14 @@ async fn condition_is_sent_only_to_the_server_it_came_from() {
     );
     let request = desk.request("/table.dat");
     desk.settings.mirrors = vec![mirror.display().to_string()];
-    assert_eq!(desk.fetch_new(&request).await.sha256, Digest::of(&table(5)));
+    assert_eq!(
+        desk.fetch_new(&request).await.sha256,
+        Digest::sha256(&table(5))
+    );
     desk.settings.mirrors.clear();
     assert_eq!(
         desk.fetch_new(&request).await.sha256,
-        Digest::of(&table(50))
+        Digest::sha256(&table(50))
     );
     let received = &desk.publisher.all_requests()[0];
     assert_eq!(

@@ -97,7 +97,7 @@ impl Desk {
     }
 
     /// Returns the requested hosts and targets, in order.
-    pub fn asked(&self) -> Vec<String> {
+    pub fn requested(&self) -> Vec<String> {
         self.publisher
             .all_requests()
             .iter()

@@ -65,7 +65,7 @@ async fn compressed_response_is_decompressed() {
             let snapshot = desk.fetch_new(&desk.request("/table.dat")).await;
             assert_eq!(
                 (snapshot.sha256, snapshot.size_bytes),
-                (Digest::of(&bytes), bytes.len() as u64),
+                (Digest::sha256(&bytes), bytes.len() as u64),
                 "{encoding}"
             );
             assert_eq!(
@@ -124,7 +124,7 @@ async fn broken_compressed_transfer_restarts_from_the_beginning() {
         );
         assert_eq!(
             desk.fetch_new(&desk.request("/table.dat")).await.sha256,
-            Digest::of(&bytes),
+            Digest::sha256(&bytes),
             "{case}"
         );
         let received = desk.publisher.all_requests();
@@ -188,7 +188,7 @@ async fn compressed_rest_of_a_file_is_not_appended_to_its_beginning() {
     );
     assert_eq!(
         desk.fetch_new(&desk.request("/table.dat")).await.sha256,
-        Digest::of(&bytes)
+        Digest::sha256(&bytes)
     );
     assert_eq!(desk.publisher.all_requests()[2].header("range"), "");
 }
@@ -203,7 +203,7 @@ async fn chunked_body_is_complete_and_resumes_without_a_length() {
     let snapshot = desk.fetch_new(&request).await;
     assert_eq!(
         (snapshot.sha256, snapshot.source_date.as_str()),
-        (Digest::of(&table(5000)), "2023-12-07")
+        (Digest::sha256(&table(5000)), "2023-12-07")
     );
     let second = &desk.publisher.all_requests()[1];
     assert_eq!(

@@ -25,7 +25,7 @@ async fn file_in_preparation_is_awaited_as_the_server_asks_or_with_backoff() {
     desk.publisher.route("/table.dat", replies);
     assert_eq!(
         desk.fetch_new(&desk.request("/table.dat")).await.sha256,
-        Digest::of(&table(50))
+        Digest::sha256(&table(50))
     );
     assert_eq!(seconds(&desk.clock.waits()), [10, 20, 7, 1, 60]);
     assert_eq!(desk.partials(), []);
@@ -58,7 +58,7 @@ async fn waiting_for_a_file_in_preparation_ends() {
         )
         .await;
     assert_eq!(
-        error.way_out(),
+        error.hint_text(),
         Some("run again later; the last good snapshot stays in use")
     );
     assert_eq!(desk.publisher.all_requests().len(), 1 + 4);

@@ -111,7 +111,7 @@ async fn mirror_folder_replaces_the_publisher() {
             snapshot.sha256,
             snapshot.source_date.as_str()
         ),
-        (URL, Digest::of(&table(50)), "2024-05-06")
+        (URL, Digest::sha256(&table(50)), "2024-05-06")
     );
     assert_eq!(
         (snapshot.etag, snapshot.last_modified.as_deref()),
@@ -195,7 +195,10 @@ async fn unchanged_mirror_file_is_not_read_again() {
         .unwrap()
         .set_modified(modified)
         .unwrap();
-    assert_eq!(desk.fetch_new(&request).await.sha256, Digest::of(&changed));
+    assert_eq!(
+        desk.fetch_new(&request).await.sha256,
+        Digest::sha256(&changed)
+    );
 }
 
 /// A file written a moment ago may change again within the resolution of its date.
@@ -231,11 +234,11 @@ async fn first_mirror_with_the_file_wins_and_no_publisher_is_asked() {
     desk.publisher.route("/c.dat", vec![Reply::file(table(4))]);
     assert_eq!(
         desk.fetch_new(&desk.request("/a.dat")).await.sha256,
-        Digest::of(&table(1))
+        Digest::sha256(&table(1))
     );
     assert_eq!(
         desk.fetch_new(&desk.request("/b.dat")).await.sha256,
-        Digest::of(&table(3))
+        Digest::sha256(&table(3))
     );
     assert_eq!(desk.fetch(&desk.request("/c.dat")).await, Outcome::Absent);
     assert_eq!(desk.publisher.all_requests(), []);
@@ -320,7 +323,7 @@ async fn mirror_file_that_changes_during_its_read_is_refused() {
         )
     );
     assert_eq!(
-        (error.kind(), error.way_out()),
+        (error.kind(), error.hint_text()),
         (
             ErrorKind::Fetch,
             Some("run again when the mirror is complete")
@@ -462,7 +465,7 @@ async fn mirror_url_serves_any_folder_with_the_same_names() {
         };
         assert_eq!(
             (snapshot.url.as_str(), snapshot.sha256),
-            (url, Digest::of(format!("bytes of {url}").as_bytes()))
+            (url, Digest::sha256(format!("bytes of {url}").as_bytes()))
         );
         assert_eq!(
             fetcher.fetch(&request, &NoProgress).await.unwrap(),
@@ -524,7 +527,7 @@ async fn failing_mirror_url_is_not_skipped() {
         .route(&format!("/{PLACE}"), vec![Reply::page(404)]);
     assert_eq!(
         desk.fetch_new(&desk.request_url(URL)).await.sha256,
-        Digest::of(&table(50)),
+        Digest::sha256(&table(50)),
         "404 passes on to the next mirror"
     );
 }
@@ -539,7 +542,7 @@ async fn file_url_is_read_in_place() {
     let snapshot = desk.fetch_new(&desk.request_url(&url)).await;
     assert_eq!(
         (snapshot.url, snapshot.sha256),
-        (url, Digest::of(&table(50)))
+        (url, Digest::sha256(&table(50)))
     );
     assert_eq!(
         desk.fetch(&desk.request_url("file:///no/such/file")).await,
@@ -581,7 +584,7 @@ async fn link_that_leads_out_of_a_mirror_is_not_followed() {
         let request = desk.request_url(url);
         let error = desk.fail(&request).await;
         assert!(
-            error.kind() == ErrorKind::Fetch && error.way_out().is_some(),
+            error.kind() == ErrorKind::Fetch && error.hint_text().is_some(),
             "{error}"
         );
         assert!(
@@ -606,7 +609,7 @@ async fn link_that_leads_out_of_a_mirror_is_not_followed() {
         desk.fetch_new(&desk.request_url("https://www2.example/within.dat"))
             .await
             .sha256,
-        Digest::of(&table(50))
+        Digest::sha256(&table(50))
     );
     assert_eq!(
         desk.fetch(&desk.request_url("https://www2.example/dangling.dat"))

@@ -21,7 +21,7 @@ async fn configured_certificate_authority_is_trusted() {
         .route("/table.dat", vec![Reply::file(table(50))]);
     assert_eq!(
         desk.fetch_new(&desk.request_url(URL)).await.sha256,
-        Digest::of(&table(50))
+        Digest::sha256(&table(50))
     );
 
     let other = Authority::new().write(&desk.new_folder("other"));
@@ -35,7 +35,7 @@ async fn configured_certificate_authority_is_trusted() {
             )),
             "{text}"
         );
-        assert!(error.way_out().unwrap().contains("--ca"), "{error:?}");
+        assert!(error.hint_text().unwrap().contains("--ca"), "{error:?}");
         assert!(
             desk.clock.waits().is_empty(),
             "a certificate does not improve with a retry"
@@ -103,10 +103,10 @@ async fn publishers_are_reached_through_a_proxy_that_resolves_their_names() {
     );
     assert_eq!(
         desk.fetch_new(&desk.request_url(URL)).await.sha256,
-        Digest::of(&table(50))
+        Digest::sha256(&table(50))
     );
     assert_eq!(
-        proxy.asked(),
+        proxy.requested(),
         ["data.example.org:443", "files.example.org:443"]
     );
     let error = desk.fail(&desk.request_url(URL)).await;
@@ -117,9 +117,12 @@ async fn publishers_are_reached_through_a_proxy_that_resolves_their_names() {
         "{error}"
     );
     assert!(
-        !proxy.asked().iter().any(|asked| asked.starts_with("10.")),
+        !proxy
+            .requested()
+            .iter()
+            .any(|requested| requested.starts_with("10.")),
         "{:?}",
-        proxy.asked()
+        proxy.requested()
     );
 }
 
@@ -138,12 +141,12 @@ async fn proxy_is_not_used_for_exceptions_and_this_machine() {
     plain.route("/table.dat", vec![Reply::file(table(51))]);
     desk.fetch_new(&desk.request_url(&plain.url("/table.dat")))
         .await;
-    assert_eq!(proxy.asked(), Vec::<String>::new());
+    assert_eq!(proxy.requested(), Vec::<String>::new());
 
     desk.settings.proxy.except = None;
     let error = desk.fail(&desk.request_url(URL)).await;
     assert!(error.to_string().contains("no answer: "), "{error}");
-    assert_eq!(proxy.asked(), ["data.example.org:443"; 3]);
+    assert_eq!(proxy.requested(), ["data.example.org:443"; 3]);
 }
 
 #[tokio::test]
@@ -196,7 +199,7 @@ async fn http_2_is_used_with_servers_that_offer_it() {
     };
     assert_eq!(
         (snapshot.sha256, snapshot.etag.as_deref()),
-        (Digest::of(&table(200_000)), Some("\"v1\""))
+        (Digest::sha256(&table(200_000)), Some("\"v1\""))
     );
     server.abort();
 }

@@ -17,7 +17,7 @@ async fn busy_server_is_retried_after_growing_waits() {
     );
     assert_eq!(
         desk.fetch_new(&desk.request("/table.dat")).await.sha256,
-        Digest::of(&table(50))
+        Digest::sha256(&table(50))
     );
     let waits = desk.clock.waits();
     assert_eq!(waits.len(), 2);
@@ -61,7 +61,7 @@ async fn server_that_asks_for_a_long_wait_is_left_until_the_next_run() {
         )
         .await;
     assert_eq!(
-        error.way_out(),
+        error.hint_text(),
         Some("run again later; the last good snapshot stays in use")
     );
     assert_eq!(
@@ -83,7 +83,7 @@ async fn server_that_stays_down_is_given_up_after_the_last_try() {
         )
         .await;
     assert_eq!(
-        error.way_out(),
+        error.hint_text(),
         Some("run again later; the last good snapshot stays in use")
     );
     assert_eq!(desk.publisher.all_requests().len(), 1 + 3);
@@ -127,7 +127,7 @@ async fn server_that_falls_silent_is_dropped_and_the_rest_requested() {
         .route("/table.dat", vec![file.clone().stall_after(40_000), file]);
     assert_eq!(
         desk.fetch_new(&desk.request("/table.dat")).await.sha256,
-        Digest::of(&table(5000))
+        Digest::sha256(&table(5000))
     );
     assert_eq!(
         desk.publisher.all_requests()[1].header("range"),
@@ -147,14 +147,14 @@ async fn refusal_is_not_retried() {
         )
         .await;
     assert_eq!(
-        error.way_out(),
+        error.hint_text(),
         Some("publishers refuse anonymous clients: set PUBDATA_CONTACT to an e-mail address")
     );
     assert_eq!(desk.publisher.all_requests().len(), 2);
     desk.settings.contact = Some("data@example.org".to_owned());
     let error = desk.fail(&desk.request("/table.dat")).await;
     assert_eq!(
-        error.way_out(),
+        error.hint_text(),
         Some(
             "the publisher refuses this client or network, perhaps for a while; run again later, or fetch through --mirror"
         )
@@ -189,7 +189,7 @@ async fn client_identifies_itself() {
             .map(|_| ())
             .unwrap_err();
         assert_eq!(
-            (error.kind(), error.to_string().as_str(), error.way_out()),
+            (error.kind(), error.to_string().as_str(), error.hint_text()),
             (
                 ErrorKind::Config,
                 expected,
@@ -242,7 +242,7 @@ async fn many_files_are_fetched_concurrently() {
         let Outcome::New(snapshot) = fetch.await.unwrap().unwrap() else {
             panic!("file {number} is new")
         };
-        assert_eq!(snapshot.sha256, Digest::of(&table(number)));
+        assert_eq!(snapshot.sha256, Digest::sha256(&table(number)));
     }
     assert_eq!((desk.stored().len(), desk.partials()), (20, vec![]));
 }

@@ -38,8 +38,8 @@ async fn check_refused(location: &str, expected: &str) {
             "source `test.table`: https://{DATA}/table.dat: the server answered 302 Found and points to `{location}`, {expected}"
         )
     );
-    assert!(error.way_out().is_some() && error.kind() == ErrorKind::Fetch);
-    assert_eq!(desk.asked(), [format!("{DATA}/table.dat")]);
+    assert!(error.hint_text().is_some() && error.kind() == ErrorKind::Fetch);
+    assert_eq!(desk.requested(), [format!("{DATA}/table.dat")]);
     assert_eq!((desk.stored(), desk.partials()), (vec![], vec![]));
 }
 
@@ -68,7 +68,10 @@ async fn redirects_stay_in_the_publishers_domain_or_its_named_hosts() {
         let snapshot = desk.fetch_new(&request(&desk)).await;
         assert_eq!(
             (snapshot.sha256, snapshot.url.as_str()),
-            (Digest::of(&table(50)), "https://data.example.org/table.dat")
+            (
+                Digest::sha256(&table(50)),
+                "https://data.example.org/table.dat"
+            )
         );
         let through = [
             "https://data.example.org/new/table.dat",
@@ -153,7 +156,7 @@ async fn broken_transfer_behind_a_redirect_continues_there() {
     desk.publisher.route("/t?sign=2", vec![file]);
     assert_eq!(
         desk.fetch_new(&request(&desk)).await.sha256,
-        Digest::of(&table(5000))
+        Digest::sha256(&table(5000))
     );
     let received = desk.publisher.all_requests();
     let ranges: Vec<_> = received
@@ -195,7 +198,7 @@ async fn partial_file_of_one_server_is_not_completed_from_another() {
         .route("/two", vec![Reply::file(table(4000)).etag("\"v1\"")]);
     assert_eq!(
         desk.fetch_new(&request(&desk)).await.sha256,
-        Digest::of(&table(4000))
+        Digest::sha256(&table(4000))
     );
     assert_eq!(desk.publisher.requests("/two")[0].header("range"), "");
 }

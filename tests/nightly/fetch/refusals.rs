@@ -57,7 +57,7 @@ async fn web_page_with_status_200_is_never_a_snapshot() {
                 expected,
             )
             .await;
-        assert_eq!(error.way_out(), Some(NOT_THE_FILE));
+        assert_eq!(error.hint_text(), Some(NOT_THE_FILE));
         assert_eq!(
             desk.publisher.all_requests().len(),
             2,
@@ -121,7 +121,7 @@ async fn careless_content_types_are_accepted() {
         );
         assert_eq!(
             desk.fetch_new(&desk.request(target)).await.sha256,
-            Digest::of(&table(50)),
+            Digest::sha256(&table(50)),
             "{content_type}"
         );
     }
@@ -143,7 +143,7 @@ async fn refused_census_key_is_named_and_its_page_not_followed() {
         );
         assert!(
             error
-                .way_out()
+                .hint_text()
                 .unwrap()
                 .contains("unset CENSUS_API_KEY to go without these files")
         );
@@ -223,7 +223,7 @@ async fn content_of_an_archive_is_not_inspected() {
             desk.fetch_new(&as_archive(desk.request(target)))
                 .await
                 .sha256,
-            Digest::of(&bytes)
+            Digest::sha256(&bytes)
         );
     }
 }
@@ -296,7 +296,7 @@ async fn service_error_with_status_200_is_refused() {
         .route("/busy", vec![busy.clone(), busy, Reply::file(json())]);
     assert_eq!(
         desk.fetch_new(&as_json(desk.request("/busy"))).await.sha256,
-        Digest::of(json()),
+        Digest::sha256(json()),
         "a busy service is asked again"
     );
     // A file that is not JSON is not inspected.
@@ -357,7 +357,7 @@ async fn file_above_its_ceiling_is_refused_before_it_is_read() {
         .check_refused(&request, &table(50), large, &expected)
         .await;
     assert_eq!(
-        error.way_out(),
+        error.hint_text(),
         Some("if the publisher's file has grown, raise `max_bytes` in the declaration")
     );
 }

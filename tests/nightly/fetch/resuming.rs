@@ -1,6 +1,6 @@
 use pubdata_core::error::ErrorKind;
 use pubdata_core::ids::Digest;
-use pubdata_store::PartialOf;
+use pubdata_store::PartialOrigin;
 
 use super::desk::{Desk, files_below, table};
 use pubdata_testing::publisher::Reply;
@@ -21,7 +21,7 @@ fn ranges(desk: &Desk) -> Vec<(String, String)> {
         .collect()
 }
 
-fn asked(ranges: &[(&str, &str)]) -> Vec<(String, String)> {
+fn requested(ranges: &[(&str, &str)]) -> Vec<(String, String)> {
     ranges
         .iter()
         .map(|(range, condition)| ((*range).to_owned(), (*condition).to_owned()))
@@ -41,11 +41,11 @@ async fn cut_transfer_continues_where_it_broke() {
         ],
     );
     let snapshot = desk.fetch_new(&desk.request("/table.dat")).await;
-    assert_eq!(snapshot.sha256, Digest::of(&table(5000)));
+    assert_eq!(snapshot.sha256, Digest::sha256(&table(5000)));
     assert_eq!(desk.stored_bytes(), [table(5000)]);
     assert_eq!(
         ranges(&desk),
-        asked(&[
+        requested(&[
             ("", ""),
             ("bytes=40000-", "\"v1\""),
             ("bytes=60000-", "\"v1\"")
@@ -79,9 +79,12 @@ async fn abandoned_download_continues_in_the_next_run() {
     let snapshot = desk.fetch_new(&request).await;
     assert_eq!(
         (snapshot.sha256, snapshot.source_date.as_str()),
-        (Digest::of(&table(5000)), "2023-12-07")
+        (Digest::sha256(&table(5000)), "2023-12-07")
     );
-    assert_eq!(ranges(&desk), asked(&[("", ""), ("bytes=40000-", DATE)]));
+    assert_eq!(
+        ranges(&desk),
+        requested(&[("", ""), ("bytes=40000-", DATE)])
+    );
     assert_eq!(
         (desk.stored_bytes(), desk.partials()),
         (vec![table(5000)], vec![])
@@ -101,11 +104,11 @@ async fn file_that_changed_under_resume_restarts_from_its_beginning() {
     let snapshot = desk.fetch_new(&desk.request("/table.dat")).await;
     assert_eq!(
         (snapshot.sha256, snapshot.etag.as_deref()),
-        (Digest::of(&table(4000)), Some("\"v2\""))
+        (Digest::sha256(&table(4000)), Some("\"v2\""))
     );
     assert_eq!(
         ranges(&desk),
-        asked(&[("", ""), ("bytes=40000-", "\"v1\"")])
+        requested(&[("", ""), ("bytes=40000-", "\"v1\"")])
     );
     assert_eq!(desk.stored_bytes(), [table(4000)]);
 }
@@ -145,10 +148,10 @@ async fn wrong_range_restarts_the_download() {
             vec![file.clone().cut_after(40_000), reply, file],
         );
         let snapshot = desk.fetch_new(&desk.request("/table.dat")).await;
-        assert_eq!(snapshot.sha256, Digest::of(&whole), "{case}");
+        assert_eq!(snapshot.sha256, Digest::sha256(&whole), "{case}");
         assert_eq!(
             ranges(&desk),
-            asked(&[("", ""), ("bytes=40000-", "\"v1\""), ("", "")]),
+            requested(&[("", ""), ("bytes=40000-", "\"v1\""), ("", "")]),
             "{case}"
         );
         assert_eq!(desk.stored_bytes(), std::slice::from_ref(&whole), "{case}");
@@ -180,11 +183,11 @@ async fn size_stated_with_a_range_is_awaited() {
     );
     assert_eq!(
         desk.fetch_new(&desk.request("/table.dat")).await.sha256,
-        Digest::of(&whole)
+        Digest::sha256(&whole)
     );
     assert_eq!(
         ranges(&desk),
-        asked(&[
+        requested(&[
             ("", ""),
             ("bytes=40000-", "\"v1\""),
             ("bytes=60000-", "\"v1\"")
@@ -210,9 +213,9 @@ async fn only_a_file_proven_the_same_is_resumed() {
             .route("/table.dat", vec![file.clone().cut_after(40_000), file]);
         assert_eq!(
             desk.fetch_new(&desk.request("/table.dat")).await.sha256,
-            Digest::of(&table(5000))
+            Digest::sha256(&table(5000))
         );
-        assert_eq!(ranges(&desk), asked(&[("", ""), second]));
+        assert_eq!(ranges(&desk), requested(&[("", ""), second]));
     }
 }
 
@@ -235,7 +238,7 @@ async fn bytes_written_before_a_reboot_are_not_trusted() {
     content["boot"] = "another".into();
     std::fs::write(sidecar, content.to_string()).unwrap();
     desk.fetch_new(&request).await;
-    assert_eq!(ranges(&desk), asked(&[("", ""), ("", "")]));
+    assert_eq!(ranges(&desk), requested(&[("", ""), ("", "")]));
     assert_eq!(desk.stored_bytes(), [table(5000)]);
 }
 
@@ -250,11 +253,11 @@ async fn complete_download_is_accepted_without_a_request() {
         .unwrap();
     let total_bytes = Some(table(50).len() as u64);
     partial
-        .begin(PartialOf {
+        .begin(PartialOrigin {
             origin: request.url.clone(),
             etag: Some("\"v1\"".to_owned()),
             total_bytes,
-            ..PartialOf::default()
+            ..PartialOrigin::default()
         })
         .unwrap();
     partial.write(&table(50)).unwrap();
@@ -262,7 +265,7 @@ async fn complete_download_is_accepted_without_a_request() {
     let snapshot = desk.fetch_new(&request).await;
     assert_eq!(
         (snapshot.sha256, snapshot.etag.as_deref()),
-        (Digest::of(&table(50)), Some("\"v1\""))
+        (Digest::sha256(&table(50)), Some("\"v1\""))
     );
     assert_eq!(desk.publisher.all_requests(), []);
 }
@@ -277,11 +280,11 @@ async fn partial_download_of_another_address_is_not_resumed() {
         .partial("test.table", &request.url)
         .unwrap();
     partial
-        .begin(PartialOf {
+        .begin(PartialOrigin {
             origin: "file:///mirror/table.dat".to_owned(),
             etag: Some("\"v1\"".to_owned()),
             total_bytes: Some(3),
-            ..PartialOf::default()
+            ..PartialOrigin::default()
         })
         .unwrap();
     partial.write(b"abc").unwrap();
@@ -290,9 +293,9 @@ async fn partial_download_of_another_address_is_not_resumed() {
         .route("/table.dat", vec![Reply::file(table(50)).etag("\"v1\"")]);
     assert_eq!(
         desk.fetch_new(&request).await.sha256,
-        Digest::of(&table(50))
+        Digest::sha256(&table(50))
     );
-    assert_eq!(ranges(&desk), asked(&[("", "")]));
+    assert_eq!(ranges(&desk), requested(&[("", "")]));
 }
 
 #[tokio::test]

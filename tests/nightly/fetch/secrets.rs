@@ -47,7 +47,7 @@ async fn secret_is_sent_and_written_nowhere() {
         (snapshot.url.clone(), snapshot.sha256),
         (
             desk.publisher.url("/data?get=NAME&for=county:*"),
-            Digest::of(b"[[\"NAME\"]]")
+            Digest::sha256(b"[[\"NAME\"]]")
         )
     );
     assert_eq!(desk.fetch_unchanged(&request).await, snapshot);

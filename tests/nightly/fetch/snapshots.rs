@@ -26,7 +26,9 @@ async fn snapshot_is_read_only_and_found_by_its_digest() {
         Some(path.clone())
     );
     assert_eq!(
-        snapshots.find("test.table", &Digest::of(b"other")).unwrap(),
+        snapshots
+            .find("test.table", &Digest::sha256(b"other"))
+            .unwrap(),
         None
     );
     assert_eq!(
@@ -240,9 +242,9 @@ async fn bundled_file_becomes_a_snapshot_like_any_other() {
 }
 
 #[derive(Default)]
-struct Told(Mutex<Vec<String>>);
+struct RecordedProgress(Mutex<Vec<String>>);
 
-impl FetchProgress for Told {
+impl FetchProgress for RecordedProgress {
     fn started(&self, url: &str, total_bytes: Option<u64>) {
         let name = url.rsplit('/').next().unwrap();
         self.0
@@ -252,13 +254,13 @@ impl FetchProgress for Told {
     }
 
     fn advanced(&self, bytes: u64) {
-        let mut told = self.0.lock().unwrap();
-        match told
+        let mut reported = self.0.lock().unwrap();
+        match reported
             .last_mut()
             .and_then(|last| last.strip_prefix("advanced ")?.parse::<u64>().ok())
         {
-            Some(before) => *told.last_mut().unwrap() = format!("advanced {}", before + bytes),
-            None => told.push(format!("advanced {bytes}")),
+            Some(before) => *reported.last_mut().unwrap() = format!("advanced {}", before + bytes),
+            None => reported.push(format!("advanced {bytes}")),
         }
     }
 
@@ -274,16 +276,16 @@ async fn progress_reports_each_try_and_the_end() {
     desk.publisher
         .route("/table.dat", vec![file.clone().cut_after(40_000), file]);
     let total = table(5000).len();
-    let told = Told::default();
+    let reported = RecordedProgress::default();
     let outcome = desk
         .fetcher()
-        .fetch(&desk.request("/table.dat"), &told)
+        .fetch(&desk.request("/table.dat"), &reported)
         .await
         .unwrap();
     assert!(matches!(outcome, Outcome::New(_)));
     let started = format!("started table.dat Some({total})");
     assert_eq!(
-        *told.0.lock().unwrap(),
+        *reported.0.lock().unwrap(),
         [
             started.clone(),
             "advanced 40000".to_owned(),
@@ -292,11 +294,11 @@ async fn progress_reports_each_try_and_the_end() {
             "finished".to_owned()
         ]
     );
-    let told = Told::default();
+    let reported = RecordedProgress::default();
     desk.publisher.route("/table.dat", vec![Reply::page(403)]);
     desk.fetcher()
-        .fetch(&desk.request("/table.dat"), &told)
+        .fetch(&desk.request("/table.dat"), &reported)
         .await
         .unwrap_err();
-    assert_eq!(*told.0.lock().unwrap(), ["finished"]);
+    assert_eq!(*reported.0.lock().unwrap(), ["finished"]);
 }

@@ -21,7 +21,7 @@ pub struct Entry {
 
 impl Entry {
     /// Creates a filing by one filer, whose CIK follows from the number.
-    pub fn of(number: u32) -> Self {
+    pub fn new(number: u32) -> Self {
         Self {
             number,
             cik: 1_000 + number,

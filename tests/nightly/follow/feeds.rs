@@ -10,7 +10,7 @@ use pubdata_testing::publisher::Reply;
 async fn repetitive_feed_logs_each_filing_once() {
     let desk = Desk::new().await;
     let mut follower = desk.follower();
-    desk.show(&[Entry::of(2), Entry::of(1)]);
+    desk.show(&[Entry::new(2), Entry::new(1)]);
     let report = desk.poll(&mut follower).await;
     assert_eq!(
         (
@@ -55,12 +55,12 @@ async fn entries_of_one_filing_are_merged_and_a_later_party_is_an_update() {
         role,
         form: "4",
     };
-    desk.show(&[party(71, "Reporting"), Entry::of(6), party(72, "Issuer")]);
+    desk.show(&[party(71, "Reporting"), Entry::new(6), party(72, "Issuer")]);
     assert_eq!(desk.poll(&mut follower).await.new_filings, 2);
     desk.show(&[
         party(73, "Reporting"),
         party(71, "Reporting"),
-        Entry::of(6),
+        Entry::new(6),
         party(72, "Issuer"),
     ]);
     let report = desk.poll(&mut follower).await;
@@ -110,7 +110,7 @@ async fn entries_of_one_filing_are_merged_and_a_later_party_is_an_update() {
 async fn burst_beyond_a_page_is_read_up_to_the_known_entries() {
     let desk = Desk::new().await;
     let mut follower = desk.follower();
-    let newest_first = |last: u32| (1..=last).rev().map(Entry::of).collect::<Vec<_>>();
+    let newest_first = |last: u32| (1..=last).rev().map(Entry::new).collect::<Vec<_>>();
     desk.show(&newest_first(40));
     desk.poll(&mut follower).await;
     desk.show(&newest_first(371));
@@ -134,10 +134,10 @@ async fn burst_beyond_a_page_is_read_up_to_the_known_entries() {
 async fn filings_out_of_order_are_not_missed() {
     let desk = Desk::new().await;
     let mut follower = desk.follower();
-    desk.show(&[5, 3, 1].map(Entry::of));
+    desk.show(&[5, 3, 1].map(Entry::new));
     desk.poll(&mut follower).await;
     // Two filings accepted earlier appear below the known ones.
-    desk.show(&[6, 5, 4, 3, 2, 1].map(Entry::of));
+    desk.show(&[6, 5, 4, 3, 2, 1].map(Entry::new));
     assert_eq!(desk.poll(&mut follower).await.new_filings, 3);
     desk.assert_once(1..=6);
 }
@@ -239,7 +239,7 @@ async fn entry_larger_than_any_filing_is_a_finding() {
 async fn all_filings_are_caught_up_after_an_outage() {
     let desk = Desk::new().await;
     let mut follower = desk.follower();
-    let newest_first = |last: u32| (1..=last).rev().map(Entry::of).collect::<Vec<_>>();
+    let newest_first = |last: u32| (1..=last).rev().map(Entry::new).collect::<Vec<_>>();
     desk.show(&newest_first(10));
     desk.poll(&mut follower).await;
     for reply in [
@@ -276,7 +276,7 @@ async fn all_filings_are_caught_up_after_an_outage() {
 async fn daily_index_adds_filings_that_the_feeds_missed() {
     let desk = Desk::new().await;
     let mut follower = desk.follower();
-    desk.show(&[2, 1].map(Entry::of));
+    desk.show(&[2, 1].map(Entry::new));
     desk.poll(&mut follower).await;
     desk.show_index(
         "2026/QTR1/master.20260115.idx",
@@ -320,7 +320,7 @@ async fn daily_index_adds_filings_that_the_feeds_missed() {
         "absent"
     );
     // A feed that later shows a filing of the index, with a role, adds the role.
-    desk.show(&[3, 2, 1].map(Entry::of));
+    desk.show(&[3, 2, 1].map(Entry::new));
     let report = desk.poll(&mut follower).await;
     assert_eq!((report.new_filings, report.updates), (0, 1));
 }

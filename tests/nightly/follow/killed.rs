@@ -34,7 +34,7 @@ async fn follower_killed_at_any_moment_logs_each_filing_once() {
     let mut killed = 0;
     for round in 0..24_u64 {
         last += 37;
-        desk.show(&(1..=last).rev().map(Entry::of).collect::<Vec<_>>());
+        desk.show(&(1..=last).rev().map(Entry::new).collect::<Vec<_>>());
         let mut command = program(&desk);
         let wait = Duration::from_millis(4 + 9 * round % 160);
         let status = tokio::task::spawn_blocking(move || {
@@ -62,10 +62,10 @@ async fn follower_killed_at_any_moment_logs_each_filing_once() {
 #[tokio::test]
 async fn log_cut_anywhere_in_its_last_batch_is_completed() {
     let desk = Desk::new().await;
-    desk.show(&[2, 1].map(Entry::of));
+    desk.show(&[2, 1].map(Entry::new));
     desk.poll(&mut desk.follower()).await;
     let before = std::fs::read(segment(&desk.home_path())).unwrap().len();
-    desk.show(&[5, 4, 3, 2, 1].map(Entry::of));
+    desk.show(&[5, 4, 3, 2, 1].map(Entry::new));
     desk.poll(&mut desk.follower()).await;
     let whole = std::fs::read(segment(&desk.home_path())).unwrap();
     for length in (before..whole.len())
@@ -95,7 +95,7 @@ async fn log_cut_anywhere_in_its_last_batch_is_completed() {
 #[tokio::test]
 async fn log_damaged_before_its_last_commit_is_not_taken_for_torn() {
     let desk = Desk::new().await;
-    desk.show(&[2, 1].map(Entry::of));
+    desk.show(&[2, 1].map(Entry::new));
     desk.poll(&mut desk.follower()).await;
     let path = segment(&desk.home_path());
     let text = std::fs::read_to_string(&path).unwrap();

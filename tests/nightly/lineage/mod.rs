@@ -79,7 +79,7 @@ pub fn events_of(place: &Place) -> Vec<Value> {
 }
 
 /// Returns the event type and job of each event, in order.
-pub fn told(events: &[Value]) -> Vec<(&str, &str)> {
+pub fn reported(events: &[Value]) -> Vec<(&str, &str)> {
     events
         .iter()
         .map(|event| {
@@ -134,7 +134,7 @@ async fn run_reports_its_progress_with_inputs_and_outputs_of_each_task() {
         ("COMPLETE", PERMITS),
         ("COMPLETE", "run"),
     ];
-    assert_eq!(told(&events), expected);
+    assert_eq!(reported(&events), expected);
     let whole = event(&events, "COMPLETE", "run");
     assert_eq!(
         (
@@ -149,11 +149,11 @@ async fn run_reports_its_progress_with_inputs_and_outputs_of_each_task() {
         )
     );
     assert_eq!(tag(whole, "release_id"), Some(report.release_id().as_str()));
-    for told in &events {
-        assert_eq!(told["job"]["namespace"], "test/nightly");
-        let parent = &told["run"]["facets"]["parent"];
-        match told["job"]["name"].as_str().unwrap() {
-            "run" => assert!(parent.is_null(), "{told:#}"),
+    for reported in &events {
+        assert_eq!(reported["job"]["namespace"], "test/nightly");
+        let parent = &reported["run"]["facets"]["parent"];
+        match reported["job"]["name"].as_str().unwrap() {
+            "run" => assert!(parent.is_null(), "{reported:#}"),
             _ => assert_eq!(
                 (&parent["run"]["runId"], &parent["job"]["name"]),
                 (&whole["run"]["runId"], &json!("run"))
@@ -314,7 +314,7 @@ async fn unchanged_task_is_named_without_inputs_and_release_is_unaffected() {
     );
     let events = night.written();
     assert_eq!(
-        told(&events),
+        reported(&events),
         [
             ("START", "run"),
             ("START", TASK),
@@ -373,7 +373,7 @@ async fn blocked_or_missing_task_fails_while_the_run_completes() {
     night.run(&[TASK, PERMITS]).expect(20);
     let events = night.written();
     assert_eq!(
-        told(&events),
+        reported(&events),
         [
             ("START", "run"),
             ("START", TASK),
@@ -395,8 +395,9 @@ async fn blocked_or_missing_task_fails_while_the_run_completes() {
         &blocked["inputs"],
         "geo/docs/maps-data/data/gazetteer/2025_Gazetteer/2025_Gaz_zcta_national.zip",
     );
-    let digest = pubdata_core::ids::Digest::of(&std::fs::read(night.place.file(MEMBER)).unwrap())
-        .to_string();
+    let digest =
+        pubdata_core::ids::Digest::sha256(&std::fs::read(night.place.file(MEMBER)).unwrap())
+            .to_string();
     assert_eq!(
         bad["facets"]["version"]["datasetVersion"], digest,
         "the file that the task failed on"
@@ -426,7 +427,11 @@ async fn failed_run_and_run_without_published_data_have_failed() {
     std::fs::write(&channels, "no folder").unwrap();
     night.run(&[PERMITS]).expect(60);
     let events = night.written();
-    assert_eq!(told(&events).last(), Some(&("FAIL", "run")), "{events:#?}");
+    assert_eq!(
+        reported(&events).last(),
+        Some(&("FAIL", "run")),
+        "{events:#?}"
+    );
     let whole = event(&events, "FAIL", "run");
     assert_eq!(tag(whole, "exit_code"), Some("60"));
     assert!(
@@ -508,7 +513,7 @@ async fn test_message_is_an_event_without_a_run() {
         json!([{"to": "openlineage_url", "error": null}])
     );
     let received = night.received();
-    assert_eq!(told(&received), [("OTHER", "test_message")]);
+    assert_eq!(reported(&received), [("OTHER", "test_message")]);
     assert!(!night.place.home().join("runs").exists());
     let shown = answer(
         night

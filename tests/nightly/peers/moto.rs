@@ -38,11 +38,11 @@ impl Moto {
             .unwrap();
         let port = said.trim().parse().expect("moto prints its port");
         let moto = Self { server, port };
-        let mut asked = TcpStream::connect(("127.0.0.1", port)).unwrap();
+        let mut requested = TcpStream::connect(("127.0.0.1", port)).unwrap();
         let signed = "Authorization: AWS4-HMAC-SHA256 Credential=id/20260101/us-east-1/s3/aws4_request, SignedHeaders=host, Signature=0";
-        write!(asked, "PUT /bucket HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\n{signed}\r\nContent-Length: 0\r\nConnection: close\r\n\r\n").unwrap();
+        write!(requested, "PUT /bucket HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\n{signed}\r\nContent-Length: 0\r\nConnection: close\r\n\r\n").unwrap();
         let mut answer = String::new();
-        asked.read_to_string(&mut answer).unwrap();
+        requested.read_to_string(&mut answer).unwrap();
         assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
         Some(moto)
     }

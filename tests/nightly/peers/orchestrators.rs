@@ -96,11 +96,11 @@ impl Nights {
 
     fn night(&mut self, place: &Place) -> Value {
         self.input.write_all(b"night\n").unwrap();
-        self.told(place)
+        self.reported(place)
     }
 
     /// Returns the next report; log lines may come before it.
-    fn told(&mut self, place: &Place) -> Value {
+    fn reported(&mut self, place: &Place) -> Value {
         let mut logged = String::new();
         loop {
             let mut line = String::new();
@@ -110,8 +110,8 @@ impl Nights {
                 "the program ended:\n{logged}\n{}",
                 std::fs::read_to_string(place.root().join("errors")).unwrap()
             );
-            if let Some(told) = line.strip_prefix("TOLD ") {
-                return serde_json::from_str(told).unwrap();
+            if let Some(reported) = line.strip_prefix("TOLD ") {
+                return serde_json::from_str(reported).unwrap();
             }
             logged.push_str(&line);
         }
@@ -219,11 +219,11 @@ fn of(night: Night, place: &Place, nights: &mut Nights) -> Value {
             std::fs::write(newest, "{").unwrap();
         }
     }
-    let told = nights.night(place);
+    let reported = nights.night(place);
     drop(lock);
     std::fs::write(&file, whole).unwrap();
     std::fs::write(place.home().join("pubdata.toml"), settings).unwrap();
-    told
+    reported
 }
 
 /// Returns the exit codes in the ledger, the last run last.
@@ -256,30 +256,30 @@ fn airflow_run_on_one_machine_reports_its_datasets() {
     );
     let schedule = format!("{AFTER_THE_ARCHIVES} America/New_York");
     assert_eq!(
-        nights.told(&place),
+        nights.reported(&place),
         json!({"import_errors": {}, "dags": {"pubdata_night": schedule, "pubdata_nightly": schedule}})
     );
-    let state = |told: &Value, task: &str| {
+    let state = |reported: &Value, task: &str| {
         (
-            told["tasks"][task][0][0].as_str().unwrap().to_owned(),
-            told["tasks"][task][0][1].as_i64().unwrap(),
+            reported["tasks"][task][0][0].as_str().unwrap().to_owned(),
+            reported["tasks"][task][0][1].as_i64().unwrap(),
         )
     };
     for (night, code) in NIGHTS {
         let before = exit_codes_or_none(&place);
-        let told = of(night, &place, &mut nights);
-        let (run, tries) = state(&told, "run");
+        let reported = of(night, &place, &mut nights);
+        let (run, tries) = state(&reported, "run");
         let expected = match code {
             0 | 10 => ("success", "success", 1),
             20 | 40 => ("failed", "failed", 1),
             _ => ("failed", "failed", 3),
         };
         assert_eq!(
-            (told["state"].as_str().unwrap(), run.as_str(), tries),
+            (reported["state"].as_str().unwrap(), run.as_str(), tries),
             expected,
-            "{night:?}: {told:#}"
+            "{night:?}: {reported:#}"
         );
-        let events = told["events"].as_array().unwrap();
+        let events = reported["events"].as_array().unwrap();
         let named: BTreeSet<&str> = events
             .iter()
             .map(|event| event[0].as_str().unwrap())
@@ -304,7 +304,7 @@ fn airflow_run_on_one_machine_reports_its_datasets() {
             assert_eq!(
                 named,
                 expected.iter().map(String::as_str).collect(),
-                "{night:?}: {told:#}"
+                "{night:?}: {reported:#}"
             );
         }
         for event in events {
@@ -321,13 +321,13 @@ fn airflow_run_on_one_machine_reports_its_datasets() {
         let added = &exit_codes_or_none(&place)[before.len()..];
         // A wrong setting and an unreadable channel are not taken for a home without a release.
         assert_eq!(
-            state(&told, "publish").0,
+            state(&reported, "publish").0,
             if matches!(code, 40 | 60) {
                 "failed"
             } else {
                 "success"
             },
-            "{night:?}: {told:#}"
+            "{night:?}: {reported:#}"
         );
         if !matches!(
             night,
@@ -376,17 +376,17 @@ fn airflow_distributes_the_work_of_a_run() {
             r#"{"SHARES": 2}"#,
         ],
     );
-    nights.told(&place);
-    let told = nights.night(&place);
-    assert_eq!(told["state"], "success", "{told:#}");
+    nights.reported(&place);
+    let reported = nights.night(&place);
+    assert_eq!(reported["state"], "success", "{reported:#}");
     let whole = Place::new()
         .run(&["permit.nola", "license.tx_tdlr"])
         .expect(0)
         .release_id();
-    assert_eq!(told["left"]["commit.return_value"], json!(whole));
+    assert_eq!(reported["left"]["commit.return_value"], json!(whole));
     let counts = ["plan", "split", "build", "commit"]
-        .map(|task| told["tasks"][task].as_array().unwrap().len());
-    assert_eq!(counts, [1, 2, 2, 1], "{told:#}");
+        .map(|task| reported["tasks"][task].as_array().unwrap().len());
+    assert_eq!(counts, [1, 2, 2, 1], "{reported:#}");
     let released = std::fs::read_dir(place.root().join("store/releases"))
         .unwrap()
         .map(|entry| entry.unwrap().file_name().into_string().unwrap());
@@ -394,14 +394,14 @@ fn airflow_distributes_the_work_of_a_run() {
     // A second try of a successful commit ends the same: it changes nothing and reports the
     // release.
     std::fs::remove_file(list(&place)).unwrap();
-    let told = nights.night(&place);
+    let reported = nights.night(&place);
     assert_eq!(
-        (&told["state"], &told["tasks"]["commit"]),
+        (&reported["state"], &reported["tasks"]["commit"]),
         (&json!("failed"), &json!([["failed", 1]])),
-        "{told:#}"
+        "{reported:#}"
     );
     assert_eq!(
-        told["left"]["commit.release_id"],
+        reported["left"]["commit.release_id"],
         json!(whole),
         "the existing releases stay"
     );
@@ -425,15 +425,15 @@ fn dagster_materializes_only_the_changed_datasets() {
         ],
     );
     for (night, code) in NIGHTS {
-        let told = of(night, &place, &mut nights);
+        let reported = of(night, &place, &mut nights);
         // Definitions that cannot be queried are not loaded.
         if matches!(code, 40 | 60) {
             assert!(
-                told["not_loaded"]
+                reported["not_loaded"]
                     .as_str()
                     .unwrap()
                     .contains(&format!("exit code {code}")),
-                "{told:#}"
+                "{reported:#}"
             );
             continue;
         }
@@ -443,11 +443,14 @@ fn dagster_materializes_only_the_changed_datasets() {
             _ => &["STEP_UP_FOR_RETRY", "STEP_UP_FOR_RETRY", "STEP_FAILURE"],
         };
         assert_eq!(
-            (told["steps"].clone(), told["success"].as_bool().unwrap()),
+            (
+                reported["steps"].clone(),
+                reported["success"].as_bool().unwrap()
+            ),
             (json!(steps), matches!(code, 0 | 10)),
-            "{night:?}: {told:#}"
+            "{night:?}: {reported:#}"
         );
-        let made: BTreeSet<&str> = told["made"]
+        let made: BTreeSet<&str> = reported["made"]
             .as_object()
             .unwrap()
             .keys()
@@ -468,10 +471,10 @@ fn dagster_materializes_only_the_changed_datasets() {
             assert_eq!(
                 made,
                 expected.iter().copied().collect(),
-                "{night:?}: {told:#}"
+                "{night:?}: {reported:#}"
             );
         }
-        for (asset, metadata) in told["made"].as_object().unwrap() {
+        for (asset, metadata) in reported["made"].as_object().unwrap() {
             let rows = place.rows(&asset.replacen('/', ".", 1)).len();
             assert_eq!(
                 (&metadata["release_id"], &metadata["dagster/row_count"]),
@@ -486,10 +489,10 @@ fn dagster_materializes_only_the_changed_datasets() {
             }
             _ => continue,
         };
-        assert_eq!(told["checks"], checks, "{night:?}: {told:#}");
+        assert_eq!(reported["checks"], checks, "{night:?}: {reported:#}");
         // The Bureau's files are yearly, the list is daily: pipelines/census/gazetteer.toml,
         // pipelines/permit/nola.toml.
-        let freshness = &told["freshness"];
+        let freshness = &reported["freshness"];
         let windows = |days: i64| {
             format!(
                 "TimeWindowFreshnessPolicy(fail_window=SerializableTimeDelta(days={}, seconds=0, microseconds=0), warn_window=SerializableTimeDelta(days={}, seconds=0, microseconds=0))",
@@ -502,7 +505,7 @@ fn dagster_materializes_only_the_changed_datasets() {
             (&json!(windows(366)), &json!(windows(1)))
         );
         assert_eq!(
-            told["assets"],
+            reported["assets"],
             json!([
                 "geo/county",
                 "geo/geography",
@@ -511,7 +514,7 @@ fn dagster_materializes_only_the_changed_datasets() {
             ])
         );
         assert_eq!(
-            told["schedules"],
+            reported["schedules"],
             json!([format!(
                 "pubdata_nightly {AFTER_THE_ARCHIVES} America/New_York STOPPED"
             )])
@@ -539,9 +542,9 @@ fn dagster_reports_a_stale_dataset_that_was_never_published() {
                 .unwrap(),
         ],
     );
-    let told = nights.night(&place);
-    let failed = |told: &Value| -> BTreeSet<String> {
-        told["checks"]
+    let reported = nights.night(&place);
+    let failed = |reported: &Value| -> BTreeSet<String> {
+        reported["checks"]
             .as_array()
             .unwrap()
             .iter()
@@ -549,20 +552,24 @@ fn dagster_reports_a_stale_dataset_that_was_never_published() {
             .collect()
     };
     assert_eq!(
-        told["made"].as_object().unwrap().keys().collect::<Vec<_>>(),
+        reported["made"]
+            .as_object()
+            .unwrap()
+            .keys()
+            .collect::<Vec<_>>(),
         ["geo/county", "geo/geography"],
-        "{told:#}"
+        "{reported:#}"
     );
     assert!(
-        failed(&told).contains("permit/permit") && !failed(&told).contains("geo/county"),
-        "{told:#}"
+        failed(&reported).contains("permit/permit") && !failed(&reported).contains("geo/county"),
+        "{reported:#}"
     );
     // The dataset appears while the definitions still come from a release without it. It is
     // reported once they include it.
     std::fs::write(&file, text).unwrap();
-    let told = [nights.night(&place), nights.night(&place)];
-    let made = told.each_ref().map(|told| {
-        told["made"]
+    let reported = [nights.night(&place), nights.night(&place)];
+    let made = reported.each_ref().map(|reported| {
+        reported["made"]
             .as_object()
             .unwrap()
             .keys()
@@ -572,10 +579,10 @@ fn dagster_reports_a_stale_dataset_that_was_never_published() {
     assert_eq!(
         made,
         [vec![], vec!["permit/contact", "permit/permit"]],
-        "{told:#?}"
+        "{reported:#?}"
     );
     assert_eq!(
-        told.each_ref().map(failed),
+        reported.each_ref().map(failed),
         [BTreeSet::new(), BTreeSet::new()]
     );
 }

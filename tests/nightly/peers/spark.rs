@@ -31,21 +31,21 @@ const TASKS: [&str; 3] = ["permit.nola", "license.tx_tdlr", "sec.financials"];
 /// killed child is retried, a killed executor loses its task to the other one, and Spark starts a
 /// second try beside a slow one.
 fn program(folder: &Path, faults: &str) -> PathBuf {
-    let (path, told) = (folder.join("pubdata-with-faults"), folder.join("tries"));
-    std::fs::create_dir_all(&told).unwrap();
+    let (path, reported) = (folder.join("pubdata-with-faults"), folder.join("tries"));
+    std::fs::create_dir_all(&reported).unwrap();
     let script = format!(
         r#"#!/bin/bash
-once() {{ mkdir "{told}/$1" 2>/dev/null; }}
+once() {{ mkdir "{reported}/$1" 2>/dev/null; }}
 if [ "$1" = task ]; then
     name=$(echo "$2 $6 $8" | tr ' /,' '---')
-    echo $$ >> "{told}/$name.tries"
+    echo $$ >> "{reported}/$name.tries"
     case "$name" in
 {faults}
     esac
 fi
 exec "{pubdata}" "$@"
 "#,
-        told = told.display(),
+        reported = reported.display(),
         pubdata = env!("CARGO_BIN_EXE_pubdata"),
     );
     std::fs::write(&path, script).unwrap();
@@ -324,21 +324,21 @@ fn examples_for_other_schedulers_use_existing_commands() {
             .skip(1)
             .filter(|word| !["--write", "--json"].contains(word))
             .collect();
-        let mut asked = Command::new(env!("CARGO_BIN_EXE_pubdata"));
-        asked
+        let mut requested = Command::new(env!("CARGO_BIN_EXE_pubdata"));
+        requested
             .args(&words)
             .arg("--home")
             .arg(folder.path())
             .env_remove("PUBDATA_STORE");
         if words[0] == "plan" {
             // No server is contacted: an unknown option of a plan would be refused.
-            asked.args(["--write", "--json", "no.such.task"]);
+            requested.args(["--write", "--json", "no.such.task"]);
         }
-        let answer = answer(&mut asked).expect(40);
+        let answer = answer(&mut requested).expect(40);
         assert!(
             ["there is no plan", "selects nothing"]
                 .iter()
-                .any(|told| answer.stderr.contains(told)),
+                .any(|reported| answer.stderr.contains(reported)),
             "{command}: {}",
             answer.stderr
         );

@@ -91,14 +91,14 @@ impl Site {
         }
         let after = self.place.manifest();
         assert_eq!(after["datasets"], before["datasets"]);
-        assert!(self.place.unrenewed().contains_key(FINANCIALS));
+        assert!(self.place.stale_tasks().contains_key(FINANCIALS));
     }
 
     /// Runs, and expects that the publisher's current archive is published.
     async fn healed(&self) -> RunReport {
         let report = self.run().await;
         assert_eq!(report.exit_code, ExitCode::Ok, "{report:#?}");
-        assert!(!self.place.unrenewed().contains_key(FINANCIALS));
+        assert!(!self.place.stale_tasks().contains_key(FINANCIALS));
         report
     }
 }
@@ -216,11 +216,11 @@ async fn archive_replaced_during_the_download_is_fetched_whole() {
         vec![broken, Reply::file(third.clone()).etag("\"third\"")],
     );
     site.healed().await;
-    let asked = site.publisher.requests(TARGET);
+    let requested = site.publisher.requests(TARGET);
     assert_eq!(
-        asked.last().unwrap().header("if-range"),
+        requested.last().unwrap().header("if-range"),
         "\"second\"",
-        "{asked:#?}"
+        "{requested:#?}"
     );
     let snapshots =
         pubdata_testing::files_below(&site.place.home().join("snapshots/sec.companyfacts"));
@@ -363,7 +363,7 @@ async fn accepted_loss_quarantines_the_unreadable_registrant_only() {
         task(&report).subjects,
         Some(SubjectCounts {
             built: 2,
-            carried: 12
+            reused: 12
         })
     );
     assert_eq!(site.place.rows("sec.archive_member").len(), 14);

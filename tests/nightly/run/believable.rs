@@ -21,8 +21,8 @@ fn population(cells: &str) -> (i32, Value, Vec<String>) {
         .rows("geo.zcta_metric")
         .get("geo.zcta_metric:2023:90210:population")
         .map(|record| Value::Object(record.0.clone()));
-    let set_aside = place.rows("pubdata.quarantine");
-    let rules = set_aside.values().filter(|(record, _)| {
+    let quarantined = place.rows("pubdata.quarantine");
+    let rules = quarantined.values().filter(|(record, _)| {
         record["reason"].to_string().contains("90210")
             || record["record_id"].to_string().contains("90210")
     });

@@ -99,7 +99,7 @@ fn rows(place: &Place, dataset_id: &str) -> BTreeMap<String, (Value, String)> {
 }
 
 #[test]
-fn a_split_build_publishes_the_rows_of_a_whole_one_each_in_the_bucket_of_its_key() {
+fn split_build_publishes_the_rows_of_a_whole_build_in_their_buckets() {
     let whole = Registry::new(false);
     whole.run("2", &[]).expect(10);
     let split = Registry::new(true);
@@ -121,9 +121,9 @@ fn a_split_build_publishes_the_rows_of_a_whole_one_each_in_the_bucket_of_its_key
         buckets.insert(columns["bucket"].as_str().unwrap().to_owned());
     }
     assert!(buckets.len() >= 3, "{buckets:?}");
-    let set_aside = split.place.rows("pubdata.quarantine");
+    let quarantined = split.place.rows("pubdata.quarantine");
     assert_eq!(
-        set_aside.len(),
+        quarantined.len(),
         1,
         "a record that cannot be read is told of once"
     );
@@ -137,7 +137,7 @@ fn a_split_build_publishes_the_rows_of_a_whole_one_each_in_the_bucket_of_its_key
 }
 
 #[test]
-fn threads_do_not_reach_the_release_of_a_split_build_nor_is_it_built_again_unchanged() {
+fn split_build_is_independent_of_threads_and_fresh_if_unchanged() {
     let (one, four) = (Registry::new(true), Registry::new(true));
     let release_id = one.run("1", &[]).expect(10).release_id();
     assert_eq!(four.run("4", &[]).expect(10).release_id(), release_id);

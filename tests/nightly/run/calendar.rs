@@ -16,10 +16,10 @@ use pubdata_run::{
     self as run, ExitCode, Plan, PlannedTask, RunSettings, SharedObserver, TaskReport, TaskState,
 };
 
-use crate::lineage::{events_of, told};
+use crate::lineage::{events_of, reported};
 use pubdata_testing::desk::gazetteer;
 use pubdata_testing::publisher::{Publisher, Reply};
-use pubdata_testing::{ClockAt, Place, Silent, files_below, plan_here, run_here, settings};
+use pubdata_testing::{ClockAt, NoopObserver, Place, files_below, plan_here, run_here, settings};
 
 const QUARTERS: &str = "permit.raleigh";
 const YEARS: &str = "permit.pittsburgh";
@@ -210,7 +210,7 @@ impl Site {
     }
 
     /// Returns the requests since `before`, below `example.org`.
-    fn asked(&self, before: usize) -> Vec<String> {
+    fn requested(&self, before: usize) -> Vec<String> {
         let requests = self.publisher.all_requests().split_off(before);
         requests
             .into_iter()
@@ -351,7 +351,7 @@ async fn files_of_2026_to_2029_are_found_without_an_edit_and_not_too_early() {
             .map(|vintage| format!("{VINTAGES}/vintage={vintage}"))
             .collect();
         assert_eq!(vintages, expected, "{tonight}");
-        for path in site.asked(before) {
+        for path in site.requested(before) {
             assert!(
                 earliest(&path) <= tonight,
                 "{path} was requested on {tonight}, before it can exist"
@@ -383,14 +383,14 @@ async fn files_of_2026_to_2029_are_found_without_an_edit_and_not_too_early() {
             "{tonight}"
         );
     }
-    let asked: BTreeSet<String> = site.asked(0).into_iter().collect();
+    let requested: BTreeSet<String> = site.requested(0).into_iter().collect();
     assert!(
-        asked.contains("quarters/2029/QTR1/index.txt")
-            && asked.contains("npi/NPI_January_2029_V2.txt")
+        requested.contains("quarters/2029/QTR1/index.txt")
+            && requested.contains("npi/NPI_January_2029_V2.txt")
     );
     for holiday in ["20261111", "20290115"] {
         assert!(
-            !asked.contains(&format!("days/{holiday}c.txt")),
+            !requested.contains(&format!("days/{holiday}c.txt")),
             "{holiday}"
         );
     }
@@ -404,7 +404,7 @@ async fn daily_files_are_requested_after_the_publishers_morning() {
     }
     // Three in the morning in New York is eight in UTC.
     let early = site.plan("2026-11-23T07:59:00Z", &[DAYS]).await;
-    assert!(!site.asked(0).contains(&"days/20261123c.txt".to_owned()));
+    assert!(!site.requested(0).contains(&"days/20261123c.txt".to_owned()));
     // 16 November is missing between existing files: a lost day must be reported.
     assert!(
         matches!(&task(&early, DAYS).state, TaskState::Blocked(problems) if problems[0].message.contains("days/20261116c.txt"))
@@ -454,7 +454,7 @@ async fn newest_label_that_does_not_exist_yet_is_not_a_missing_file() {
     // 2026 and 2025 do not exist: the label before is requested and read.
     assert_eq!(read(&plan, YEARS), ["years/2024.txt"]);
     assert_eq!(
-        site.asked(0)
+        site.requested(0)
             .iter()
             .filter(|path| path.starts_with("years/"))
             .collect::<Vec<_>>(),
@@ -495,7 +495,7 @@ async fn partly_published_vintage_is_not_built_until_it_is_late() {
             .any(|task| task.task_id == newest)
     );
     assert_eq!(
-        site.asked(0)
+        site.requested(0)
             .iter()
             .filter(|path| path.contains("2025"))
             .count(),
@@ -775,12 +775,12 @@ async fn late_edition_is_reported_as_a_failed_task() {
             selectors: vec!["census.gazetteer".to_owned()],
             ..settings
         };
-        let emitter = Emitter::new(Arc::new(Silent), settings.clone(), "test", None);
+        let emitter = Emitter::new(Arc::new(NoopObserver), settings.clone(), "test", None);
         let report = run::run(&settings, &(emitter.clone() as SharedObserver)).await;
         emitter.ended(report.as_ref()).await.unwrap();
         let events = events_of(&place);
         assert_eq!(
-            told(&events),
+            reported(&events),
             [
                 ("START", "run"),
                 ("START", "census.gazetteer"),
@@ -826,9 +826,11 @@ fn no_declaration_goes_stale_by_itself() {
                     Variable::Values(_) => {}
                     Variable::Range(range) => {
                         ranges += 1;
-                        let editions =
-                            Editions::of(range, declaration.schedule(Some(source)).unwrap())
-                                .unwrap();
+                        let editions = Editions::from_range(
+                            range,
+                            declaration.schedule(Some(source)).unwrap(),
+                        )
+                        .unwrap();
                         let at = |now: &str| editions.labels(now.parse().unwrap());
                         let (early, late) =
                             (at("2026-11-22T00:00:00Z"), at("2029-01-15T12:00:00Z"));
@@ -851,7 +853,7 @@ fn no_declaration_goes_stale_by_itself() {
 #[tokio::test(flavor = "multi_thread")]
 async fn declared_sources_are_asked_only_for_files_that_can_exist() {
     let place = tempfile::tempdir().unwrap();
-    let asked = async |now: &str| -> BTreeSet<String> {
+    let requested = async |now: &str| -> BTreeSet<String> {
         let empty = place.path().join("mirror");
         std::fs::create_dir_all(&empty).unwrap();
         let settings = settings(
@@ -871,8 +873,8 @@ async fn declared_sources_are_asked_only_for_files_that_can_exist() {
             .collect()
     };
     let (now, later) = (
-        asked("2026-11-22T12:00:00Z").await,
-        asked("2029-01-15T12:00:00Z").await,
+        requested("2026-11-22T12:00:00Z").await,
+        requested("2029-01-15T12:00:00Z").await,
     );
     let declarations = Declarations::load(DeclarationFiles::built_in()).unwrap();
     let contains = |urls: &BTreeSet<String>, part: &str| urls.iter().any(|url| url.contains(part));

@@ -41,7 +41,7 @@ fn refused_by(damage: impl FnOnce(&Place), code: i32, task_ids: &[&str], says: &
         "the earlier rows are still current"
     );
     assert_eq!(
-        place.unrenewed().into_keys().collect::<Vec<_>>(),
+        place.stale_tasks().into_keys().collect::<Vec<_>>(),
         task_ids,
         "the other tasks are untouched"
     );

@@ -154,12 +154,13 @@ fn help_offers_home_and_store_only_to_commands_that_use_them() {
 fn missing_release_of_a_channel_names_channels_that_have_one() {
     let place = Place::new();
     place.run(&["permit.nola"]).expect(0);
-    let told = place.pubdata(&["status", "--channel", "stable"]).expect(0);
+    let reported = place.pubdata(&["status", "--channel", "stable"]).expect(0);
     assert!(
-        told.stdout
+        reported
+            .stdout
             .contains("channel stable has no release; there are: nightly"),
         "{}",
-        told.stdout
+        reported.stdout
     );
 }
 

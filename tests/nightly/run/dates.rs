@@ -83,12 +83,16 @@ async fn feed_has_the_day_on_which_its_portal_says_its_rows_changed() {
         "it is the 10th in Austin too; days are in UTC"
     );
     assert_ne!(site.day_of_file(), "2025-08-10");
-    let asked: Vec<&str> = report
+    let requested: Vec<&str> = report
         .sources
         .iter()
         .map(|source| &*source.outcome)
         .collect();
-    assert_eq!(asked, ["new", "new"], "the metadata document was fetched");
+    assert_eq!(
+        requested,
+        ["new", "new"],
+        "the metadata document was fetched"
+    );
 
     // The rows changed: the feed has other bytes and another day.
     site.publisher
@@ -264,15 +268,15 @@ async fn list_is_not_fetched_while_its_portal_states_no_change() {
         "the seventh run verifies the statement"
     );
     assert_eq!(site.night(&site.settings()).await, outcome("reused", 0));
-    let asks_all = RunSettings {
+    let ignores_stated_changes = RunSettings {
         fetch: FetchSettings {
-            asks_all: true,
+            ignores_stated_changes: true,
             ..site.settings().fetch
         },
         ..site.settings()
     };
     assert_eq!(
-        site.night(&asks_all).await,
+        site.night(&ignores_stated_changes).await,
         outcome("unchanged", 1),
         "the operator chose not to rely on it"
     );

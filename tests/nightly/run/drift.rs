@@ -49,7 +49,7 @@ impl Towns {
         self.edition(text);
         let reasons = self.0.run(&[TASK]).expect(20).reasons(TASK);
         assert_eq!(
-            self.0.unrenewed().into_keys().collect::<Vec<_>>(),
+            self.0.stale_tasks().into_keys().collect::<Vec<_>>(),
             [TASK],
             "{reasons}"
         );

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use pubdata_core::declared::DeclarationFiles;
-use pubdata_run::{RunSettings, told_replay};
+use pubdata_run::{RunSettings, public_replay};
 use pubdata_store::evidence::Replay;
 use pubdata_store::{FoundRecord, Releases};
 use serde_json::{Value, json};
@@ -259,14 +259,14 @@ async fn server_replays_from_the_store_and_reports_a_missing_copy() {
     in_store(&place, "permit.nola")
         .iter()
         .for_each(|file| std::fs::remove_file(file).unwrap());
-    let told = replayed(&settings, &records["permit.permit"]).await;
+    let reported = replayed(&settings, &records["permit.permit"]).await;
     assert_eq!(
-        (&told["verdict"], &told["reason"]),
+        (&reported["verdict"], &reported["reason"]),
         (
             &Value::Null,
             &json!("this server has no copy of the publisher's file")
         ),
-        "{told:#}"
+        "{reported:#}"
     );
 }
 
@@ -291,7 +291,7 @@ async fn replayed(settings: &RunSettings, record_id: &str) -> Value {
                 columns: &columns,
                 pointers: &pointers,
             };
-            return serde_json::to_value(told_replay(settings, &found).await.unwrap()).unwrap();
+            return serde_json::to_value(public_replay(settings, &found).await.unwrap()).unwrap();
         }
     }
     panic!("no record {record_id}");

@@ -53,10 +53,10 @@ fn build_that_stops_with_a_defect_blocks_only_its_own_task() {
             reason.contains("stopped with a defect: asked for in"),
             "{reason}"
         );
-        let told = place.unrenewed().remove(task_id).unwrap();
+        let reported = place.stale_tasks().remove(task_id).unwrap();
         assert!(
-            told.contains("asked for in some.rs"),
-            "no public text names a folder: {told}"
+            reported.contains("asked for in some.rs"),
+            "no public text names a folder: {reported}"
         );
     }
 }

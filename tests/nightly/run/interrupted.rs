@@ -193,13 +193,13 @@ impl FetchProgress for RollsBack {
 }
 
 impl Observer for RollsBack {
-    fn fetching(&self, _: usize) {}
-    fn fetched(&self, _: &str, _: &str) {}
-    fn building(&self, _: &str) {
+    fn on_fetch_started(&self, _: usize) {}
+    fn on_fetched(&self, _: &str, _: &str) {}
+    fn on_task_started(&self, _: &str) {
         self.once
             .call_once(|| drop(self.place.pubdata(&["releases", "rollback"]).expect(0)));
     }
-    fn built(&self, _: &TaskReport) {}
+    fn on_task_built(&self, _: &TaskReport) {}
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -117,7 +117,7 @@ async fn only_the_newest_file_of_each_state_is_requested_and_read() {
             "WIB2026Q2FEB18.csv"
         ]
     );
-    let asked: Vec<String> = site
+    let requested: Vec<String> = site
         .publisher
         .all_requests()
         .into_iter()
@@ -125,11 +125,11 @@ async fn only_the_newest_file_of_each_state_is_requested_and_read() {
         .collect();
     let strange = ["MNR2025Q4NOV20", "MNR2026Q2FEB9", "WAR", "WAB", "readme"];
     assert_eq!(
-        asked
+        requested
             .iter()
             .find(|target| strange.iter().any(|name| target.contains(name))),
         None,
-        "{asked:?}"
+        "{requested:?}"
     );
     // No file of Washington is requested: the state's own files have the same data.
     assert!(
@@ -381,12 +381,12 @@ async fn sources_that_share_a_page_request_it_once() {
             && !target.contains(".zip")
             && !target.contains(".csv")
     };
-    let asked: Vec<String> = site
+    let requested: Vec<String> = site
         .publisher
         .all_requests()
         .into_iter()
         .map(|request| request.target)
         .filter(|target| pages(target))
         .collect();
-    assert_eq!(asked.len(), 1, "{asked:?}");
+    assert_eq!(requested.len(), 1, "{requested:?}");
 }

@@ -14,14 +14,14 @@ use serde_json::Value;
 use pubdata_testing::{Answer, Place};
 
 /// A new source: its place with the file on a mirror, and the report of `pubdata new`.
-struct Begun {
+struct NewList {
     place: Place,
     folder: PathBuf,
     report: Value,
 }
 
 /// Puts a file on a separate mirror and creates a source from it.
-fn begin(jurisdiction: &str, url: &str, bytes: &[u8], more: &[&str]) -> Begun {
+fn begin(jurisdiction: &str, url: &str, bytes: &[u8], more: &[&str]) -> NewList {
     let place = Place::new();
     let path = place
         .root()
@@ -31,7 +31,7 @@ fn begin(jurisdiction: &str, url: &str, bytes: &[u8], more: &[&str]) -> Begun {
     std::fs::write(path, bytes).unwrap();
     let folder = place.root().join("lists");
     let answer = new(&place, jurisdiction, url, more).expect(0);
-    Begun {
+    NewList {
         report: answer.json(),
         place,
         folder,
@@ -59,7 +59,7 @@ fn new(place: &Place, jurisdiction: &str, url: &str, more: &[&str]) -> Answer {
     place.pubdata(&[&first, of_mirror, more].concat())
 }
 
-impl Begun {
+impl NewList {
     /// Returns the publisher's name of one of our columns.
     fn column(&self, ours: &str) -> &str {
         let columns = self.report["columns"].as_array().unwrap();
@@ -154,8 +154,8 @@ impl Drop for Served {
 }
 
 impl Served {
-    fn start(begun: &Begun) -> Self {
-        let key = begun
+    fn start(started: &NewList) -> Self {
+        let key = started
             .place
             .pubdata(&[
                 "keys", "create", "--name", "me", "--scopes", "general", "--json",
@@ -167,12 +167,12 @@ impl Served {
             .local_addr()
             .unwrap()
             .to_string();
-        let mut command = begun.place.command(&[
+        let mut command = started.place.command(&[
             "serve",
             "--bind",
             &address,
             "--declarations",
-            begun.folder.to_str().unwrap(),
+            started.folder.to_str().unwrap(),
         ]);
         let process = command
             .stdout(Stdio::null())

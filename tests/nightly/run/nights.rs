@@ -85,7 +85,7 @@ impl Nights {
             subjects(&report),
             SubjectCounts {
                 built: REGISTRANTS - 1,
-                carried: 0
+                reused: 0
             }
         );
         nights
@@ -196,7 +196,7 @@ async fn only_changed_registrants_are_built_as_in_a_clean_build() {
         subjects(&report),
         SubjectCounts {
             built: 3,
-            carried: REGISTRANTS - 3
+            reused: REGISTRANTS - 3
         }
     );
     assert_ne!(nights.place.manifest()["datasets"], first["datasets"]);
@@ -205,7 +205,7 @@ async fn only_changed_registrants_are_built_as_in_a_clean_build() {
         subjects(&from_nothing),
         SubjectCounts {
             built: REGISTRANTS,
-            carried: 0
+            reused: 0
         }
     );
     assert_eq!(release_id(&report), release_id(&from_nothing));
@@ -356,7 +356,7 @@ async fn repacked_archive_changes_no_record_and_builds_no_registrant() {
         subjects(&second),
         SubjectCounts {
             built: 0,
-            carried: REGISTRANTS - 1
+            reused: REGISTRANTS - 1
         }
     );
     let diff = nights.diff(&first, &second).await;
@@ -387,7 +387,7 @@ async fn new_submissions_rebuild_their_registrant() {
         subjects(&second),
         SubjectCounts {
             built: 1,
-            carried: REGISTRANTS - 2
+            reused: REGISTRANTS - 2
         }
     );
     let diff = nights.diff(&first, &second).await;
@@ -411,7 +411,7 @@ async fn findings_of_a_registrant_are_reused_with_it() {
         subjects(&report),
         SubjectCounts {
             built: 1,
-            carried: REGISTRANTS - 2
+            reused: REGISTRANTS - 2
         },
         "the other registrant of bucket 001 has quarantined rows"
     );
@@ -447,17 +447,17 @@ async fn row_that_breaks_two_rules_counts_once_whether_built_or_reused() {
     let rules: Vec<&Value> = of_value.map(|(_, (record, _))| &record["rule"]).collect();
     assert_eq!(rules, ["filed_date_believable", "out_of_range"]);
     nights.place.edit_archive(FACTS, rename_only_fees);
-    let carried = run_here(&settings).await;
+    let reused = run_here(&settings).await;
     assert_eq!(
-        subjects(&carried),
+        subjects(&reused),
         SubjectCounts {
             built: 1,
-            carried: REGISTRANTS - 2
+            reused: REGISTRANTS - 2
         }
     );
-    assert_eq!(carried.tasks[0].quarantined, built.tasks[0].quarantined);
+    assert_eq!(reused.tasks[0].quarantined, built.tasks[0].quarantined);
     assert_eq!(
-        release_id(&carried),
+        release_id(&reused),
         release_id(&nights.built_from_nothing().await)
     );
 }
@@ -478,7 +478,7 @@ async fn changed_declaration_builds_everything_and_is_named_as_the_cause() {
         subjects(&second),
         SubjectCounts {
             built: REGISTRANTS - 1,
-            carried: 0
+            reused: 0
         }
     );
     let diff = nights.diff(&first, &second).await;
@@ -544,7 +544,7 @@ async fn changes_of_data_and_of_an_ineffective_declaration_are_separate() {
         .await
         .unwrap();
     assert_eq!(
-        (diff.causes[FINANCIALS].last(), diff.not_told_apart),
+        (diff.causes[FINANCIALS].last(), diff.not_distinguished),
         (Some(&Cause::DeclarationChanged), Some(BTreeMap::new()))
     );
     let of_source = |dataset: &DatasetDiff| {
@@ -552,22 +552,22 @@ async fn changes_of_data_and_of_an_ineffective_declaration_are_separate() {
         assert!(
             why.iter()
                 .all(|why| why.causes.causes == [RecordCause::SourceBytes]
-                    && why.causes.is_told_apart),
+                    && why.causes.is_distinguished),
             "{why:#?}"
         );
         why.iter()
             .map(|why| why.added + why.removed + why.changed + why.provenance_only)
             .sum::<u64>()
     };
-    let told: u64 = diff.datasets.values().map(of_source).sum();
+    let reported: u64 = diff.datasets.values().map(of_source).sum();
     assert_eq!(
-        told,
+        reported,
         diff.datasets
             .values()
             .map(|dataset| counts(dataset)[..4].iter().sum::<u64>())
             .sum::<u64>()
     );
-    assert!(diff.datasets["sec.financial_value"].added > 0 && told > 0);
+    assert!(diff.datasets["sec.financial_value"].added > 0 && reported > 0);
 }
 
 #[test]

@@ -233,13 +233,17 @@ fn blocked_task_is_accepted_by_its_rule_for_one_run() {
         place.pubdata(&["status", "--json"]).expect(0).json(),
     );
     for other in [&plan, &status] {
-        let (told, of_run) = (task(other, SCHOOLS), blocked.task(SCHOOLS));
+        let (reported, of_run) = (task(other, SCHOOLS), blocked.task(SCHOOLS));
         assert_eq!(
-            (&told["outcome"], &told["next_step"], &told["since"]),
+            (
+                &reported["outcome"],
+                &reported["next_step"],
+                &reported["since"]
+            ),
             (&of_run["outcome"], &of_run["next_step"], &of_run["since"]),
-            "{told:#} {of_run:#}"
+            "{reported:#} {of_run:#}"
         );
-        assert_eq!(told["reasons"].as_array().unwrap().len(), 1);
+        assert_eq!(reported["reasons"].as_array().unwrap().len(), 1);
     }
     let shown = place.pubdata(&["status"]).expect(0).stdout;
     assert!(
@@ -385,15 +389,17 @@ fn quiet_run_prints_only_what_needs_an_operator() {
     let quiet = run().expect(0);
     assert_eq!((quiet.stdout.as_str(), quiet.stderr.as_str()), ("", ""));
     std::fs::remove_file(place.file(INCOME_2023)).unwrap();
-    let told = run().expect(30);
+    let reported = run().expect(30);
     assert!(
-        told.stdout.starts_with("needs attention: 1\n")
-            && told.stdout.contains(&format!("missing {ACS_2023} since ")),
-        "{told:#?}"
+        reported.stdout.starts_with("needs attention: 1\n")
+            && reported
+                .stdout
+                .contains(&format!("missing {ACS_2023} since ")),
+        "{reported:#?}"
     );
     assert!(
-        told.stdout.lines().count() < 8 && told.stderr.is_empty(),
-        "{told:#?}"
+        reported.stdout.lines().count() < 8 && reported.stderr.is_empty(),
+        "{reported:#?}"
     );
 }
 
@@ -439,12 +445,12 @@ fn unfinished_run_needs_an_operator_and_is_reported_first() {
         shown.contains(&format!("`pubdata --home {} run`", place.home().display())),
         "{shown}"
     );
-    let told = place.pubdata(&["status", "--json"]).expect(0).json()["attention"].clone();
+    let reported = place.pubdata(&["status", "--json"]).expect(0).json()["attention"].clone();
     assert_eq!(
         (
-            &told[0]["what"],
-            &told[0]["task_id"],
-            told.as_array().unwrap().len()
+            &reported[0]["what"],
+            &reported[0]["task_id"],
+            reported.as_array().unwrap().len()
         ),
         (&json!("failed"), &Value::Null, 1)
     );

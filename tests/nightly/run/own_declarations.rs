@@ -149,7 +149,7 @@ fn release_keeps_the_texts_behind_the_hashes_of_its_builds() {
     );
     for (name, path) in &texts {
         assert_eq!(
-            format!("{}.jsonl", Digest::of(&std::fs::read(path).unwrap())),
+            format!("{}.jsonl", Digest::sha256(&std::fs::read(path).unwrap())),
             *name
         );
     }
@@ -272,14 +272,14 @@ async fn made_by_other_code(place: &Place, code_version: &str) -> ReleaseId {
         .await
         .unwrap();
     entry.code_version = code_version.to_owned();
-    entry.declaration_hash = Digest::of(declared.as_bytes());
+    entry.declaration_hash = Digest::sha256(declared.as_bytes());
     manifest.declarations = [entry.declaration_hash, entry.contracts_hash].into();
     // An earlier program wrote none.
-    manifest.companions.clear();
+    manifest.sidecars.clear();
     manifest.release_id = manifest.derive_release_id();
     let id = manifest.release_id.clone();
     for text in [declared, contracts] {
-        let path = pubdata_store::declared_path(&Digest::of(text.as_bytes()));
+        let path = pubdata_store::declared_path(&Digest::sha256(text.as_bytes()));
         releases.put_part(&id, &path, text.into()).await.unwrap();
     }
     for part in manifest

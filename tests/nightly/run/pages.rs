@@ -124,7 +124,7 @@ impl Site {
     }
 
     /// Returns the number of requests for the first page and for the count.
-    fn asked(&self) -> (usize, usize) {
+    fn requested(&self) -> (usize, usize) {
         let requests = self.publisher.all_requests();
         let count = |ending: &str| {
             requests
@@ -313,7 +313,7 @@ async fn pages_with_the_publishers_record_count_are_complete() {
     let report = site.run().await;
     assert_eq!(report.exit_code, ExitCode::Ok, "{report:#?}");
     assert_eq!(
-        (site.offsets(), site.asked()),
+        (site.offsets(), site.requested()),
         (
             vec!["0".to_owned(), "20".to_owned(), "40".to_owned()],
             (1, 2)
@@ -334,7 +334,7 @@ async fn list_that_changes_during_its_fetch_is_fetched_again() {
     let site = Site::counted(57, &["56", "57", "\"57\""]).await;
     let report = site.run().await;
     assert_eq!(report.exit_code, ExitCode::Ok, "{report:#?}");
-    assert_eq!(site.asked(), (2, 4));
+    assert_eq!(site.requested(), (2, 4));
     let pages: Vec<_> = report
         .sources
         .iter()
@@ -351,7 +351,7 @@ async fn list_that_keeps_changing_is_refused() {
         &site.run().await,
         "the list changed while it was being asked for: 59 records before, 60 after, 56 on its pages, 3 times in a row",
     );
-    assert_eq!(site.asked(), (3, 6));
+    assert_eq!(site.requested(), (3, 6));
 }
 
 /// A row that moves from the first page to the second during the fetch is on both pages. The last
@@ -404,11 +404,11 @@ async fn minimum_bytes_apply_to_all_pages_together() {
             .cloned()
             .collect::<Vec<_>>()
             .join("; ");
-        let told = format!(
+        let total = format!(
             "its pages have {} bytes together, fewer than the 1000000 declared as `min_bytes`",
             sizes.iter().sum::<u64>()
         );
-        assert_eq!(reasons.contains(&told), outcome == "failed", "{reasons}");
+        assert_eq!(reasons.contains(&total), outcome == "failed", "{reasons}");
         let pages: Vec<&FetchedSource> = report
             .sources
             .iter()
@@ -456,10 +456,10 @@ async fn broken_page_is_fetched_again_and_offline_bytes_are_not_judged() {
 #[tokio::test(flavor = "multi_thread")]
 async fn count_stated_once_is_compared_with_the_pages() {
     let site = Site::counted(56, &["0"]).await;
-    let told = || Reply::file("{\"result\": {\"total\": 60}}");
+    let total = || Reply::file("{\"result\": {\"total\": 60}}");
     site.publisher.route(
         "/www2.census.gov/count.json",
-        vec![told(), Reply::page(404), Reply::page(404)],
+        vec![total(), Reply::page(404), Reply::page(404)],
     );
     says(
         &site.run().await,

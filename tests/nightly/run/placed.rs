@@ -272,14 +272,14 @@ fn worker_shares_cover_the_work_exactly_once() {
     let mut done = Vec::new();
     for what in ["split", "build"] {
         for share in ["0/3", "1/3", "2/3"] {
-            let told = machines
+            let reported = machines
                 .ask(
                     "executor",
                     &["task", what, "--plan", &plan.address, "--share", share],
                 )
                 .expect(0)
                 .json();
-            let of_share = told["units"].as_array().unwrap().clone();
+            let of_share = reported["units"].as_array().unwrap().clone();
             assert!(!of_share.is_empty() || what == "split", "{what} {share}");
             assert!(
                 of_share.iter().all(|unit| unit["is_known"] == false),
@@ -477,7 +477,7 @@ fn impossible_work_is_refused_with_the_reason() {
     let mut text: Value = serde_json::from_slice(&std::fs::read(path).unwrap()).unwrap();
     text["program"] = "1".repeat(64).into();
     let bytes = serde_json::to_vec(&text).unwrap();
-    let hash = pubdata_core::ids::Digest::of(&bytes);
+    let hash = pubdata_core::ids::Digest::sha256(&bytes);
     std::fs::write(place.root().join(format!("store/plans/{hash}.json")), bytes).unwrap();
     refused(
         &[
@@ -919,7 +919,7 @@ fn commit_checks_limits_whatever_a_unit_result_claims() {
     let part = part_of(&mut receipt, "geo.school");
     let (id, empty_columns, bytes) =
         first_row(&newest.with_file_name(format!("{}.parquet", part["sha256"].as_str().unwrap())));
-    let sha256 = pubdata_core::ids::Digest::of(&bytes).to_string();
+    let sha256 = pubdata_core::ids::Digest::sha256(&bytes).to_string();
     std::fs::write(newest.with_file_name(format!("{sha256}.parquet")), &bytes).unwrap();
     (part["rows"], part["size_bytes"], part["sha256"]) =
         (json!(1), json!(bytes.len()), json!(sha256));
@@ -1171,10 +1171,10 @@ fn missing_store_is_refused_by_readers_and_deletes_nothing() {
         .env("AWS_ENDPOINT", "http://127.0.0.1:9")
         .output()
         .unwrap();
-    let told = String::from_utf8_lossy(&plain.stderr).into_owned();
+    let reported = String::from_utf8_lossy(&plain.stderr).into_owned();
     assert!(
-        plain.status.code() == Some(40) && told.contains("AWS_ALLOW_HTTP=true"),
-        "{told}"
+        plain.status.code() == Some(40) && reported.contains("AWS_ALLOW_HTTP=true"),
+        "{reported}"
     );
 }
 
@@ -1183,7 +1183,7 @@ fn plan_prints_its_commands_and_a_commit_of_another_home_warns() {
     let place = Place::new();
     let machines = Machines::new(&place);
     let mirror = place.mirror().display().to_string();
-    let told = place
+    let reported = place
         .pubdata(
             &[
                 &[
@@ -1200,7 +1200,7 @@ fn plan_prints_its_commands_and_a_commit_of_another_home_warns() {
         )
         .expect(0);
     let with_home = format!("  pubdata --home {} ", place.home().display());
-    let typed: Vec<Vec<&str>> = told
+    let typed: Vec<Vec<&str>> = reported
         .stdout
         .lines()
         .filter_map(|line| Some(line.strip_prefix(&with_home)?.split(' ').collect()))
@@ -1209,7 +1209,7 @@ fn plan_prints_its_commands_and_a_commit_of_another_home_warns() {
         typed.iter().map(|words| words[0]).collect::<Vec<_>>(),
         ["task", "task", "commit"],
         "{}",
-        told.stdout
+        reported.stdout
     );
     for words in &typed[..2] {
         place.pubdata(words).expect(0);
@@ -1238,7 +1238,8 @@ pub fn many_registrants(place: &Place) -> usize {
             let cik = 9_930_000 + number;
             let noise: String = (0..2_000)
                 .map(|part| {
-                    pubdata_core::ids::Digest::of(format!("{cik} {part}").as_bytes()).to_string()
+                    pubdata_core::ids::Digest::sha256(format!("{cik} {part}").as_bytes())
+                        .to_string()
                 })
                 .collect();
             let padded = one.replacen("1045810", &cik.to_string(), 1).replacen(
@@ -1312,8 +1313,10 @@ fn long_registry(place: &Place) -> usize {
             let digit = &member[7..8];
             let name: String = (0..3)
                 .map(|part| {
-                    pubdata_core::ids::Digest::of(format!("{member} {number} {part}").as_bytes())
-                        .to_string()
+                    pubdata_core::ids::Digest::sha256(
+                        format!("{member} {number} {part}").as_bytes(),
+                    )
+                    .to_string()
                 })
                 .collect();
             let rows = members.get_mut(member).unwrap();

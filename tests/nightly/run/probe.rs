@@ -11,11 +11,13 @@ use std::sync::Arc;
 
 use pubdata_core::declared::DeclarationFiles;
 use pubdata_core::pipeline::Declarations;
-use pubdata_run::{self as run, ProbeReport, ProbeSettings, SharedObserver, Verdict, Would};
+use pubdata_run::{
+    self as run, PredictedOutcome, ProbeReport, ProbeSettings, SharedObserver, Verdict,
+};
 use serde_json::Value;
 
 use pubdata_testing::publisher::{Authority, Publisher, Reply};
-use pubdata_testing::{Answer, Place, Silent, answer, files_below, instant_waits, project};
+use pubdata_testing::{Answer, NoopObserver, Place, answer, files_below, instant_waits, project};
 
 const SEATTLE: &str = "permit.seattle";
 const SEATTLE_FILE: &str = "76t5-zqzr/rows.csv@accessType=DOWNLOAD";
@@ -516,7 +518,7 @@ fn settings(mirror: String, selector: &str) -> ProbeSettings {
 }
 
 async fn probe_here(settings: &ProbeSettings) -> ProbeReport {
-    run::probe(settings, &(Arc::new(Silent) as SharedObserver))
+    run::probe(settings, &(Arc::new(NoopObserver) as SharedObserver))
         .await
         .unwrap()
 }
@@ -544,8 +546,8 @@ async fn moved_file_gets_its_new_address() {
     let report = probe_here(&settings(publisher.base_url(), SEATTLE)).await;
     let source = &report.sources[0];
     assert_eq!(
-        (source.verdict, source.would, source.status),
-        (Verdict::Moved, Would::Block, Some(301)),
+        (source.verdict, source.predicted, source.status),
+        (Verdict::Moved, PredictedOutcome::Block, Some(301)),
         "{report:#?}"
     );
     assert!(
@@ -582,8 +584,8 @@ async fn failing_server_is_reported_with_its_status() {
         let report = probe_here(&settings(publisher.base_url(), SEATTLE)).await;
         let source = &report.sources[0];
         assert_eq!(
-            (source.verdict, source.would),
-            (verdict, Would::Block),
+            (source.verdict, source.predicted),
+            (verdict, PredictedOutcome::Block),
             "{status}: {report:#?}"
         );
         assert!(
@@ -603,7 +605,7 @@ async fn refusing_publisher_is_reported_with_the_hint_for_its_source() {
         "/api/views/76t5-zqzr/rows.csv?accessType=DOWNLOAD",
         vec![Reply::page(403)],
     );
-    let asked = |ca_file, contact: Option<&str>| {
+    let requested = |ca_file, contact: Option<&str>| {
         let mut given = settings(String::new(), SEATTLE);
         let resolve = [("data.seattle.gov".to_owned(), publisher.address())].into();
         given.fetch = pubdata_fetch::FetchSettings {
@@ -616,11 +618,11 @@ async fn refusing_publisher_is_reported_with_the_hint_for_its_source() {
     };
     let ca = Some(authority.write(folder.path()));
     for contact in [None, Some("ada@example.org")] {
-        let source = probe_here(&asked(ca.clone(), contact))
+        let source = probe_here(&requested(ca.clone(), contact))
             .await
             .sources
             .remove(0);
-        let ways = source.ways_out.join("\n");
+        let ways = source.hints.join("\n");
         assert_eq!(
             (source.verdict, source.status, source.problem.as_deref()),
             (
@@ -639,9 +641,9 @@ async fn refusing_publisher_is_reported_with_the_hint_for_its_source() {
             "{ways}"
         );
     }
-    let stranger = probe_here(&asked(None, None)).await.sources.remove(0);
+    let stranger = probe_here(&requested(None, None)).await.sources.remove(0);
     assert!(
-        stranger.verdict == Verdict::Unreachable && stranger.ways_out[0].contains("--ca"),
+        stranger.verdict == Verdict::Unreachable && stranger.hints[0].contains("--ca"),
         "{stranger:#?}"
     );
 }

@@ -83,7 +83,7 @@ impl Site {
         }
         let after = self.place.manifest();
         assert_eq!(after["datasets"], before["datasets"]);
-        assert!(self.place.unrenewed().contains_key(task_id));
+        assert!(self.place.stale_tasks().contains_key(task_id));
     }
 }
 
@@ -107,7 +107,7 @@ async fn refused(
         .route(&site.target(file), vec![Reply::file(bytes)]);
     let report = run_here(&site.settings()).await;
     assert_eq!(report.exit_code, ExitCode::Ok, "{report:#?}");
-    assert!(site.place.unrenewed().is_empty());
+    assert!(site.place.stale_tasks().is_empty());
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -246,7 +246,7 @@ async fn archive_damaged_in_transfer_is_fetched_whole_in_the_next_run() {
     );
     let report = run_here(&site.settings()).await;
     assert_eq!(report.exit_code, ExitCode::Ok, "{report:#?}");
-    assert!(site.place.unrenewed().is_empty());
+    assert!(site.place.stale_tasks().is_empty());
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -365,13 +365,13 @@ async fn refused_census_key_is_reported_with_its_variable_and_never_shown() {
         .iter()
         .find(|task| task.task_id == ACS_2023)
         .unwrap();
-    let told = task.findings.iter().filter(|finding| {
+    let reported = task.findings.iter().filter(|finding| {
         finding.code == "optional_file_missing"
             && finding
                 .detail
                 .contains("the API key in CENSUS_API_KEY was refused")
     });
-    assert!(told.count() > 0, "{task:#?}");
+    assert!(reported.count() > 0, "{task:#?}");
     assert!(
         !format!("{report:?}").contains("key=wrong"),
         "no secret in a report"
@@ -396,7 +396,7 @@ async fn all_tasks_of_a_run_together_keep_the_declared_rate() {
         .fetch
         .host_requests_per_second
         .insert("127.0.0.1".to_owned(), 10.0);
-    let begun = std::time::Instant::now();
+    let started = std::time::Instant::now();
     run_here(&settings).await;
     let requests = publisher.all_requests();
     assert!(
@@ -407,9 +407,9 @@ async fn all_tasks_of_a_run_together_keep_the_declared_rate() {
     for (number, request) in (0_u32..).zip(&requests) {
         let earliest = std::time::Duration::from_millis(100) * number;
         assert!(
-            request.at - begun >= earliest,
+            request.at - started >= earliest,
             "request {number} came after {:?}: {request:?}",
-            request.at - begun
+            request.at - started
         );
     }
 }

@@ -49,7 +49,7 @@ fn sealed() -> Place {
 fn output_of_keys_signing_is_a_key_file_that_verifies() {
     let place = sealed();
     let path = |name: &str| place.root().join(name).display().to_string();
-    let told = place
+    let reported = place
         .pubdata(&[
             "verify-receipt",
             &path("receipt.json"),
@@ -59,8 +59,9 @@ fn output_of_keys_signing_is_a_key_file_that_verifies() {
         .expect(0)
         .stdout;
     assert!(
-        told.contains("log       data.example.org/2026/nightly, entry 0 of 1, counted from 0\n"),
-        "{told}"
+        reported
+            .contains("log       data.example.org/2026/nightly, entry 0 of 1, counted from 0\n"),
+        "{reported}"
     );
 }
 

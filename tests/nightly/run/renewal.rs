@@ -153,7 +153,7 @@ fn source_missing_later_keeps_the_last_build_stale_until_it_returns() {
             "no release is published"
         );
         assert_eq!(
-            place.unrenewed().into_keys().collect::<Vec<_>>(),
+            place.stale_tasks().into_keys().collect::<Vec<_>>(),
             [ACS_2023]
         );
         let status = place.pubdata(&["status", "--json"]).expect(0).json();
@@ -184,7 +184,7 @@ fn source_missing_later_keeps_the_last_build_stale_until_it_returns() {
     std::fs::rename(&aside, &income).unwrap();
     let back = place.run(&[]).expect(0);
     assert_eq!(
-        (back.json()["outcome"].as_str(), place.unrenewed()),
+        (back.json()["outcome"].as_str(), place.stale_tasks()),
         (Some("unchanged"), BTreeMap::new())
     );
     assert_eq!(
@@ -200,7 +200,7 @@ fn run_for_other_tasks_keeps_a_stale_one_stale() {
     std::fs::remove_file(place.file(INCOME_2023)).unwrap();
     place.run(&[]).expect(30);
     place.run(&["nces"]).expect(0);
-    assert!(place.unrenewed()[ACS_2023].contains(INCOME_2023));
+    assert!(place.stale_tasks()[ACS_2023].contains(INCOME_2023));
     // Lost or damaged marks are restored from the ledger.
     let file = place.home().join("unrenewed/nightly.json");
     let whole = std::fs::read(&file).unwrap();

@@ -42,7 +42,7 @@ fn shown(place: &Place, arguments: &[&str]) -> Screen {
 
 /// Runs a command that prints a hostile text, and checks that it appears as text.
 #[track_caller]
-fn told(place: &Place, arguments: &[&str]) -> String {
+fn reported(place: &Place, arguments: &[&str]) -> String {
     let screen = shown(place, arguments);
     assert!(
         screen.text.contains("\\u{202e}") || screen.text.contains("\\u202e"),
@@ -73,13 +73,13 @@ fn cells_and_member_names_of_publishers_are_shown_as_text() {
     let mirror = ["--mirror", mirror.to_str().unwrap()];
     let before = place.current();
     shown(&place, &[&["probe"][..], &mirror].concat());
-    let run = told(&place, &[&["run"][..], &mirror].concat());
+    let run = reported(&place, &[&["run"][..], &mirror].concat());
     assert!(run.contains("members match `*.csv`"), "{run}");
     assert!(
         run.contains("\u{1b}[32mpublished\u{1b}[0m"),
         "our own styles are kept: {run}"
     );
-    told(
+    reported(
         &place,
         &[&["run", "--force", "--verbose"][..], &mirror].concat(),
     );
@@ -97,7 +97,7 @@ fn cells_and_member_names_of_publishers_are_shown_as_text() {
         &["releases", "diff", &before],
         &["releases", "diff", &before, "--json"],
     ] {
-        told(&place, command);
+        reported(&place, command);
     }
     for command in [
         &["releases", "list"][..],
@@ -135,9 +135,9 @@ fn names_of_keys_and_of_users_are_shown_as_text() {
         json!({ "format_version": 1, "keys": [key] }).to_string(),
     )
     .unwrap();
-    told(&place, &["keys", "list"]);
-    told(&place, &["keys", "list", "--json"]);
-    told(&place, &["keys", "revoke", "k000000000000"]);
+    reported(&place, &["keys", "list"]);
+    reported(&place, &["keys", "list", "--json"]);
+    reported(&place, &["keys", "revoke", "k000000000000"]);
     // A key with a hostile name is not created.
     for name in [HOSTILE, "a\nb", "\u{202e}ada", "\u{9b}2J"] {
         let refused = place
@@ -159,14 +159,14 @@ fn names_of_keys_and_of_users_are_shown_as_text() {
         &["import", "permit.nola", file.to_str().unwrap()],
         &other,
     );
-    told(&place, &["status"]);
-    told(&place, &["status", "--json"]);
+    reported(&place, &["status"]);
+    reported(&place, &["status", "--json"]);
     place.pubdata(&["accept", "permit.nola:shrink"]).expect(0);
     shown_with(&place, &["accept", "permit.nola:drift"], &other);
-    told(&place, &["accept", "--list"]);
-    told(&place, &["trace", HOSTILE]);
-    told(&place, &["status", HOSTILE]);
-    told(
+    reported(&place, &["accept", "--list"]);
+    reported(&place, &["trace", HOSTILE]);
+    reported(&place, &["status", HOSTILE]);
+    reported(
         &place,
         &["import", "permit.nola", &format!("/nowhere/{HOSTILE}")],
     );
@@ -195,7 +195,7 @@ fn texts_of_foreign_declarations_are_shown_as_text() {
         &["schema", "dictionary", "--json"],
         &["schema", "show", "geo.school"],
     ] {
-        told(&place, &[command, &["--declarations", &folder]].concat());
+        reported(&place, &[command, &["--declarations", &folder]].concat());
     }
     change(
         Path::new(&folder),
@@ -203,7 +203,7 @@ fn texts_of_foreign_declarations_are_shown_as_text() {
         "grain = ",
         "\"\\u001b]0;owned\\u0007\\u009b2J\\u202e\" = 1\ngrain = ",
     );
-    told(&place, &["check", "--declarations", &folder]);
+    reported(&place, &["check", "--declarations", &folder]);
     let run = shown(&place, &["run", "--declarations", &folder]);
     assert_eq!(run.code, Some(40), "{run:#?}");
 
@@ -226,7 +226,7 @@ fn texts_of_foreign_declarations_are_shown_as_text() {
         "--declarations",
         lists.to_str().unwrap(),
     ];
-    told(&place, &new);
+    reported(&place, &new);
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -245,7 +245,7 @@ async fn answers_of_servers_are_shown_as_text() {
         &["status", "--verbose"],
         &["fetch", "--mirror", &base],
     ] {
-        told(&place, command);
+        reported(&place, command);
     }
     // Log lines too, with the progress display below them.
     for form in ["text", "json"] {

@@ -110,7 +110,7 @@ fn column_added_by_every_publisher_blocks_nothing_and_is_reported() {
     // acceptance.
     let answer = place.run(&["--accept", "business.ia_sos"]).expect(10);
     let report = answer.json();
-    let mut told: Vec<&str> = Vec::new();
+    let mut reported: Vec<&str> = Vec::new();
     for task in report["tasks"].as_array().unwrap() {
         assert!(
             ["built", "fresh", "not_published"].contains(&task["outcome"].as_str().unwrap()),
@@ -128,12 +128,12 @@ fn column_added_by_every_publisher_blocks_nothing_and_is_reported() {
                 .to_lowercase()
                 .replace(' ', "_");
             assert!(detail.contains("`added_column`"), "{finding}");
-            told.push(finding["source_id"].as_str().unwrap());
+            reported.push(finding["source_id"].as_str().unwrap());
         }
     }
     for source_id in changed.values() {
         assert!(
-            told.contains(&source_id.as_str()),
+            reported.contains(&source_id.as_str()),
             "no finding for {source_id}"
         );
     }
@@ -295,7 +295,7 @@ fn rows_of_samples_stay_rows_of_samples_without_another_build() {
         (Some("unchanged"), before)
     );
     assert_eq!(
-        place.unrenewed().into_keys().collect::<Vec<_>>(),
+        place.stale_tasks().into_keys().collect::<Vec<_>>(),
         ["permit.seattle"]
     );
 }
@@ -455,11 +455,11 @@ fn unreadable_rows_of_geography_are_reported() {
             1,
         )
     });
-    let told = place.run(&[TASK]);
+    let reported = place.run(&[TASK]);
     assert_eq!(
-        told.task(TASK)["quarantined"]["geo.zcta_metric"],
+        reported.task(TASK)["quarantined"]["geo.zcta_metric"],
         json!({ "malformed_record": 1 }),
-        "{told:?}"
+        "{reported:?}"
     );
     place.edit(GEOGRAPHY, |text| text.replace("|||\n", "||\n"));
     let blocked = place.run(&[TASK]).expect(20);

@@ -72,11 +72,11 @@ fn coded_columns(declaration: &Declaration, source: &Source) -> BTreeSet<String>
                     .is_some_and(|rest| rest.starts_with('_') && rest[1..].parse::<u8>().is_ok())
         })
     };
-    let theirs = |is_wanted: &dyn Fn(&str) -> bool| -> BTreeSet<String> {
+    let theirs = |is_selected: &dyn Fn(&str) -> bool| -> BTreeSet<String> {
         source
             .columns
             .iter()
-            .filter(|(column, _)| is_wanted(column))
+            .filter(|(column, _)| is_selected(column))
             .flat_map(|(_, theirs)| theirs)
             .map(|name| normalized_name(name))
             .collect()

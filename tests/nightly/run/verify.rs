@@ -151,12 +151,12 @@ fn changed_or_missing_snapshot_is_named() {
     // A missing snapshot is not damage: it is not reported.
     place.run(&["--force"]).expect(0);
     std::fs::remove_file(&gone).unwrap();
-    let told = place.pubdata(&["verify", "--rebuild"]).expect(2).stdout;
+    let reported = place.pubdata(&["verify", "--rebuild"]).expect(2).stdout;
     assert!(
-        told.contains("not possible")
-            && !told.contains("mismatch")
-            && told.contains(gone.to_str().unwrap()),
-        "{told}"
+        reported.contains("not possible")
+            && !reported.contains("mismatch")
+            && reported.contains(gone.to_str().unwrap()),
+        "{reported}"
     );
 }
 
@@ -219,7 +219,7 @@ fn manifest_that_contradicts_its_parts_is_a_mismatch() {
     let part = |manifest: &mut Value, key: &str, value: Value| {
         manifest.pointer_mut(permits).unwrap()[key] = value
     };
-    let told = [
+    let reported = [
         (
             "it has no part of permit.contact",
             forged(&|manifest| {
@@ -283,7 +283,7 @@ fn manifest_that_contradicts_its_parts_is_a_mismatch() {
             }),
         ),
     ];
-    for (expected, problems) in told {
+    for (expected, problems) in reported {
         assert!(problems.contains(expected), "{expected}: {problems}");
     }
     place.pubdata(&["verify"]).expect(0);
@@ -311,7 +311,7 @@ fn rebuild_from_a_changed_snapshot_has_another_id_and_names_the_part() {
         "{differences}"
     );
     assert!(
-        place.unrenewed().is_empty(),
+        place.stale_tasks().is_empty(),
         "a rebuild publishes no release"
     );
 }

@@ -128,21 +128,21 @@ fn views_of_another_contract_omit_its_descriptions() {
 #[test]
 fn paths_that_duckdb_would_misread_are_refused_with_a_hint() {
     let place = Place::published();
-    let told = |arguments: &[&str], says: &[&str]| {
+    let reported = |arguments: &[&str], says: &[&str]| {
         let Answer { stderr, .. } = place
             .pubdata(&[&["releases", "duckdb"], arguments].concat())
             .expect(40);
         says.iter()
             .for_each(|text| assert!(stderr.contains(text), "{arguments:?}: {stderr}"));
     };
-    told(
+    reported(
         &["--location", "/data/2026*"],
         &["`/data/2026*`", "'*'", "--location"],
     );
-    told(&["--location", "/data/[a]"], &["'['"]);
-    told(&["--location", "/data/a\nDROP TABLE x;"], &["'\\n'"]);
-    told(&["--location", ""], &["no --location", "`--location .`"]);
-    told(&["nonsense"], &["nonsense", "`pubdata releases list`"]);
+    reported(&["--location", "/data/[a]"], &["'['"]);
+    reported(&["--location", "/data/a\nDROP TABLE x;"], &["'\\n'"]);
+    reported(&["--location", ""], &["no --location", "`--location .`"]);
+    reported(&["nonsense"], &["nonsense", "`pubdata releases list`"]);
     let absent = place
         .pubdata(&["releases", "duckdb", "r00000000000000000000"])
         .expect(60);

@@ -79,14 +79,14 @@ fn why(place: &Place, from: &str) -> Value {
         .json();
     for (dataset_id, dataset) in diff["datasets"].as_object().unwrap() {
         for kind in ["added", "removed", "changed", "provenance_only"] {
-            let told: u64 = dataset["why"]
+            let reported: u64 = dataset["why"]
                 .as_array()
                 .unwrap()
                 .iter()
                 .map(|why| why[kind].as_u64().unwrap())
                 .sum();
             assert_eq!(
-                told,
+                reported,
                 dataset[kind].as_u64().unwrap(),
                 "each record of {dataset_id} counts once: {dataset:#}"
             );
@@ -296,7 +296,7 @@ async fn made_by_other_code(place: &Place, ending: &str) -> ReleaseId {
     let entry = manifest.tasks.get_mut(TASK).unwrap();
     let (_, builder) = entry.code_version.split_once('+').unwrap();
     entry.code_version = format!("0.0.9+{builder}");
-    manifest.companions.clear();
+    manifest.sidecars.clear();
     let mut parts = BTreeMap::new();
     for part in manifest
         .datasets
@@ -335,7 +335,7 @@ async fn made_by_other_code(place: &Place, ending: &str) -> ReleaseId {
                 .write(&RecordBatch::try_new(rows.schema(), columns).unwrap())
                 .unwrap();
             writer.close().unwrap();
-            (part.sha256, part.size_bytes) = (Digest::of(&bytes), bytes.len() as u64);
+            (part.sha256, part.size_bytes) = (Digest::sha256(&bytes), bytes.len() as u64);
         }
         parts.insert(part.path.clone(), bytes);
     }

@@ -145,13 +145,13 @@ fn unknown_words_are_reported_with_the_lines_that_declare_them() {
             let answer = place.run(&[]).expect(10);
             assert_eq!(answer.task(list.task_id)["outcome"], "built");
             let findings = list.findings(&answer);
-            let told = format!(
+            let reported = format!(
                 "`{}` of {} has texts without a known meaning in {unknown} of 100 records, {unknown}.0 %: `Synthetic Limbo` {unknown}",
                 list.column, list.dataset_id
             );
             assert!(
                 findings.iter().any(|(found, detail)| found == code
-                    && detail.contains(&told)
+                    && detail.contains(&reported)
                     && detail.contains("\"Synthetic Limbo\" = \"…\"")),
                 "{findings:#?}"
             );
@@ -185,9 +185,9 @@ fn sudden_loss_of_meaning_needs_an_acceptance() {
         list.edition(&place, 40);
         let refused = place.run(&[]).expect(20);
         let reasons = refused.reasons(list.task_id);
-        let told = "is not known for 40.0 % of the records against 1.0 % in the last release: `Synthetic Limbo` 40";
+        let reported = "is not known for 40.0 % of the records against 1.0 % in the last release: `Synthetic Limbo` 40";
         assert!(
-            reasons.contains(told)
+            reasons.contains(reported)
                 && reasons.contains(&format!("`pubdata accept {}:meaning`", list.task_id)),
             "{reasons}"
         );

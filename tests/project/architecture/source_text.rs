@@ -219,7 +219,7 @@ pub const MEMBERS: &[(&str, bool, &str)] = &[
         "ids error printable canonical provenance issue declared contract pipeline",
     ),
     ("store", true, "receipts monitor"),
-    ("fetch", true, "witness"),
+    ("fetch", true, "log_auditor"),
     ("build", false, "decode normalise datasets validate publish"),
     ("run", true, "follow lineage"),
     ("serve", true, ""),

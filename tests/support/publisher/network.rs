@@ -63,7 +63,7 @@ impl Authority {
 /// A proxy that opens tunnels to publishers by name; stops when dropped.
 pub struct TunnelProxy {
     address: SocketAddr,
-    asked: Arc<Mutex<Vec<String>>>,
+    requested: Arc<Mutex<Vec<String>>>,
     task: JoinHandle<()>,
 }
 
@@ -72,8 +72,8 @@ impl TunnelProxy {
     pub async fn start(names: BTreeMap<String, SocketAddr>) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
-        let asked = Arc::new(Mutex::default());
-        let noted = Arc::clone(&asked);
+        let requested = Arc::new(Mutex::default());
+        let noted = Arc::clone(&requested);
         let task = tokio::spawn(async move {
             while let Ok((stream, _)) = listener.accept().await {
                 tokio::spawn(tunnel(stream, names.clone(), Arc::clone(&noted)));
@@ -81,7 +81,7 @@ impl TunnelProxy {
         });
         Self {
             address,
-            asked,
+            requested,
             task,
         }
     }
@@ -91,8 +91,8 @@ impl TunnelProxy {
     }
 
     /// Hosts and ports of the requested tunnels, in order.
-    pub fn asked(&self) -> Vec<String> {
-        self.asked.lock().unwrap().clone()
+    pub fn requested(&self) -> Vec<String> {
+        self.requested.lock().unwrap().clone()
     }
 }
 
@@ -105,7 +105,7 @@ impl Drop for TunnelProxy {
 async fn tunnel(
     mut client: TcpStream,
     names: BTreeMap<String, SocketAddr>,
-    asked: Arc<Mutex<Vec<String>>>,
+    requested: Arc<Mutex<Vec<String>>>,
 ) -> Option<()> {
     let mut head = Vec::new();
     while !head.ends_with(b"\r\n\r\n") {
@@ -113,7 +113,7 @@ async fn tunnel(
     }
     let text = String::from_utf8(head).ok()?;
     let target = text.strip_prefix("CONNECT ")?.split(' ').next()?.to_owned();
-    asked.lock().unwrap().push(target.clone());
+    requested.lock().unwrap().push(target.clone());
     let Some(address) = names.get(target.split(':').next()?) else {
         client
             .write_all(b"HTTP/1.1 502 Bad Gateway\r\nContent-Length: 0\r\n\r\n")

@@ -26,7 +26,7 @@ use pubdata_core::provenance::POINTERS;
 
 const ADDRESS: &[&str] = &["line1", "line2", "city", "state", "zip", "zip4", "country"];
 /// Addressees that are the entity itself: `THE LLC`, `THE CORPORATION`.
-const WHOLE_NAMES: &[&str] = &[
+const SELF_ADDRESSEES: &[&str] = &[
     "LLC",
     "CORP",
     "CORPORATION",
@@ -178,7 +178,7 @@ fn without_streets_of_addressees(mut frame: DataFrame) -> Result<DataFrame> {
             texts.cell("name", row).map(canonical::name::organization),
         );
         own.is_some_and(|own| own.normalized == addressee.normalized)
-            || WHOLE_NAMES.contains(&addressee.normalized.as_str())
+            || SELF_ADDRESSEES.contains(&addressee.normalized.as_str())
     };
     let is_public = |(row, addressee): (usize, Option<&str>)| {
         addressee
@@ -189,7 +189,7 @@ fn without_streets_of_addressees(mut frame: DataFrame) -> Result<DataFrame> {
         .into_iter()
         .filter_map(|name| frame.column(name).ok());
     let masked: Vec<Column> = streets
-        .map(|column| only_where(column, &is_public))
+        .map(|column| keep_where(column, &is_public))
         .collect::<Result<_>>()?;
     for column in masked {
         frame.with_column(column)?;
@@ -318,7 +318,7 @@ impl<'f> Reader<'f> {
             ["former_names", "assumed_names"]
                 .map(|name| list_column(name, repeat_n([""; 0], self.height))),
         );
-        self.note_bad_zips();
+        self.warn_bad_zips();
         columns.extend(self.statuses());
         columns.extend(self.types());
         columns.extend(self.texts.address("principal", "principal", ADDRESS));
@@ -333,7 +333,7 @@ impl<'f> Reader<'f> {
 
     /// Adds a warning for each invalid ZIP Code of a US address. The original text is still
     /// published.
-    fn note_bad_zips(&mut self) {
+    fn warn_bad_zips(&mut self) {
         for role in ["principal", "mailing", "agent"] {
             let zips = self.texts.zips(role);
             self.warnings.extend((0..self.height).filter_map(|row| {
@@ -428,7 +428,7 @@ impl<'f> Reader<'f> {
                 None => declared().or_else(shared),
             };
             if known.is_none() {
-                self.note_unknown(row, "unmapped_status", "status", text);
+                self.warn_unknown(row, "unmapped_status", "status", text);
             }
             let (status, basis) = known
                 .filter(|(status, _)| !status.is_empty())
@@ -445,7 +445,7 @@ impl<'f> Reader<'f> {
 
     /// Adds a warning about a text of a coded column that neither the registry's own table nor the
     /// shared vocabulary knows.
-    fn note_unknown(&mut self, row: usize, code: &'static str, column: &str, text: Option<&str>) {
+    fn warn_unknown(&mut self, row: usize, code: &'static str, column: &str, text: Option<&str>) {
         let named = column.replace('_', " ");
         self.warnings.push((
             row,
@@ -471,7 +471,7 @@ impl<'f> Reader<'f> {
                 .map(|known| (known.value.as_str(), DECLARED))
                 .or_else(shared);
             if coded.is_none() {
-                self.note_unknown(row, "unmapped_type", "entity_type", raw);
+                self.warn_unknown(row, "unmapped_type", "entity_type", raw);
             }
             let coded = coded.filter(|(value, _)| !value.is_empty() && *value != UNKNOWN);
             types.push(Some(coded.map_or(UNKNOWN, |(value, _)| value)));
@@ -565,7 +565,7 @@ impl<'f> Reader<'f> {
         for column in self.texts.address("agent", "agent", &ADDRESS[..6]) {
             let is_street = column.name().starts_with("agent_line");
             columns.push(if is_street {
-                only_where(&column, &is_organization)?
+                keep_where(&column, &is_organization)?
             } else {
                 column
             });
@@ -626,7 +626,7 @@ impl<'f> Reader<'f> {
 }
 
 /// Nulls the cells of all rows outside the mask.
-fn only_where(column: &Column, mask: &BooleanChunked) -> Result<Column> {
+fn keep_where(column: &Column, mask: &BooleanChunked) -> Result<Column> {
     let cells = column
         .str()?
         .iter()
@@ -668,7 +668,7 @@ entity_types = { DLLC = { value = "llc", is_foreign = false } }
     }
 
     #[test]
-    fn the_registrys_own_table_comes_before_the_shared_vocabulary() {
+    fn own_table_takes_precedence_over_the_shared_vocabulary() {
         let settings: Settings = toml::from_str(SETTINGS).unwrap();
         let frame = df!(
             "status" => [Some("GOOD STANDING"), Some("Hold"), Some("Dissolved (Term Expired)"), Some("Zzz"), None],
@@ -738,7 +738,7 @@ entity_types = { DLLC = { value = "llc", is_foreign = false } }
     }
 
     #[test]
-    fn an_agent_who_is_nobody_is_null_and_reported() {
+    fn placeholder_agent_is_null_and_reported() {
         let settings: Settings = toml::from_str(SETTINGS).unwrap();
         let frame = df!("agent_name" => [Some("** REGISTERED AGENT RESIGNED **"), Some("FAKE AGENTS INC"), None]).unwrap();
         let none = Words::default();

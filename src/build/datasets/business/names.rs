@@ -202,7 +202,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_column_of_initial_and_suffix_is_split() {
+    fn initial_and_suffix_in_one_column_are_split() {
         for (rest, expected) in [
             ("A", ("A", "")),
             ("NJR.", ("N", "JR.")),

@@ -33,7 +33,7 @@ pub(super) fn read(context: &Context<'_>, settings: &Settings) -> Result<Rows> {
     let mut issues = Vec::new();
     let mut files = Vec::new();
     for source_id in &settings.entities {
-        let mut of_source = frames_of(context, source_id, ENTITY, &mut issues)?;
+        let mut of_source = decode_source(context, source_id, ENTITY, &mut issues)?;
         for file in &mut of_source {
             withhold_emails(context, settings, &mut file.frame, &mut issues)?;
         }
@@ -43,7 +43,7 @@ pub(super) fn read(context: &Context<'_>, settings: &Settings) -> Result<Rows> {
     let (entities, parties, parties_of) = match &settings.officers {
         _ if settings.is_row_per_party => grouped(context, &frame, &mut issues)?,
         Some(source_id) => {
-            let mut files = frames_of(context, source_id, OFFICER, &mut issues)?;
+            let mut files = decode_source(context, source_id, OFFICER, &mut issues)?;
             for file in &mut files {
                 withhold_emails(context, settings, &mut file.frame, &mut Vec::new())?;
             }
@@ -61,7 +61,7 @@ pub(super) fn read(context: &Context<'_>, settings: &Settings) -> Result<Rows> {
 }
 
 /// Decodes a source.
-fn frames_of(
+fn decode_source(
     context: &Context<'_>,
     source_id: &str,
     dataset_id: &str,
@@ -174,7 +174,7 @@ fn newest(
             .iter()
             .map(|number| number.is_none_or(|number| last[number] == age))
             .collect();
-        context.leave_out("replaced", all_pointers(&frame.filter(&!&is_newest)?)?);
+        context.exclude_rows("replaced", all_pointers(&frame.filter(&!&is_newest)?)?);
         kept.push(frame.filter(&is_newest)?);
     }
     stacked(kept)
@@ -307,7 +307,7 @@ fn joined(
         .iter()
         .filter(|(link, _)| !known.contains(*link))
         .flat_map(|(_, rows)| rows);
-    context.leave_out(
+    context.exclude_rows(
         "no_entity",
         orphans
             .filter_map(|row| of_parties[*row].as_deref())

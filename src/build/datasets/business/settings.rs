@@ -126,7 +126,7 @@ impl Settings {
     /// A fault that names the setting that is wrong.
     pub fn read(declaration: &Declaration) -> Result<Self, Fault> {
         let settings: Self = settings(declaration)?;
-        let fault = |key: &str, message: &str| Err(Fault::of_settings(key, message));
+        let fault = |key: &str, message: &str| Err(Fault::in_settings(key, message));
         if settings.implied_status.is_some() != settings.statuses.0.is_empty() {
             return fault("statuses", "give either `implied_status` or `statuses`");
         }

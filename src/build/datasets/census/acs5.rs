@@ -41,7 +41,7 @@ fn check(declaration: &Declaration) -> std::result::Result<(), Fault> {
         return Err(Fault {
             number: Some(number),
             table: "settings.metric".to_owned(),
-            ..Fault::of_settings("key", format!("`{}` {problem}", metric.key))
+            ..Fault::in_settings("key", format!("`{}` {problem}", metric.key))
         });
     }
     Ok(())
@@ -249,13 +249,13 @@ fn build_level<'t>(
         let mut rows = MetricRows::new(
             level,
             vintage,
-            AREAS_AT_A_TIME.min(areas.height() - first) * metrics.len(),
+            AREAS_PER_CHUNK.min(areas.height() - first) * metrics.len(),
         );
         for (area, name_pointer) in name_pointers
             .iter()
             .enumerate()
             .skip(first)
-            .take(AREAS_AT_A_TIME)
+            .take(AREAS_PER_CHUNK)
         {
             let code = codes.get(area).unwrap_or_default();
             let area_name = names.get(area);
@@ -266,7 +266,7 @@ fn build_level<'t>(
         rows.finish()
     };
     let starts: Vec<usize> = (0..areas.height().max(1))
-        .step_by(AREAS_AT_A_TIME)
+        .step_by(AREAS_PER_CHUNK)
         .collect();
     let built: Vec<(DataFrame, Vec<Issue>)> = starts
         .into_par_iter()
@@ -292,7 +292,7 @@ fn build_level<'t>(
 
 /// Areas per chunk of rows that one thread builds. A fixed number keeps the output independent of
 /// the number of threads.
-const AREAS_AT_A_TIME: usize = 2048;
+const AREAS_PER_CHUNK: usize = 2048;
 
 fn stack(above: Option<DataFrame>, below: DataFrame) -> Result<Option<DataFrame>> {
     let Some(mut above) = above else {

@@ -10,7 +10,7 @@ use crate::normalise::grouped;
 /// Special values in estimate and margin columns that are not figures.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct JamValues {
+pub(super) struct SpecialValues {
     pub(super) insufficient_sample: String,
     pub(super) moe_insufficient_sample: String,
     pub(super) moe_open_ended: String,
@@ -55,14 +55,14 @@ pub(super) struct Reading {
 pub(super) struct Unknown(pub(super) String);
 
 /// The Bureau's special values are nine equal digits below zero; no figure is that low.
-const HIGHEST_JAM: i64 = -1_111_111_110;
+const MAX_SPECIAL_VALUE: i64 = -1_111_111_110;
 
 /// 100 % in tenths. The Bureau prints no larger margin of a percentage.
-const WHOLE_PERCENT: i64 = 1_000;
+const MAX_MARGIN: i64 = 1_000;
 
 /// Special values that the cells of one metric can hold.
 pub(super) struct Cells {
-    jam: [(i64, Jam); 6],
+    jam: [(i64, SpecialValue); 6],
     open_ended: Option<OpenInterval>,
 }
 
@@ -76,7 +76,7 @@ struct OpenInterval {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Jam {
+enum SpecialValue {
     InsufficientSample,
     MoeInsufficientSample,
     MoeOpenEnded,
@@ -89,7 +89,7 @@ enum Jam {
 enum Cell {
     Absent,
     Figure(i64),
-    Jam(Jam),
+    SpecialValue(SpecialValue),
 }
 
 impl Cells {
@@ -97,7 +97,10 @@ impl Cells {
     ///
     /// # Errors
     /// The setting that is not a number.
-    pub(super) fn new(jam: &JamValues, open_ended: Option<&OpenEnded>) -> Result<Self, Unknown> {
+    pub(super) fn new(
+        jam: &SpecialValues,
+        open_ended: Option<&OpenEnded>,
+    ) -> Result<Self, Unknown> {
         let open_interval = |open: &OpenEnded| {
             Ok(OpenInterval {
                 low: number(&open.low)?,
@@ -110,15 +113,18 @@ impl Cells {
         };
         Ok(Self {
             jam: [
-                (number(&jam.insufficient_sample)?, Jam::InsufficientSample),
+                (
+                    number(&jam.insufficient_sample)?,
+                    SpecialValue::InsufficientSample,
+                ),
                 (
                     number(&jam.moe_insufficient_sample)?,
-                    Jam::MoeInsufficientSample,
+                    SpecialValue::MoeInsufficientSample,
                 ),
-                (number(&jam.moe_open_ended)?, Jam::MoeOpenEnded),
-                (number(&jam.moe_controlled)?, Jam::MoeControlled),
-                (number(&jam.not_applicable)?, Jam::NotApplicable),
-                (number(&jam.suppressed)?, Jam::Suppressed),
+                (number(&jam.moe_open_ended)?, SpecialValue::MoeOpenEnded),
+                (number(&jam.moe_controlled)?, SpecialValue::MoeControlled),
+                (number(&jam.not_applicable)?, SpecialValue::NotApplicable),
+                (number(&jam.suppressed)?, SpecialValue::Suppressed),
             ],
             open_ended: open_ended.map(open_interval).transpose()?,
         })
@@ -138,10 +144,14 @@ impl Cells {
         let value = match estimate {
             Cell::Figure(value) => value,
             Cell::Absent => return Ok(Reading::null("not_published")),
-            Cell::Jam(Jam::InsufficientSample) => return Ok(Reading::null("insufficient_sample")),
-            Cell::Jam(Jam::NotApplicable) => return Ok(Reading::null("not_applicable")),
-            Cell::Jam(Jam::Suppressed) => return Ok(Reading::null("suppressed")),
-            Cell::Jam(other) => {
+            Cell::SpecialValue(SpecialValue::InsufficientSample) => {
+                return Ok(Reading::null("insufficient_sample"));
+            }
+            Cell::SpecialValue(SpecialValue::NotApplicable) => {
+                return Ok(Reading::null("not_applicable"));
+            }
+            Cell::SpecialValue(SpecialValue::Suppressed) => return Ok(Reading::null("suppressed")),
+            Cell::SpecialValue(other) => {
                 return Err(Unknown(format!(
                     "the margin's code for {other:?} stands in an estimate column"
                 )));
@@ -154,13 +164,13 @@ impl Cells {
                 moe_status: "published",
                 ..Reading::default()
             }),
-            Cell::Jam(Jam::MoeControlled) => Ok(Reading {
+            Cell::SpecialValue(SpecialValue::MoeControlled) => Ok(Reading {
                 value: Some(value),
                 moe_status: "controlled",
                 ..Reading::default()
             }),
-            Cell::Jam(Jam::MoeOpenEnded) => self.read_open_ended(value),
-            Cell::Absent | Cell::Jam(_) => Ok(Reading {
+            Cell::SpecialValue(SpecialValue::MoeOpenEnded) => self.read_open_ended(value),
+            Cell::Absent | Cell::SpecialValue(_) => Ok(Reading {
                 value: Some(value),
                 moe_status: "not_published",
                 ..Reading::default()
@@ -280,7 +290,7 @@ impl Cells {
         } else {
             squares + of_whole
         };
-        Some(((radicand.sqrt() / whole * 1_000.0).round() as i64).min(WHOLE_PERCENT))
+        Some(((radicand.sqrt() / whole * 1_000.0).round() as i64).min(MAX_MARGIN))
     }
 
     fn figure(&self, text: Option<&str>) -> Option<f64> {
@@ -293,7 +303,7 @@ impl Cells {
     /// Returns a margin, which is zero for a controlled estimate.
     fn margin(&self, text: Option<&str>) -> Option<f64> {
         match self.cell(text) {
-            Ok(Cell::Jam(Jam::MoeControlled)) => Some(0.0),
+            Ok(Cell::SpecialValue(SpecialValue::MoeControlled)) => Some(0.0),
             _ => self.figure(text),
         }
     }
@@ -304,9 +314,9 @@ impl Cells {
             Cell::Figure(tenths) if tenths >= 0 && tenths % 10 == 0 => Ok(Ok(tenths / 10)),
             Cell::Figure(tenths) => Err(Unknown(format!("{} is not a count", decimal(tenths)))),
             Cell::Absent => Ok(Err("not_published")),
-            Cell::Jam(Jam::NotApplicable) => Ok(Err("not_applicable")),
-            Cell::Jam(Jam::Suppressed) => Ok(Err("suppressed")),
-            Cell::Jam(_) => Ok(Err("insufficient_sample")),
+            Cell::SpecialValue(SpecialValue::NotApplicable) => Ok(Err("not_applicable")),
+            Cell::SpecialValue(SpecialValue::Suppressed) => Ok(Err("suppressed")),
+            Cell::SpecialValue(_) => Ok(Err("insufficient_sample")),
         }
     }
 
@@ -315,12 +325,12 @@ impl Cells {
             return Ok(Cell::Absent);
         };
         let value = number(text)?;
-        if value > HIGHEST_JAM {
+        if value > MAX_SPECIAL_VALUE {
             return Ok(Cell::Figure(value));
         }
         let known = self.jam.iter().find(|(code, _)| *code == value);
         known
-            .map(|(_, jam)| Cell::Jam(*jam))
+            .map(|(_, jam)| Cell::SpecialValue(*jam))
             .ok_or_else(|| Unknown(format!("special value {text} is not in the declared list")))
     }
 }
@@ -391,7 +401,7 @@ mod tests {
     /// MOEs for Derived Proportions": females 15 and older in Fairfax County who were never
     /// married: 203,119 ± 5,070 of 630,498 ± 831.
     #[test]
-    fn the_margin_of_a_share_is_that_of_the_bureaus_example() {
+    fn share_margin_matches_the_example_of_the_census_bureau() {
         let margin = |parts: &[(&str, &str)], whole: (&str, &str)| {
             cells().share_margin(
                 parts
@@ -425,7 +435,7 @@ mod tests {
 
     fn cells() -> Cells {
         let text = |text: &str| text.to_owned();
-        let jam = JamValues {
+        let jam = SpecialValues {
             insufficient_sample: text("-666666666"),
             moe_insufficient_sample: text("-222222222"),
             moe_open_ended: text("-333333333"),

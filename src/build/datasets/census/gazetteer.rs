@@ -24,7 +24,7 @@ const COUNTY: &str = "geo.county";
 
 /// Least share of the Gazetteer's land that a ZCTA's parts must cover; below it, parts are missing.
 /// Boundaries move by up to 30 %.
-const LEAST_COVERED: f64 = 0.5;
+const MIN_COVERED_SHARE: f64 = 0.5;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -49,7 +49,7 @@ fn check(declaration: &Declaration) -> std::result::Result<(), Fault> {
     {
         return Ok(());
     }
-    Err(Fault::of_settings(
+    Err(Fault::in_settings(
         "states",
         format!("lacks `{}`", settings.connecticut_state_fips),
     ))
@@ -304,7 +304,7 @@ fn check_parts(areas: &mut Areas, primary: &[Option<&PrimaryCounty>]) -> Vec<Opt
                 "no_county_relationship",
                 "the relationship file has no county for this ZCTA".into(),
             );
-        } else if (covered as f64) < whole as f64 * LEAST_COVERED {
+        } else if (covered as f64) < whole as f64 * MIN_COVERED_SHARE {
             let detail = format!(
                 "its parts in the relationship file have {covered} square metres of land, the Gazetteer has {whole}"
             );

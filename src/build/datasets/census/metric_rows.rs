@@ -8,7 +8,7 @@ use polars::prelude::*;
 use super::estimate::{Cells, Reading, Unknown};
 use super::metrics::{Level, Metric, Settings};
 use crate::datasets::context::finding;
-use crate::normalise::{DictionaryTexts, left_join, pointer_column, pointers, text};
+use crate::normalise::{DictionaryColumnBuilder, left_join, pointer_column, pointers, text};
 use pubdata_core::error::{Error, Result};
 use pubdata_core::issue::{Issue, Severity};
 use pubdata_core::provenance::POINTERS;
@@ -186,10 +186,10 @@ pub(super) struct MetricRows<'l> {
     level: &'l Level<'l>,
     vintage: i32,
     record_ids: StringChunkedBuilder,
-    area: DictionaryTexts,
-    area_name: DictionaryTexts,
+    area: DictionaryColumnBuilder,
+    area_name: DictionaryColumnBuilder,
     /// Dictionary-encoded columns, in the order of their names.
-    few: [DictionaryTexts; FEW_COLUMNS.len()],
+    few: [DictionaryColumnBuilder; DICTIONARY_COLUMNS.len()],
     /// Columns of lists, in the order of their names.
     lists: [ListStringChunkedBuilder; LIST_COLUMNS.len()],
     value: Vec<Option<i64>>,
@@ -206,9 +206,9 @@ pub(super) struct MetricRows<'l> {
 }
 
 /// Most rows point to a row of their table, to their area's name and to their universe.
-const NUMBERS_OF_A_ROW: usize = 12;
+const POINTER_NUMBERS_PER_ROW: usize = 12;
 
-const FEW_COLUMNS: [&str; 9] = [
+const DICTIONARY_COLUMNS: [&str; 9] = [
     "metric",
     "unit",
     "bound_type",
@@ -225,21 +225,21 @@ const LIST_COLUMNS: [&str; 3] = ["variables", "warnings", "unknown_values"];
 impl<'l> MetricRows<'l> {
     /// Creates a collector with capacity for `rows` rows.
     pub(super) fn new(level: &'l Level<'l>, vintage: i32, rows: usize) -> Self {
-        let texts = || DictionaryTexts::with_capacity(rows);
+        let texts = || DictionaryColumnBuilder::with_capacity(rows);
         Self {
             level,
             vintage,
             record_ids: StringChunkedBuilder::new("record_id".into(), rows),
             area: texts(),
             area_name: texts(),
-            few: FEW_COLUMNS.map(|_| texts()),
+            few: DICTIONARY_COLUMNS.map(|_| texts()),
             lists: LIST_COLUMNS.map(|name| ListStringChunkedBuilder::new(name.into(), rows, 0)),
             value: Vec::with_capacity(rows),
             bound: Vec::with_capacity(rows),
             moe: Vec::with_capacity(rows),
             moe_approximate: Vec::with_capacity(rows),
             is_derived: Vec::with_capacity(rows),
-            pointers: Vec::with_capacity(rows * NUMBERS_OF_A_ROW),
+            pointers: Vec::with_capacity(rows * POINTER_NUMBERS_PER_ROW),
             pointer_ends: Vec::with_capacity(rows),
             issues: Vec::new(),
             record_id: String::new(),
@@ -344,7 +344,7 @@ impl<'l> MetricRows<'l> {
             self.area.finish(self.level.area_column)?,
             self.area_name.finish("area_name")?,
         ];
-        for (column, name) in self.few.into_iter().zip(FEW_COLUMNS) {
+        for (column, name) in self.few.into_iter().zip(DICTIONARY_COLUMNS) {
             columns.push(column.finish(name)?);
         }
         columns.extend(

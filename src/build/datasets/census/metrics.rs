@@ -2,13 +2,13 @@
 
 use serde::Deserialize;
 
-use super::estimate::{JamValues, OpenEnded};
+use super::estimate::{OpenEnded, SpecialValues};
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Settings {
     pub(super) levels: Levels,
-    pub(super) jam_values: JamValues,
+    pub(super) jam_values: SpecialValues,
     #[serde(rename = "metric")]
     pub(super) metrics: Vec<Metric>,
 }

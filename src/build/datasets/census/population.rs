@@ -31,7 +31,7 @@ pub(in crate::datasets) const BUILDER: Builder = Builder {
 
 fn check(declaration: &Declaration) -> std::result::Result<(), Fault> {
     match declaration.settings.keys().next() {
-        Some(key) => Err(Fault::of_settings(
+        Some(key) => Err(Fault::in_settings(
             "",
             format!("`{key}` is not a setting of this builder"),
         )),
@@ -91,7 +91,7 @@ fn build(context: &Context<'_>) -> Result<Vec<Table>> {
         .zip(&areas)
         .filter(|(_, area)| area.is_none())
         .flat_map(|(pointers, _)| pointers.clone().unwrap_or_default());
-    context.leave_out("other_level", others.collect());
+    context.exclude_rows("other_level", others.collect());
     let geoid = |row: usize| areas[row].as_ref().map(|(_, geoid)| geoid.as_str());
     for (row, code, detail) in rejects.iter().filter(|(row, ..)| geoid(*row).is_some()) {
         let record = format!("{POPULATION}:{}", geoid(row).unwrap_or_default());

@@ -138,7 +138,7 @@ pub(super) fn read(
         .chunk_by(|a, b| a.zcta == b.zcta)
         .map(|parts| (parts[0].zcta, in_connecticut(parts)))
         .collect();
-    put_planning_regions(context, connecticut, &connecticut_land, &mut counties)?;
+    assign_planning_regions(context, connecticut, &connecticut_land, &mut counties)?;
     Ok(counties)
 }
 
@@ -165,7 +165,7 @@ fn largest_land_part(parts: &[Part<'_>]) -> PrimaryCounty {
 }
 
 /// Replaces the counties of Connecticut's ZCTAs with planning regions.
-fn put_planning_regions(
+fn assign_planning_regions(
     context: &Context<'_>,
     connecticut: &str,
     connecticut_land: &BTreeMap<&str, i64>,

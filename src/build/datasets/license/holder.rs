@@ -102,11 +102,11 @@ fn parts(row: Row<'_>) -> Option<Person> {
         suffix: part("suffix"),
     };
     if person.first.is_empty()
-        && let Some(told_apart) = row
+        && let Some(identified) = row
             .text("holder_name")
             .and_then(|name| around(name, &person.last))
     {
-        return Some(told_apart);
+        return Some(identified);
     }
     (!person.last.is_empty()).then_some(person)
 }
@@ -201,7 +201,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_name_in_both_orders_is_a_person() {
+    fn holder_named_in_both_orders_is_a_person() {
         let parts = |one: &str, other: &str| {
             turned(one, other)
                 .map(|person| [person.first, person.middle, person.last, person.suffix])
@@ -229,7 +229,7 @@ mod tests {
     }
 
     #[test]
-    fn a_last_name_of_its_own_splits_the_whole_name() {
+    fn separate_last_name_splits_the_whole_name() {
         let parts = |name: &str, last: &str| {
             around(name, last)
                 .map(|person| [person.first, person.middle, person.last, person.suffix])
@@ -251,7 +251,7 @@ mod tests {
     }
 
     #[test]
-    fn a_holder_who_is_the_principal_too_is_a_person() {
+    fn holder_who_is_also_the_principal_is_a_person() {
         assert!(
             is_own_principal("BRUCE FAKEMAN", "Bruce Fakeman")
                 && is_own_principal("SAMPLE LENA R", "LENA R SAMPLE")
@@ -264,7 +264,7 @@ mod tests {
     }
 
     #[test]
-    fn a_comma_alone_makes_no_person() {
+    fn comma_alone_does_not_make_a_person() {
         assert!(
             is_person_with_comma("EXAMINGTON, ROLAND")
                 && is_person_with_comma("FAKEFORD JR, ELEANOR")

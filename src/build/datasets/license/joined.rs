@@ -62,7 +62,7 @@ pub(super) struct Joined<'j> {
 }
 
 impl Joins<'_> {
-    pub(super) fn of(&self, number: &str) -> Joined<'_> {
+    pub(super) fn for_number(&self, number: &str) -> Joined<'_> {
         fn rows<'j>(file: Option<&'j JoinedFile<'_>>, number: &str) -> Vec<Row<'j>> {
             let found = file.and_then(|file| Some((file, file.by_number.get(number)?)));
             found

@@ -189,7 +189,7 @@ pub(super) fn license(
     let license_id = license_id(settings, row, &state, &number_normalized)?;
     let record_id = format!("{LICENSE}:{license_id}");
     let mut warnings = Warnings::default();
-    let joined = joins.of(number_raw);
+    let joined = joins.for_number(number_raw);
     for (column, text) in row.placeholders() {
         warnings.add(
             PLACEHOLDER,
@@ -223,10 +223,10 @@ pub(super) fn license(
 
     let expiration_date = warnings.date(row, "expiration_date", settings);
     let (status, status_basis) = status(settings, reader.status_words, row, &mut warnings);
-    let status = status.map(|status| unless_inactivated(status, row, settings, &mut warnings));
+    let status = status.map(|status| reconcile_inactivation(status, row, settings, &mut warnings));
     let (profession, profession_basis) =
         profession(settings, reader.profession_words, row, code, &mut warnings);
-    let location = Location::of(row);
+    let location = Location::from_row(row);
     let bond = joined.bond(row);
     let insurance = joined.insurance(row);
     let workers_comp = row.text("workers_comp").map(|text| {
@@ -427,7 +427,7 @@ fn status(
 
 /// Returns the status, or `unknown` with a warning if an `active` license was inactivated and not
 /// reactivated since. The source then contradicts itself.
-fn unless_inactivated(
+fn reconcile_inactivation(
     status: String,
     row: Row<'_>,
     settings: &Settings,
@@ -577,7 +577,7 @@ struct Location {
 }
 
 impl Location {
-    fn of(row: Row<'_>) -> Self {
+    fn from_row(row: Row<'_>) -> Self {
         let own = |column: &str| row.text(column).map(str::to_owned);
         if let Some(line) = row.text("city_state_zip") {
             // Add a dummy street, so that the parser does not take the city for one.

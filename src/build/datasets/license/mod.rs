@@ -120,7 +120,7 @@ fn same_names(declaration: &Declaration) -> std::result::Result<SameNames, Fault
 
 fn check(declaration: &Declaration) -> std::result::Result<(), Fault> {
     let settings: Settings = read_settings(declaration)?;
-    let fault = |key: &str, message: String| Err(Fault::of_settings(key, message));
+    let fault = |key: &str, message: String| Err(Fault::in_settings(key, message));
     let joined = [
         &settings.joined.bonds,
         &settings.joined.insurance,
@@ -244,7 +244,7 @@ fn build(context: &Context<'_>) -> Result<Vec<Table>> {
             for row in 0..cells.height() {
                 for repeat in repeats(&settings) {
                     let row = cells.row(row, repeat);
-                    if let Some(why) = no_license(&settings, row) {
+                    if let Some(why) = non_license_reason(&settings, row) {
                         findings.push(reader.passed_over(why, row));
                         continue;
                     }
@@ -258,7 +258,7 @@ fn build(context: &Context<'_>) -> Result<Vec<Table>> {
                         .map_or_else(Code::default, |table| table.code(row, &settings));
                     match license_row::license(&reader, row, &joins, &code) {
                         Ok(Some(license)) if known.contains(&license.license_id) => {
-                            context.leave_out("repeated", license.row.pointers)
+                            context.exclude_rows("repeated", license.row.pointers)
                         }
                         Ok(Some(license)) => {
                             if !settings.more_licenses.is_empty() {
@@ -317,7 +317,7 @@ fn repeats(settings: &Settings) -> impl Iterator<Item = Option<u32>> + use<> {
 }
 
 /// Returns the reason why a row is not about a license, if it is not.
-fn no_license(settings: &Settings, row: Row<'_>) -> Option<String> {
+fn non_license_reason(settings: &Settings, row: Row<'_>) -> Option<String> {
     if let Some(status) = row
         .text("status")
         .filter(|status| is_listed(&settings.not_licenses, status))
@@ -456,7 +456,7 @@ struct Case {
 
 impl Cases {
     fn add(&mut self, license: License, row: Row<'_>) {
-        let digest = Digest::of(format!("{:?}", license.row.cells).as_bytes());
+        let digest = Digest::sha256(format!("{:?}", license.row.cells).as_bytes());
         let known = self
             .by_license
             .entry(license.license_id.clone())

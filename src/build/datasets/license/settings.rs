@@ -370,7 +370,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_closest_entry_of_a_table_decides() {
+    fn most_specific_table_entry_wins() {
         let entries = [
             ("Barber*", 1),
             ("* susp", 2),

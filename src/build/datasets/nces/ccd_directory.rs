@@ -85,7 +85,7 @@ fn build(context: &Context<'_>) -> Result<Vec<Table>> {
     let schools = context.without_repeats(&directory.frame)?;
     let characteristics = match characteristics {
         Some(file) => file.frame,
-        None => no_characteristics()?,
+        None => empty_characteristics()?,
     };
     let characteristics = renamed(
         characteristics,
@@ -136,7 +136,7 @@ fn build(context: &Context<'_>) -> Result<Vec<Table>> {
 }
 
 /// Returns an empty characteristics file, for when the publisher has not released it yet.
-fn no_characteristics() -> Result<DataFrame> {
+fn empty_characteristics() -> Result<DataFrame> {
     let texts = ["ncessch", "school_year", "virtual_status"]
         .map(|name| text_column(name, std::iter::empty::<Option<String>>()));
     let columns = texts

@@ -478,7 +478,7 @@ mod tests {
 
     /// Types of Tacoma, Chicago and San Antonio, and one that no source has.
     #[test]
-    fn a_type_and_the_one_below_it_decide_together() {
+    fn type_and_subtype_together_determine_the_permit_type() {
         let settings = r#"
 jurisdiction = { id = "us-xx-list", name = "List", state = "XX" }
 dates = []

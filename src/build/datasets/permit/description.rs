@@ -8,7 +8,7 @@ const MAX_NAME_WORDS: usize = 3;
 
 /// Replaces e-mail addresses, telephone numbers and names by words in brackets. A name is
 /// recognised after one of `marks` (`POC`) or before a telephone number. Other names are not found.
-pub(super) fn without_persons(text: &str, marks: &[String]) -> String {
+pub(super) fn redact_persons(text: &str, marks: &[String]) -> String {
     let characters: Vec<char> = text.chars().collect();
     let mut kept = String::with_capacity(text.len());
     let mut place = 0;
@@ -20,7 +20,7 @@ pub(super) fn without_persons(text: &str, marks: &[String]) -> String {
         } else if let Some(length) = email::length(rest) {
             Some((length, "[e-mail]"))
         } else if let Some(length) = telephone(rest) {
-            take_name(&mut kept);
+            redact_trailing_name(&mut kept);
             Some((length, "[telephone]"))
         } else if let Some((mark, length)) = marks
             .iter()
@@ -137,7 +137,7 @@ fn second_name(text: &[char], first: usize) -> Option<usize> {
 
 /// Replaces a name at the end of a text: two or three capitalised words, as written before a
 /// telephone number.
-fn take_name(text: &mut String) {
+fn redact_trailing_name(text: &mut String) {
     let is_separator = |c: char| matches!(c, ' ' | ',' | ':' | '-' | '(');
     let end = text.trim_end_matches(is_separator).len();
     let is_name = |word: &str| {
@@ -265,10 +265,10 @@ mod tests {
             ("", ""),
         ];
         for (text, expected) in cases {
-            assert_eq!(without_persons(text, &marks), expected);
+            assert_eq!(redact_persons(text, &marks), expected);
         }
         assert_eq!(
-            without_persons("POC: Konrad Mocki", &[]),
+            redact_persons("POC: Konrad Mocki", &[]),
             "POC: Konrad Mocki"
         );
     }

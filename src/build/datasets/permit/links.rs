@@ -52,7 +52,7 @@ fn check(declaration: &Declaration) -> std::result::Result<(), Fault> {
     if of("permit.") == 1 && of("license.") > 0 {
         return Ok(());
     }
-    Err(Fault::of_settings(
+    Err(Fault::in_settings(
         "",
         "links need one list of permits and some of licenses under `builds_on`".to_owned(),
     ))
@@ -138,7 +138,7 @@ impl Licenses {
             let is_own_name = kinds.get(row) == Some("person")
                 && holders
                     .get(row)
-                    .is_some_and(|name| is_same_words(name, &parts.join(" ")));
+                    .is_some_and(|name| has_same_words(name, &parts.join(" ")));
             let own = normalized
                 .get(row)
                 .filter(|_| !is_own_name)
@@ -164,7 +164,7 @@ impl Licenses {
 }
 
 /// Returns true if two names have the same words in any order.
-fn is_same_words(name: &str, other: &str) -> bool {
+fn has_same_words(name: &str, other: &str) -> bool {
     let sorted = |text: &str| {
         let normalized = organization(text).normalized;
         let mut words: Vec<String> = normalized.split(' ').map(str::to_owned).collect();
@@ -193,9 +193,9 @@ fn build(context: &Context<'_>) -> Result<Vec<Table>> {
         .declaration
         .builds_on
         .iter()
-        .filter(|pipeline_id| context.has_sources_of(pipeline_id))
+        .filter(|pipeline_id| context.has_required_sources(pipeline_id))
     {
-        let tables = context.tables_of(pipeline_id)?;
+        let tables = context.pipeline_tables(pipeline_id)?;
         for table in tables.iter().filter(|table| table.dataset_id == LICENSE) {
             licenses.add(table)?;
         }
@@ -350,11 +350,13 @@ fn frame(
 
 #[cfg(test)]
 mod tests {
-    use super::is_same_words;
+    use super::has_same_words;
 
     #[test]
-    fn a_persons_name_is_told_from_the_name_of_a_business() {
-        assert!(is_same_words("FICTON, JOHN R", "JOHN R FICTON"));
-        assert!(!is_same_words("FICTON ELECTRIC", "JOHN R FICTON") && !is_same_words("FICTON", ""));
+    fn names_with_the_same_words_in_any_order_match() {
+        assert!(has_same_words("FICTON, JOHN R", "JOHN R FICTON"));
+        assert!(
+            !has_same_words("FICTON ELECTRIC", "JOHN R FICTON") && !has_same_words("FICTON", "")
+        );
     }
 }

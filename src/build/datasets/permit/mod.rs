@@ -21,7 +21,7 @@ use rayon::prelude::*;
 
 use self::cells::Rows;
 use self::frame_columns::Feed;
-use self::rows::Located;
+use self::rows::PermitWithPointers;
 use self::settings::{ContactGroup, Settings, TradeWords};
 use super::context::finding;
 use super::vocabulary::{SameNames, Vocabulary, Words};
@@ -35,7 +35,7 @@ const PERMIT: &str = "permit.permit";
 const CONTACT: &str = "permit.contact";
 
 /// Permits that are built and turned into columns together, which bounds the memory of a build.
-const AT_ONCE: usize = 20_000;
+const PERMITS_PER_CHUNK: usize = 20_000;
 
 pub(in crate::datasets) const BUILDER: Builder = Builder {
     code_version: 11,
@@ -137,7 +137,7 @@ fn check(declaration: &Declaration) -> std::result::Result<(), Fault> {
 
 fn build(context: &Context<'_>) -> Result<Vec<Table>> {
     let mut settings: Settings = super::settings(context.declaration)?;
-    settings.trade = TradeWords::of(context);
+    settings.trade = TradeWords::load(context);
     let settings = settings;
     let source_id = settings::source(context.declaration)?.source_id.as_str();
     let feed = Feed {
@@ -158,10 +158,10 @@ fn build(context: &Context<'_>) -> Result<Vec<Table>> {
     frame.rechunk_mut();
     let rows = Rows::new(&frame)?;
     let grouped = rows::grouped(&rows, &settings);
-    context.leave_out(
+    context.exclude_rows(
         "in_another_list",
         grouped
-            .of_another_list
+            .in_other_source
             .iter()
             .flat_map(|row| rows.pointers(*row))
             .copied()
@@ -180,7 +180,7 @@ fn build(context: &Context<'_>) -> Result<Vec<Table>> {
     }
     let makers = grouped
         .permits
-        .par_chunks(AT_ONCE)
+        .par_chunks(PERMITS_PER_CHUNK)
         .map(|groups| make(context, &rows, groups, &settings, &feed));
     let mut permits = rows::frame(&[], &settings, &feed)?;
     let mut contacts = contact::frame(std::iter::empty(), &settings, &feed)?;
@@ -227,7 +227,7 @@ fn make(
     settings: &Settings,
     feed: &Feed<'_>,
 ) -> Result<Made> {
-    let mut made: Vec<Located> = Vec::with_capacity(groups.len());
+    let mut made: Vec<PermitWithPointers> = Vec::with_capacity(groups.len());
     let mut issues = Vec::new();
     for (permit_id, group) in groups {
         let of_key = rows::permits(rows, permit_id, group, settings);

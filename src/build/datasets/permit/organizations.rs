@@ -47,7 +47,7 @@ const PLAIN_TRADE_WORDS: &[&str] = &[
 ];
 
 /// Legal forms that also occur in persons' names or in persons' own trusts.
-const UNSURE_FORMS: &[&str] = &["NA", "TRUST"];
+const AMBIGUOUS_FORMS: &[&str] = &["NA", "TRUST"];
 
 /// Given names that are common in the United States.
 static GIVEN_NAMES: LazyLock<HashSet<&str>> = LazyLock::new(|| {
@@ -107,7 +107,7 @@ pub(super) fn is_organization(text: &str, names: NamesOf) -> bool {
     let words: Vec<&str> = name.normalized.split(' ').collect();
     if name
         .designator
-        .is_some_and(|form| !UNSURE_FORMS.contains(&form))
+        .is_some_and(|form| !AMBIGUOUS_FORMS.contains(&form))
         || words.iter().any(|word| ORGANIZATION_WORDS.contains(*word))
     {
         return true;
@@ -125,7 +125,7 @@ pub(super) fn is_organization(text: &str, names: NamesOf) -> bool {
         words.len() > 1 && words[0].len() > 1 && words[0].bytes().any(|byte| byte.is_ascii_digit());
     let is_possessive = words.len() > 1
         && !text.contains(',')
-        && is_of_someone(text)
+        && starts_with_possessive(text)
         && !HOME_WORDS.contains(&words[1]);
     of_trade > 1
         || (of_trade > 0 && name.designator.is_some())
@@ -140,7 +140,7 @@ pub(super) fn is_organization(text: &str, names: NamesOf) -> bool {
 }
 
 /// Returns true if the first word is a possessive: `LOU'S DINER`.
-fn is_of_someone(text: &str) -> bool {
+fn starts_with_possessive(text: &str) -> bool {
     let first = text
         .split_whitespace()
         .next()
@@ -211,7 +211,7 @@ fn by_marks(text: &str) -> Option<Named> {
             continue;
         }
         let are_firms = sides.map(|side| is_organization(side, NamesOf::Trade));
-        let are_persons = sides.map(is_like_a_person);
+        let are_persons = sides.map(may_be_full_name);
         let (firm, other) = match (are_firms, are_persons) {
             ([true, false], [_, true]) => (sides[0], Some(sides[1])),
             ([false, true], [true, _]) => (sides[1], Some(sides[0])),
@@ -237,7 +237,7 @@ fn by_marks(text: &str) -> Option<Named> {
 fn has_form(text: &str) -> bool {
     name::organization(text)
         .designator
-        .is_some_and(|form| !UNSURE_FORMS.contains(&form))
+        .is_some_and(|form| !AMBIGUOUS_FORMS.contains(&form))
 }
 
 /// Splits the parties at commas.
@@ -270,11 +270,11 @@ fn by_commas(text: &str) -> Option<Named> {
     let firm = segments.remove(*place);
     let person = segments.join(", ");
     let are_words = segments.len() > 1 || person.split_whitespace().count() > 1;
-    (is_at_an_end && are_words && is_like_a_person(&person)).then(|| (vec![firm], vec![person]))
+    (is_at_an_end && are_words && may_be_full_name(&person)).then(|| (vec![firm], vec![person]))
 }
 
 /// Returns true if a text may be a person's full name: two words or more, of letters only.
-fn is_like_a_person(text: &str) -> bool {
+fn may_be_full_name(text: &str) -> bool {
     let words = text.split_whitespace().count();
     let is_of_name = |c: char| {
         c.is_alphabetic()

@@ -110,7 +110,7 @@ pub(super) struct Permit {
 }
 
 /// Permit and the pointers of its source rows.
-pub(super) type Located = (Permit, Vec<u64>);
+pub(super) type PermitWithPointers = (Permit, Vec<u64>);
 
 impl Permit {
     /// Returns the permit's days, sorted by how well each shows the age of a row.
@@ -185,13 +185,13 @@ fn path_safe(text: &str) -> String {
 pub(super) struct Grouped {
     pub(super) permits: Vec<(String, Vec<usize>)>,
     pub(super) without_key: Vec<usize>,
-    pub(super) of_another_list: Vec<usize>,
+    pub(super) in_other_source: Vec<usize>,
 }
 
 pub(super) fn grouped(rows: &Rows<'_>, settings: &Settings) -> Grouped {
     let mut groups: Vec<(String, Vec<usize>)> = Vec::new();
     let mut places: HashMap<String, usize> = HashMap::new();
-    let (mut without_key, mut of_another_list) = (Vec::new(), Vec::new());
+    let (mut without_key, mut in_other_source) = (Vec::new(), Vec::new());
     let is_of_another_list = |row: usize, before: &String| {
         date(rows.cell(row, "issued_date")?, &settings.dates)
             .flatten()
@@ -204,7 +204,7 @@ pub(super) fn grouped(rows: &Rows<'_>, settings: &Settings) -> Grouped {
             .and_then(|before| is_of_another_list(row, before))
             == Some(true)
         {
-            of_another_list.push(row);
+            in_other_source.push(row);
             continue;
         }
         match key(rows, row, settings) {
@@ -221,7 +221,7 @@ pub(super) fn grouped(rows: &Rows<'_>, settings: &Settings) -> Grouped {
     Grouped {
         permits: groups,
         without_key,
-        of_another_list,
+        in_other_source,
     }
 }
 
@@ -233,7 +233,7 @@ type Refused = (usize, String);
 
 /// Result of building the permits of one key.
 #[derive(Default)]
-pub(super) struct OfKey {
+pub(super) struct BuiltPermits {
     /// Permits with their source rows, own rows first. If a number has rows of several kinds, each
     /// permit has all of them, because together they distinguish the permits.
     pub(super) permits: Vec<(Permit, Vec<usize>)>,
@@ -249,23 +249,23 @@ pub(super) fn permits(
     permit_id: &str,
     group: &[usize],
     settings: &Settings,
-) -> OfKey {
+) -> BuiltPermits {
     if let Some(merge) = &settings.merge {
-        return OfKey {
+        return BuiltPermits {
             permits: vec![(
                 merged(rows, permit_id, group, settings, merge),
                 group.to_vec(),
             )],
-            ..OfKey::default()
+            ..BuiltPermits::default()
         };
     }
     if let [row] = group {
-        return OfKey {
+        return BuiltPermits {
             permits: vec![(
                 read(Reader::new(rows, *row, settings), permit_id),
                 vec![*row],
             )],
-            ..OfKey::default()
+            ..BuiltPermits::default()
         };
     }
     let mut kinds: BTreeMap<String, Vec<Read>> = BTreeMap::new();
@@ -281,7 +281,7 @@ pub(super) fn permits(
         kinds.entry(kind).or_default().push((*row, permit));
     }
     let are_several = kinds.len() > 1;
-    let mut made = OfKey::default();
+    let mut made = BuiltPermits::default();
     for (kind, read) in kinds {
         let (agreeing, contradicting) = by_majority(read);
         if let Some((mut permit, own)) = latest(agreeing) {
@@ -364,7 +364,7 @@ fn merged(
     let read_row = |row: usize| read(Reader::new(rows, row, settings), permit_id);
     let latest = *group
         .iter()
-        .max_by(|a, b| latest_first(rows, **a, **b, merge, settings))
+        .max_by(|a, b| compare_age(rows, **a, **b, merge, settings))
         .expect("a group has a row");
     let mut permit = read_row(latest);
     let earliest = |column: &str| {
@@ -426,7 +426,7 @@ fn merged(
 
 /// Compares two rows by the columns that show which is later. If they are equal, the row further
 /// down in the file wins.
-fn latest_first(
+fn compare_age(
     rows: &Rows<'_>,
     a: usize,
     b: usize,
@@ -459,7 +459,7 @@ fn read(mut reader: Reader<'_>, permit_id: &str) -> Permit {
     };
     let description = reader
         .text("description")
-        .map(|text| description::without_persons(text, &settings.name_marks));
+        .map(|text| description::redact_persons(text, &settings.name_marks));
     let value = settings
         .job_value
         .iter()
@@ -497,7 +497,7 @@ fn read(mut reader: Reader<'_>, permit_id: &str) -> Permit {
             )
             .value,
         property_class_raw: raw(&reader, "property_class"),
-        tags: description.as_deref().map(tags::of).unwrap_or_default(),
+        tags: description.as_deref().map(tags::find).unwrap_or_default(),
         description,
         status: or_unknown(status.value),
         status_basis: status.basis,
@@ -524,7 +524,11 @@ fn read(mut reader: Reader<'_>, permit_id: &str) -> Permit {
 }
 
 /// Builds the frame of `permit.permit`.
-pub(super) fn frame(items: &[Located], settings: &Settings, feed: &Feed<'_>) -> Result<DataFrame> {
+pub(super) fn frame(
+    items: &[PermitWithPointers],
+    settings: &Settings,
+    feed: &Feed<'_>,
+) -> Result<DataFrame> {
     let height = items.len();
     let scheme = settings
         .parcel

@@ -192,7 +192,7 @@ pub(super) struct TradeWords {
 }
 
 impl TradeWords {
-    pub(super) fn of(context: &Context<'_>) -> Self {
+    pub(super) fn load(context: &Context<'_>) -> Self {
         let of_permit = |column: &str| context.words(PERMIT, column).clone();
         Self {
             types: of_permit("type"),
@@ -283,7 +283,7 @@ impl Settings {
     /// A fault that names the unmapped columns.
     pub(super) fn check(&self, declaration: &Declaration) -> std::result::Result<(), Fault> {
         let mapped = &source(declaration)
-            .map_err(|error| Fault::of_settings("", error.to_string()))?
+            .map_err(|error| Fault::in_settings("", error.to_string()))?
             .columns;
         let mut named = self.named();
         named.insert("permit_number");
@@ -304,7 +304,7 @@ impl Settings {
             .collect();
         match missing.is_empty() {
             true => Ok(()),
-            false => Err(Fault::of_settings(
+            false => Err(Fault::in_settings(
                 "",
                 format!(
                     "they name columns that are not mapped: {}",

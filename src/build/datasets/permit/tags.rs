@@ -93,7 +93,7 @@ const TAGS: &[(&str, &[&str])] = &[
 ];
 
 /// Returns the tags of a description, in the order of the table.
-pub(super) fn of(description: &str) -> Vec<&'static str> {
+pub(super) fn find(description: &str) -> Vec<&'static str> {
     let words = format!(" {} ", name::words(description).join(" "));
     let has = |entry: &str| {
         words.match_indices(entry).any(|(start, _)| {
@@ -108,7 +108,7 @@ pub(super) fn of(description: &str) -> Vec<&'static str> {
 
 #[cfg(test)]
 mod tests {
-    use super::of;
+    use super::find;
 
     /// Descriptions of real permits.
     #[test]
@@ -136,7 +136,7 @@ mod tests {
             ("", &[]),
         ];
         for (description, expected) in cases {
-            assert_eq!(of(description), *expected, "{description}");
+            assert_eq!(find(description), *expected, "{description}");
         }
     }
 }

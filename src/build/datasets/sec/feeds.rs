@@ -7,7 +7,7 @@ use crate::datasets::{Context, SourceDocument};
 use crate::decode::{
     FeedElement, FeedShape, XmlDocument, XmlElement, XmlPiece, XmlReader, feed_entries,
 };
-use crate::normalise::{Day, Zone, instant_of_digits, instant_of_rfc3339, pointers, text};
+use crate::normalise::{Day, Zone, pointers, text, utc_from_digits, utc_from_rfc3339};
 use pubdata_core::error::{Error, Result, ResultExt};
 use pubdata_core::ids::{AccessionNumber, Cik};
 use pubdata_core::issue::{Issue, Severity};
@@ -126,7 +126,7 @@ fn read_entry(element: &FeedElement<'_>, reading: Reading, zone: &Zone) -> Resul
 /// Returns the readable entries of both feed formats, each with its length in bytes.
 #[cfg(fuzzing)]
 pub fn readable_entries(bytes: &[u8]) -> Vec<(FeedEntry, u64)> {
-    let zone = Zone::of_rule("EST5EDT,M3.2.0,M11.1.0").expect("a rule of POSIX");
+    let zone = Zone::from_posix_rule("EST5EDT,M3.2.0,M11.1.0").expect("a rule of POSIX");
     let mut entries = Vec::new();
     for reading in [Reading::Current, Reading::Xbrl] {
         let elements = feed_entries(bytes, shape(reading)).unwrap_or_default();
@@ -220,7 +220,7 @@ fn current_entry(entry: &FeedElement<'_>) -> Result<FeedEntry> {
     let mut reader = document.reader();
     let (mut title, mut summary, mut id, mut number, mut form, mut updated) =
         (None, String::new(), None, None, None, None);
-    while let Some(element) = next_of_entry(&mut reader, 1)? {
+    while let Some(element) = next_in_entry(&mut reader, 1)? {
         match element.name.as_str() {
             "title" => title = Some(reader.content()?.text),
             "summary" => summary = reader.content()?.text,
@@ -254,7 +254,7 @@ fn current_entry(entry: &FeedElement<'_>) -> Result<FeedEntry> {
             .unwrap_or(title),
     )?;
     let accepted_at = updated.as_deref().map(|text| {
-        instant_of_rfc3339(text.trim())
+        utc_from_rfc3339(text.trim())
             .ok_or_else(|| Error::format(format!("`{text}` is not an instant")))
     });
     Ok(FeedEntry {
@@ -278,7 +278,7 @@ fn current_entry(entry: &FeedElement<'_>) -> Result<FeedEntry> {
 }
 
 /// Returns the next element below the given depth of an entry.
-fn next_of_entry(reader: &mut XmlReader<'_>, depth: usize) -> Result<Option<XmlElement>> {
+fn next_in_entry(reader: &mut XmlReader<'_>, depth: usize) -> Result<Option<XmlElement>> {
     while let Some(piece) = reader.advance()? {
         match piece {
             XmlPiece::Start(element) if element.depth > depth => {
@@ -413,7 +413,7 @@ fn xbrl_item(entry: &FeedElement<'_>, zone: &Zone) -> Result<FeedEntry> {
     let mut reader = document.reader();
     let mut fields: Vec<(String, String)> = Vec::new();
     let (mut primary_document, mut has_inline) = (None, false);
-    while let Some(element) = next_of_entry(&mut reader, 2)? {
+    while let Some(element) = next_in_entry(&mut reader, 2)? {
         match element.name.as_str() {
             "xbrlFiling" | "xbrlFiles" => {}
             "xbrlFile" => {
@@ -466,9 +466,8 @@ fn xbrl_item(entry: &FeedElement<'_>, zone: &Zone) -> Result<FeedEntry> {
             .map(|text| read(&text).ok_or_else(|| wrong(name, &text)))
             .transpose()
     };
-    let accepted_at = field("acceptanceDatetime").map(|text| {
-        instant_of_digits(&text, zone).ok_or_else(|| wrong("acceptanceDatetime", &text))
-    });
+    let accepted_at = field("acceptanceDatetime")
+        .map(|text| utc_from_digits(&text, zone).ok_or_else(|| wrong("acceptanceDatetime", &text)));
     Ok(FeedEntry {
         accession_number,
         form: needed("formType")?,

@@ -131,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn a_key_is_read_known_or_told_of() {
+    fn known_key_is_read_and_unknown_key_is_listed() {
         let pair: Pair<'_> = serde_json::from_str(
             r#"{"first":"a\u0020b","second":{"x":[]},"third":1,"numbers":[1,null]}"#,
         )
@@ -155,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn a_text_knows_its_place() {
+    fn text_has_its_position_in_the_member() {
         let member = r#"{"first":"0000320193-20-000096"}"#;
         let pair: Pair<'_> = serde_json::from_str(member).unwrap();
         assert_eq!(pair.first.unwrap().place_in(member), Some((9, 22)));

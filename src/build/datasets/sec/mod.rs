@@ -14,7 +14,7 @@ pub(super) mod taxonomy;
 #[cfg(fuzzing)]
 #[doc(hidden)]
 pub mod fuzzing {
-    use super::company_facts::{self, WantedConcepts};
+    use super::company_facts::{self, ConceptFilter};
     use super::fact::CompanyFacts;
     pub use super::feeds::readable_entries;
     pub use super::submissions::filings_of_member;
@@ -26,11 +26,11 @@ pub mod fuzzing {
     /// `Config` if a wanted concept is invalid.
     pub fn company_facts(
         member: &[u8],
-        wanted: &[&str],
+        concepts: &[&str],
     ) -> Result<(Option<CompanyFacts>, Result<CompanyFacts>)> {
         Ok(company_facts::by_both(
             member,
-            &WantedConcepts::new(wanted.iter().copied())?,
+            &ConceptFilter::new(concepts.iter().copied())?,
         ))
     }
 }

@@ -91,7 +91,7 @@ fn check(declaration: &Declaration) -> std::result::Result<(), Fault> {
             .iter()
             .find(|taxonomy| !settings.parts.contains_key(*taxonomy))
         {
-            return Err(Fault::of_settings(
+            return Err(Fault::in_settings(
                 "parts",
                 format!("has no line for `{taxonomy}`"),
             ));
@@ -107,7 +107,7 @@ fn build(context: &Context<'_>) -> Result<Vec<Table>> {
         for archive in context
             .archives(&source.source_id)?
             .into_iter()
-            .filter(|archive| context.is_wanted(&archive.snapshot))
+            .filter(|archive| context.is_selected(&archive.snapshot))
         {
             archives.push(Archive::new(context, &settings, archive)?);
         }
@@ -161,16 +161,19 @@ impl Archive {
         })?;
         let mut keys = source.snapshot.keys.clone();
         keys.insert("version".to_owned(), version.clone());
-        let wanted = settings
+        let patterns = settings
             .members
             .iter()
             .map(|pattern| expand(pattern, &keys))
             .collect::<Result<Vec<String>>>()?;
-        let is_wanted =
-            |member: &Member| wanted.iter().any(|pattern| is_file(pattern, &member.name));
+        let is_selected = |member: &Member| {
+            patterns
+                .iter()
+                .any(|pattern| is_file(pattern, &member.name))
+        };
         // Number the members before several threads read them, so that the same archives give the
         // same numbers.
-        let members = source.members().iter().filter(|member| is_wanted(member));
+        let members = source.members().iter().filter(|member| is_selected(member));
         let members = members
             .map(|member| (member.clone(), context.member_number(member)))
             .collect();
@@ -725,7 +728,7 @@ mod tests {
     }
 
     #[test]
-    fn an_element_is_a_concept_something_else_or_quarantined() {
+    fn element_is_a_concept_or_skipped_or_quarantined() {
         let set = |value: &str| Some(value.to_owned());
         let verdict = |change: fn(&mut Element)| {
             concept_id("dei", &element(change)).map_err(|(code, _)| code)

@@ -51,7 +51,7 @@ pub(super) struct Street {
 
 impl Street {
     /// Parses a street name that is given in parts or as one text.
-    pub(super) fn of(parts: &[Option<&str>]) -> Self {
+    pub(super) fn from_parts(parts: &[Option<&str>]) -> Self {
         let line = parts
             .iter()
             .flatten()

@@ -36,7 +36,7 @@ impl Settings {
     fn parts(&self) -> std::result::Result<(i64, i64), Fault> {
         let read = |key: &str, text: &str| {
             unscaled(text, RATE_SCALE)
-                .ok_or_else(|| Fault::of_settings(key, format!("`{text}` is no rate")))
+                .ok_or_else(|| Fault::in_settings(key, format!("`{text}` is no rate")))
         };
         Ok((
             read("state_rate", &self.state_rate)?,
@@ -57,7 +57,7 @@ fn check(declaration: &Declaration) -> std::result::Result<(), Fault> {
     settings.parts()?;
     state::fips(&settings.state)
         .map(drop)
-        .ok_or_else(|| Fault::of_settings("state", format!("`{}` is no state", settings.state)))
+        .ok_or_else(|| Fault::in_settings("state", format!("`{}` is no state", settings.state)))
 }
 
 fn build(context: &Context<'_>) -> Result<Vec<Table>> {

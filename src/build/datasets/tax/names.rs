@@ -54,7 +54,7 @@ impl Names {
         Ok(names)
     }
 
-    pub(super) fn of_counties_and_places(context: &Context<'_>) -> Result<Self> {
+    pub(super) fn load_counties_and_places(context: &Context<'_>) -> Result<Self> {
         let mut names = Self::of_counties(context)?;
         names.read_places(context)?;
         Ok(names)
@@ -72,7 +72,7 @@ impl Names {
                 (state.get(row), code.get(row), name.get(row))
             {
                 let known = Known {
-                    text: without_kind(name),
+                    text: strip_place_kind(name),
                     pointers: pointers.unwrap_or_default(),
                 };
                 self.places
@@ -112,7 +112,7 @@ impl Names {
 }
 
 /// Removes the kind of place from the end of a name: `Minneapolis city`.
-fn without_kind(name: &str) -> String {
+fn strip_place_kind(name: &str) -> String {
     let is_kind = |word: &str| {
         word.trim_start_matches('(')
             .starts_with(|c: char| c.is_lowercase())
@@ -127,7 +127,7 @@ fn without_kind(name: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::without_kind;
+    use super::strip_place_kind;
 
     #[test]
     fn kinds_are_no_part_of_a_name() {
@@ -143,7 +143,7 @@ mod tests {
             ("Lake in the Hills village", "Lake in the Hills"),
             ("city", "city"),
         ] {
-            assert_eq!(without_kind(name), expected);
+            assert_eq!(strip_place_kind(name), expected);
         }
     }
 }

@@ -252,7 +252,7 @@ fn boundary(
         number_low: owned("number_low"),
         number_high: owned("number_high"),
         parity: parity(get("parity")),
-        street: Street::of(
+        street: Street::from_parts(
             &[
                 "predirectional",
                 "street",

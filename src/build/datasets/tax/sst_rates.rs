@@ -48,7 +48,7 @@ fn check(declaration: &Declaration) -> std::result::Result<(), Fault> {
 
 fn build(context: &Context<'_>) -> Result<Vec<Table>> {
     let settings: Settings = settings(context.declaration)?;
-    let names = Names::of_counties_and_places(context)?;
+    let names = Names::load_counties_and_places(context)?;
     let mut tables = Vec::new();
     for file in context.read(RATES)? {
         let usps = state_of(&file)?;

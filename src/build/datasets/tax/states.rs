@@ -57,7 +57,7 @@ pub(in crate::datasets) const BUILDER: Builder = Builder {
 fn check(declaration: &Declaration) -> std::result::Result<(), Fault> {
     match declaration.settings.is_empty() {
         true => Ok(()),
-        false => Err(Fault::of_settings("", "there are none")),
+        false => Err(Fault::in_settings("", "there are none")),
     }
 }
 
@@ -175,7 +175,7 @@ mod tests {
     use super::stated;
 
     #[test]
-    fn a_cell_without_what_states_it_is_quarantined() {
+    fn cell_without_its_source_is_quarantined() {
         assert_eq!(
             stated(
                 Some("origin"),

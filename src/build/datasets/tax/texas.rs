@@ -52,7 +52,7 @@ fn check(declaration: &Declaration) -> std::result::Result<(), Fault> {
     let settings: Settings = settings(declaration)?;
     state::fips(&settings.state)
         .map(drop)
-        .ok_or_else(|| Fault::of_settings("state", format!("`{}` is no state", settings.state)))
+        .ok_or_else(|| Fault::in_settings("state", format!("`{}` is no state", settings.state)))
 }
 
 fn build(context: &Context<'_>) -> Result<Vec<Table>> {
@@ -118,7 +118,7 @@ fn build(context: &Context<'_>) -> Result<Vec<Table>> {
 
     let due_days =
         (0..frame.height()).filter(|row| is_notice(*row) && all_pointers[*row] != notice.pointers);
-    context.leave_out(
+    context.exclude_rows(
         "filing_dates",
         due_days
             .flat_map(|row| all_pointers[row].iter().copied())

@@ -42,7 +42,7 @@ fn check(declaration: &Declaration) -> std::result::Result<(), Fault> {
     let settings: Settings = settings(declaration)?;
     state::fips(&settings.state)
         .map(drop)
-        .ok_or_else(|| Fault::of_settings("state", format!("`{}` is no state", settings.state)))
+        .ok_or_else(|| Fault::in_settings("state", format!("`{}` is no state", settings.state)))
 }
 
 fn build(context: &Context<'_>) -> Result<Vec<Table>> {
@@ -60,7 +60,7 @@ fn build(context: &Context<'_>) -> Result<Vec<Table>> {
             })
         };
         let (replaced, kept): (Vec<Rate>, Vec<Rate>) = rows.rates.into_iter().partition(tells_of);
-        context.leave_out(
+        context.exclude_rows(
             "replaced",
             replaced
                 .into_iter()
@@ -222,7 +222,7 @@ fn read_addresses(
                 number_low: low.get(row).map(str::to_owned),
                 number_high: high.get(row).map(str::to_owned),
                 parity: parity(side.get(row)),
-                street: Street::of(&[street.get(row)]),
+                street: Street::from_parts(&[street.get(row)]),
                 has_state_tax: true,
                 special_codes: vec![("location".to_owned(), code)],
                 pointers: pointers.clone(),

@@ -142,15 +142,15 @@ impl Sources {
 
     /// Returns the only county of a state with this name, with or without the kind at the end.
     pub(super) fn named_county(&self, usps: &str, name: &str) -> Option<String> {
-        let (state, wanted) = (state::fips(usps)?, words(name));
-        let is_wanted = |county: &CountyName| {
+        let (state, target) = (state::fips(usps)?, words(name));
+        let is_selected = |county: &CountyName| {
             let known = words(&county.name);
-            known == wanted || (known.len() == wanted.len() + 1 && known.starts_with(&wanted))
+            known == target || (known.len() == target.len() + 1 && known.starts_with(&target))
         };
         let mut found = self
             .county_names
             .iter()
-            .filter(|(fips, county)| fips.starts_with(state) && is_wanted(county))
+            .filter(|(fips, county)| fips.starts_with(state) && is_selected(county))
             .map(|(fips, _)| fips.clone());
         found.next().filter(|_| found.next().is_none())
     }

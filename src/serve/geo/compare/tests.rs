@@ -118,7 +118,7 @@ fn controlled_estimates_have_no_sampling_error() {
 }
 
 #[test]
-fn a_test_that_is_not_appropriate_says_why() {
+fn inapplicable_significance_test_has_a_reason() {
     let open = Side {
         value: None,
         moe: None,

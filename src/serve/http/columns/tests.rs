@@ -32,7 +32,7 @@ fn cells_have_the_digits_of_the_answer_and_nulls_are_empty() {
 }
 
 #[test]
-fn lists_of_texts_are_joined_and_what_could_not_be_told_apart_stays_json() {
+fn ambiguous_lists_stay_json() {
     assert_eq!(cell_of("[]"), "none");
     assert_eq!(cell_of(r#"["NY","FL"]"#), "NY;FL");
     assert_eq!(cell_of("[1,2.50,null]"), "1;2.50;");
@@ -43,7 +43,7 @@ fn lists_of_texts_are_joined_and_what_could_not_be_told_apart_stays_json() {
 }
 
 #[test]
-fn no_text_is_run_as_a_formula_and_every_text_can_be_had_back() {
+fn formulas_are_escaped_reversibly() {
     for text in [
         "=1+1",
         "+1 555 0100",
@@ -89,7 +89,7 @@ struct County {
 
 #[test]
 fn columns_are_those_of_the_schema_whatever_the_rows_hold() {
-    let columns = Columns::of(&Data::of::<Towns>(), "", &|_| false);
+    let columns = Columns::from_schema(&Data::for_type::<Towns>(), "", &|_| false);
     let header = "zip,city,county.fips,county.name\r\n";
     assert_eq!(table(&columns, "[]"), (0, header.to_owned()));
     let rows = r#"[{"zip":"00501","county":null,"city":"A, B","unknown":1}]"#;
@@ -122,8 +122,8 @@ struct Figure {
 }
 
 #[test]
-fn an_inner_list_gives_a_row_for_each_item_and_one_for_none() {
-    let columns = Columns::of(&Data::of::<Company>(), "series/values", &|_| false);
+fn inner_list_gives_a_row_per_item_and_one_row_if_empty() {
+    let columns = Columns::from_schema(&Data::for_type::<Company>(), "series/values", &|_| false);
     let data = r#"{"cik":"1","series":[
         {"metric":"revenue","unit":"USD","values":[{"fiscal_year":2023,"value":1.5},{"fiscal_year":2024,"value":-2}],"null_reason":null},
         {"metric":"net_income","unit":"USD","values":[],"null_reason":"not_tagged"}]}"#;
@@ -163,8 +163,8 @@ struct Chosen {
 }
 
 #[test]
-fn what_is_not_as_its_schema_says_is_a_problem() {
-    let columns = Columns::of(&Data::of::<Areas>(), "areas", &|_| false);
+fn data_that_contradicts_its_schema_is_a_problem() {
+    let columns = Columns::from_schema(&Data::for_type::<Areas>(), "areas", &|_| false);
     for data in [
         "",
         "[",
@@ -185,10 +185,11 @@ fn what_is_not_as_its_schema_says_is_a_problem() {
 }
 
 #[test]
-fn of_what_a_request_chooses_only_that_has_columns() {
+fn only_requested_members_have_columns() {
     let header = |named: &str| {
         String::from_utf8(
-            Columns::of(&Data::of::<Areas>(), "areas", &|name| name == named).header(),
+            Columns::from_schema(&Data::for_type::<Areas>(), "areas", &|name| name == named)
+                .header(),
         )
         .unwrap()
     };

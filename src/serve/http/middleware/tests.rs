@@ -16,16 +16,16 @@ use tower::ServiceExt;
 
 use crate::http::auth::Client;
 use crate::http::connections::Connections;
-use crate::http::middleware::{WhoPays, guard, guard_page};
+use crate::http::middleware::{PayerOf, guard, guard_page};
 use crate::http::problem::Code;
 use crate::http::receive::receive;
-use crate::http::service::{Pays, Service};
+use crate::http::service::{Payer, Service};
 use crate::settings::{Limits, ServeSettings};
 use pubdata_core::contract::Contracts;
 use pubdata_store::{Plans, Scope};
 
 /// Sends a request through the middleware and returns status, problem code, text and `Retry-After`.
-async fn asked(limits: Limits, path: &str) -> (u16, String, String, Option<String>) {
+async fn request(limits: Limits, path: &str) -> (u16, String, String, Option<String>) {
     let folder = tempfile::tempdir().unwrap();
     let plans = Plans::parse("[anonymous]\nrequests_per_minute = 60\nburst = 60\n").unwrap();
     let settings = ServeSettings {
@@ -52,7 +52,7 @@ async fn asked(limits: Limits, path: &str) -> (u16, String, String, Option<Strin
         )
         .route("/hangs", get(std::future::pending::<()>))
         .layer(from_fn_with_state(
-            (service, (|_| Pays::Caller) as WhoPays),
+            (service, (|_| Payer::Caller) as PayerOf),
             guard_page,
         ));
     let response = router
@@ -87,7 +87,7 @@ async fn asked(limits: Limits, path: &str) -> (u16, String, String, Option<Strin
 
 #[tokio::test]
 async fn panic_is_a_problem_that_hides_its_cause() {
-    let (status, code, text, again) = asked(Limits::default(), "/panics").await;
+    let (status, code, text, again) = request(Limits::default(), "/panics").await;
     assert_eq!(
         (status, code.as_str(), again),
         (500, "internal_error", None)
@@ -104,7 +104,7 @@ async fn request_that_takes_too_long_is_a_problem() {
         request_time: Duration::from_millis(1),
         ..Limits::default()
     };
-    let (status, code, text, again) = asked(limits, "/hangs").await;
+    let (status, code, text, again) = request(limits, "/hangs").await;
     assert_eq!(
         (status, code.as_str(), again.as_deref()),
         (503, "busy", Some("5"))
@@ -121,7 +121,7 @@ async fn is_let_in(connections: &Arc<Connections>) -> bool {
 }
 
 #[tokio::test]
-async fn a_connection_gives_way_while_its_client_is_awaited_and_not_while_the_server_is_at_work() {
+async fn connection_is_evicted_only_while_waiting_for_its_client() {
     let folder = tempfile::tempdir().unwrap();
     let plans = Plans::parse("[anonymous]\nrequests_per_minute = 60\nburst = 60\n").unwrap();
     let service = Arc::new(
@@ -150,7 +150,7 @@ async fn a_connection_gives_way_while_its_client_is_awaited_and_not_while_the_se
             (connections, place, request)
         };
         let (connections, _place, request) = begin().await;
-        let at_work = guard(service.clone(), None, Pays::Caller, request, async |_| {
+        let at_work = guard(service.clone(), None, Payer::Caller, request, async |_| {
             assert!(!is_let_in(&connections).await, "the server is at work");
             Response::new(Body::from(vec![b'a'; 100_000]))
         });
@@ -164,7 +164,7 @@ async fn a_connection_gives_way_while_its_client_is_awaited_and_not_while_the_se
         let awaiting = guard(
             service.clone(),
             None,
-            Pays::Caller,
+            Payer::Caller,
             request,
             async |request: Request| {
                 let received =
@@ -201,20 +201,20 @@ fn requests_without_a_key_never_have_all_places() {
         Vec::new(),
     )
     .unwrap();
-    let stranger = |number: usize| service.keys.anonymous(&number.to_string());
+    let anonymous = |number: usize| service.keys.anonymous(&number.to_string());
     let _running = [
-        service.run(&stranger(0)).unwrap(),
-        service.run(&stranger(1)).unwrap(),
+        service.run(&anonymous(0)).unwrap(),
+        service.run(&anonymous(1)).unwrap(),
     ];
     assert_eq!(
-        service.run(&stranger(2)).unwrap_err().code,
+        service.run(&anonymous(2)).unwrap_err().code,
         Code::RateLimited
     );
     assert!(
         service
             .run(&Client {
                 scopes: vec![Scope::Geo],
-                ..stranger(3)
+                ..anonymous(3)
             })
             .is_ok()
     );

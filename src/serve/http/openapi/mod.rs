@@ -12,7 +12,7 @@ use serde_json::{Map, Value, json};
 use super::code_samples::{self, CodeSample};
 use super::components::{Components, Data};
 use super::endpoint::{Access, Endpoint, Family, Handler, Placeholder, Tag};
-use super::envelope::MetaOfAnswer;
+use super::envelope::AnswerMeta;
 use super::examples::{self, ExampleRequest};
 use super::parameters::allowed;
 use super::problem::{CODES, Code, ProblemDetails};
@@ -63,11 +63,11 @@ pub fn document(
 ) -> Value {
     let endpoints = || families.iter().flat_map(|family| family.endpoints);
     let shared = [
-        Data::of::<MetaOfAnswer<'static>>(),
-        Data::of::<ProblemDetails<'static>>(),
+        Data::for_type::<AnswerMeta<'static>>(),
+        Data::for_type::<ProblemDetails<'static>>(),
     ];
     let (components, names_of_data) =
-        Components::of(endpoints().map(|endpoint| &endpoint.data).chain(&shared));
+        Components::from_data(endpoints().map(|endpoint| &endpoint.data).chain(&shared));
     let names_of_data: BTreeMap<&str, String> = endpoints()
         .map(|endpoint| endpoint.operation_id)
         .zip(names_of_data)
@@ -164,8 +164,8 @@ fn operation(
     contracts: &Contracts,
     own_url: &str,
 ) -> Value {
-    let request = ExampleRequest::of(endpoint);
-    let samples = code_samples::of(&request, own_url);
+    let request = ExampleRequest::for_endpoint(endpoint);
+    let samples = code_samples::for_request(&request, own_url);
     let mut operation = json!({
         "operationId": endpoint.operation_id,
         "summary": endpoint.summary,
@@ -180,11 +180,11 @@ fn operation(
         Access::Key => "Needs a key. The answer has what the key's scopes allow.".to_owned(),
         Access::Scope(scope) => format!("Needs a key with the scope `{scope}`."),
     };
-    let said = examples::description(endpoint.operation_id)
+    let paragraphs = examples::description(endpoint.operation_id)
         .into_iter()
         .chain([scope])
         .collect::<Vec<_>>();
-    operation["description"] = json!(said.join("\n\n"));
+    operation["description"] = json!(paragraphs.join("\n\n"));
     match endpoint.access {
         Access::Everyone => operation["security"] = json!([]),
         Access::Optional => operation["security"] = json!([{}, {"bearer": []}, {"apiKey": []}]),

@@ -265,7 +265,7 @@ mod tests {
     use super::{OF_COLUMN, give, of_column, singular};
 
     #[test]
-    fn what_is_alike_has_one_name_and_what_is_not_has_another() {
+    fn equal_schemas_share_one_component_name() {
         let words = json!({"type": "string", "enum": ["a", "b"], (OF_COLUMN): "FamilyTableWord", "description": "First."});
         let mut components = json!({
             "Thing": {"type": "object", "properties": {

@@ -37,7 +37,7 @@ fn part(path: &str, bytes: &[u8]) -> Part {
         partition: Default::default(),
         rows: 1,
         size_bytes: bytes.len() as u64,
-        sha256: Digest::of(bytes),
+        sha256: Digest::sha256(bytes),
         key_range: None,
         fingerprint: None,
         report: PartReport::default(),
@@ -62,7 +62,7 @@ async fn parts_are_read_once_kept_within_the_bound_and_checked() {
         releases.clone(),
         Copies::new(folder.path().join("tables"), 1),
         100,
-        Digest::of(b""),
+        Digest::sha256(b""),
     ));
     let [a, b, c] = named.as_slice() else {
         unreachable!()
@@ -95,7 +95,7 @@ async fn parts_are_read_once_kept_within_the_bound_and_checked() {
     );
 
     let damaged = Part {
-        sha256: Digest::of(b"other"),
+        sha256: Digest::sha256(b"other"),
         ..a.clone()
     };
     for _ in 0..2 {
@@ -110,18 +110,18 @@ async fn parts_are_read_once_kept_within_the_bound_and_checked() {
 }
 
 #[tokio::test]
-async fn what_is_made_of_a_large_part_is_made_again_only_when_its_file_is_of_others_or_damaged() {
+async fn prepared_part_is_rebuilt_only_after_change_or_damage() {
     let folder = tempfile::tempdir().unwrap();
     let (releases, tables) = (
         Releases::open(&Home::open(folder.path()).unwrap(), None).unwrap(),
         folder.path().join("tables"),
     );
-    let cache = |least_bytes, program: &[u8]| {
+    let cache = |min_file_bytes, program: &[u8]| {
         PartCache::new(
             releases.clone(),
-            Copies::new(tables.clone(), least_bytes),
+            Copies::new(tables.clone(), min_file_bytes),
             100,
-            Digest::of(program),
+            Digest::sha256(program),
         )
     };
     let (part, cells) = (
@@ -206,12 +206,12 @@ async fn what_is_made_of_a_large_part_is_made_again_only_when_its_file_is_of_oth
         tasks: Default::default(),
         datasets,
         declarations: Default::default(),
-        companions: Default::default(),
+        sidecars: Default::default(),
         published_at: String::new(),
         run_id: String::new(),
     };
-    cache(800, b"program").forget_all_but(&[&manifest]);
+    cache(800, b"program").retain_copies(&[&manifest]);
     assert_eq!(files(), 3, "a release has the part");
-    cache(800, b"program").forget_all_but(&[]);
+    cache(800, b"program").retain_copies(&[]);
     assert_eq!(files(), 0);
 }

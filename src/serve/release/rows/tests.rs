@@ -157,12 +157,13 @@ fn batch(given: &[Given]) -> RecordBatch {
 /// Returns rows that alternate between two source files.
 fn rows(batch: &RecordBatch) -> Rows<Sample> {
     let files =
-        serde_json::to_string(&[("one", Digest::of(b"1")), ("two", Digest::of(b"2"))]).unwrap();
+        serde_json::to_string(&[("one", Digest::sha256(b"1")), ("two", Digest::sha256(b"2"))])
+            .unwrap();
     let of_rows =
         UInt32Array::from_iter_values((0..batch.num_rows()).map(|row| u32::from(row % 2 == 1)));
     let row_sources = RowSources::from_copy(&of_rows, &files).unwrap();
     Rows {
-        cells: RowCells::of(batch, Sample::COLUMNS).unwrap(),
+        cells: RowCells::from_batch(batch, Sample::COLUMNS).unwrap(),
         row_sources,
         mapped: None,
         dataset: PhantomData,
@@ -176,7 +177,7 @@ fn part() -> Part {
         partition: BTreeMap::default(),
         rows: 0,
         size_bytes: 0,
-        sha256: Digest::of(b"part"),
+        sha256: Digest::sha256(b"part"),
         key_range: None,
         fingerprint: None,
         report: PartReport::default(),
@@ -230,7 +231,7 @@ fn check(rows: Rows<Sample>, given: &[Given]) {
             row,
         };
         for name in NAMES {
-            let is = |wanted: &str, value: bool| name == wanted && value;
+            let is = |expected: &str, value: bool| name == expected && value;
             assert_eq!(
                 record.text(name).is_some(),
                 is("key", true) || is("text", of.text.is_some()),
@@ -274,7 +275,7 @@ fn check(rows: Rows<Sample>, given: &[Given]) {
             (of.day, of.whole, of.float.map(f64::to_bits))
         );
         let (mut shown, mut expected) = (Json::new(), Json::new());
-        shown.value(&SampleFields::of(&record));
+        shown.value(&SampleFields::from_record(&record));
         let column = |name: &str| batch.column_by_name(name).unwrap();
         expected.object(|json| {
             NAMES
@@ -296,7 +297,7 @@ fn check(rows: Rows<Sample>, given: &[Given]) {
             String::from_utf8(expected.into_bytes())
         );
         assert_eq!(
-            rows.row_sources.of(row).unwrap().source_id,
+            rows.row_sources.get(row).unwrap().source_id,
             ["one", "two"][row % 2]
         );
     }
@@ -308,9 +309,17 @@ fn copied(rows: &Rows<Sample>, folder: &std::path::Path) -> Copy {
         rows.to_copy().unwrap().unwrap(),
     );
     copies
-        .write(&Digest::of(b"part"), "test", &batch.schema(), [Ok(batch)])
+        .write(
+            &Digest::sha256(b"part"),
+            "test",
+            &batch.schema(),
+            [Ok(batch)],
+        )
         .unwrap();
-    copies.open(&Digest::of(b"part"), "test").unwrap().unwrap()
+    copies
+        .open(&Digest::sha256(b"part"), "test")
+        .unwrap()
+        .unwrap()
 }
 
 proptest! {
@@ -328,7 +337,7 @@ proptest! {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(32))]
     #[test]
-    fn a_copy_says_what_the_rows_say(given in given()) {
+    fn copy_has_the_content_of_its_rows(given in given()) {
         let folder = tempfile::tempdir().unwrap();
         let copy = copied(&rows(&batch(&given)), folder.path());
         let rows = Rows::from_copy(copy, "test.sample/a.parquet").unwrap();
@@ -371,12 +380,17 @@ fn long_texts_come_out_of_a_copy_whole() {
 
 /// Copies of earlier versions had columns instead of rows.
 #[test]
-fn a_copy_that_holds_something_else_is_refused_with_its_part() {
+fn wrong_copy_is_rejected_with_its_part() {
     let folder = tempfile::tempdir().unwrap();
     let refused = |batch: RecordBatch| {
         let copies = Copies::new(folder.path().to_owned(), 0);
         let copy = copies
-            .write(&Digest::of(b"part"), "test", &batch.schema(), [Ok(batch)])
+            .write(
+                &Digest::sha256(b"part"),
+                "test",
+                &batch.schema(),
+                [Ok(batch)],
+            )
             .unwrap();
         Rows::<Sample>::from_copy(copy, "test.sample/a.parquet")
             .unwrap_err()

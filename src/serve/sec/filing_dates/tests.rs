@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use arrow::array::Date32Array;
 
 use crate::release::dictionary::DictionaryColumn;
-use crate::sec::filing_dates::{Dated, FilingDates, FilingFilter};
+use crate::sec::filing_dates::{FilingDateColumns, FilingDates, FilingFilter};
 
 fn dates() -> FilingDates {
     let part = |filings: &[(u64, &str, i32)]| {
@@ -13,7 +13,7 @@ fn dates() -> FilingDates {
         filings
             .iter()
             .for_each(|(_, form, _)| forms.push(Some(form)).unwrap());
-        Dated {
+        FilingDateColumns {
             accession_numbers: filings.iter().map(|(number, ..)| *number).collect(),
             forms,
             filed_dates: Date32Array::from_iter_values(filings.iter().map(|(.., day)| *day)),

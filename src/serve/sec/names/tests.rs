@@ -162,7 +162,7 @@ fn words_are_found_in_any_order() {
 }
 
 #[test]
-fn the_first_are_in_the_order_of_all() {
+fn first_results_are_in_the_order_of_all_results() {
     let names = names();
     let (all, _) = names.search("a", 50, name_of);
     for count in 1..all.len() {

@@ -22,7 +22,7 @@ fn taxes(sale: &Sale<'_>) -> Vec<i64> {
 }
 
 #[test]
-fn the_combined_rate_is_rounded_and_not_each_jurisdiction() {
+fn combined_rate_is_rounded_instead_of_each_jurisdiction() {
     // Minneapolis in 2019: 6.875 + 0.15 + 0.5 + 0.5 percent of 9.99 is 0.8017…
     let rates = [vec![68_750, 1_500, 5_000, 5_000]];
     let taxed = calculate(&sale(
@@ -106,7 +106,7 @@ fn half_a_cent_goes_up_and_for_a_refund_down() {
 }
 
 #[test]
-fn a_local_tax_that_stops_at_an_amount_is_rounded_with_the_states() {
+fn capped_local_tax_is_rounded_together_with_the_state_tax() {
     // Orange County, Florida, in 2026: 6 percent of 6,000.05 is 360.003, and 0.5 percent of the
     // first 5,000 is 25.
     for rounding in [Rounding::Line, Rounding::Invoice] {
@@ -124,7 +124,7 @@ fn a_local_tax_that_stops_at_an_amount_is_rounded_with_the_states() {
 }
 
 #[test]
-fn a_price_with_the_tax_in_it_is_taken_apart() {
+fn price_including_tax_is_split_into_taxable_amount_and_tax() {
     let (rates, items) = (
         [vec![60_000, 10_000]],
         [Item {
@@ -221,7 +221,7 @@ proptest! {
     }
 
     #[test]
-    fn an_invoice_is_rounded_once(classes in classes(), items in items()) {
+    fn invoice_total_is_rounded_once(classes in classes(), items in items()) {
         let taxed = calculate(&sale(&classes, &items, Rounding::Invoice));
         let exact: i128 = items.iter().filter_map(|item| item.class.map(|class| i128::from(item.amount) * i128::from(classes[class].iter().sum::<i64>()))).sum();
         prop_assert_eq!(taxed.iter().map(|taxed| taxed.tax).sum::<i64>(), rounded(exact, 1_000_000));
@@ -237,7 +237,7 @@ proptest! {
     }
 
     #[test]
-    fn a_refund_undoes_its_sale(classes in classes(), items in items(), rounding in rounding(), including: bool) {
+    fn refund_cancels_its_sale(classes in classes(), items in items(), rounding in rounding(), including: bool) {
         let refund: Vec<Item> = items.iter().map(|item| Item { amount: -item.amount, ..*item }).collect();
         let of = |items: &[Item]| calculate(&Sale { classes: &classes, is_local: &LOCAL, items, rounding, prices_include_tax: including });
         for (sold, refunded) in of(&items).iter().zip(of(&refund)) {
@@ -251,7 +251,7 @@ proptest! {
     }
 
     #[test]
-    fn a_price_with_its_tax_added_is_taken_apart_to_the_cent(rates in prop::collection::vec(0i64..200_000, 1..6), amount in -10_000_000i64..10_000_000) {
+    fn added_tax_is_recovered_from_the_total_price_to_within_a_cent(rates in prop::collection::vec(0i64..200_000, 1..6), amount in -10_000_000i64..10_000_000) {
         let classes = [rates];
         let added = calculate(&sale(&classes, &[Item { amount, class: Some(0), local: None }], Rounding::Line))[0].tax;
         let items = [Item { amount: amount + added, class: Some(0), local: None }];

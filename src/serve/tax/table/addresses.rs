@@ -38,7 +38,7 @@ pub enum Parity {
 
 impl Parity {
     /// Parses the contract's value.
-    pub fn of(word: Option<&str>) -> Self {
+    pub fn parse(word: Option<&str>) -> Self {
         match word {
             Some("odd") => Self::Odd,
             Some("even") => Self::Even,

@@ -254,7 +254,7 @@ impl Boundaries {
             .partition_point(|section| section.first <= row)
             - 1];
         let writer = ProvenanceWriter::new(manifest, "tax.boundary", &section.part);
-        writer.of(
+        writer.for_row(
             &section.row_sources,
             row - section.first,
             self.statuses.at(row),
@@ -372,7 +372,7 @@ impl Builder {
             kind: kind.to_owned(),
             low: text(&columns.secondary_low),
             high: text(&columns.secondary_high),
-            parity: Parity::of(columns.secondary_parity.get(index)),
+            parity: Parity::parse(columns.secondary_parity.get(index)),
         });
         let record = Record {
             zip: zip.parse().ok()?,
@@ -389,7 +389,7 @@ impl Builder {
                 .get(index)
                 .or(columns.number_low.get(index))
                 .unwrap_or_default(),
-            parity: Parity::of(columns.parity.get(index)),
+            parity: Parity::parse(columns.parity.get(index)),
             unit,
             row,
         };

@@ -44,9 +44,9 @@ impl IntervalIndex {
 
     /// Returns the ranges that overlap `low..=high`, by their start.
     pub fn meeting(&self, low: u32, high: u32) -> impl Iterator<Item = Span> {
-        let begun = &self.spans[..self.spans.partition_point(|span| span.low <= high)];
+        let started = &self.spans[..self.spans.partition_point(|span| span.low <= high)];
         let first = self.reach_so_far.partition_point(|reach| *reach < low);
-        let reaching = begun
+        let reaching = started
             .chunks(BLOCK)
             .zip(&self.reach)
             .skip(first)

@@ -49,7 +49,7 @@ static NONE: StateTax = StateTax {
 
 impl TaxTables {
     /// Returns the tables of a release.
-    pub fn of(release: &Release) -> &Self {
+    pub fn from_release(release: &Release) -> &Self {
         release
             .table()
             .expect("every release is loaded with the tables of all families")

@@ -232,7 +232,7 @@ impl<'a> Rule<'a> {
     }
 
     pub fn provenance(&self, manifest: &'a Manifest) -> Provenance<'a> {
-        self.table.provenance.of(manifest, self.row)
+        self.table.provenance.for_row(manifest, self.row)
     }
 
     /// Applies the rule to an item with this price, or without a price to any item.

@@ -319,7 +319,7 @@ fn check_splits(rows: &[Row]) {
         );
     }
     let restated = reports(rows, APPLE, "eps_diluted", "2007-09-30..2008-09-27");
-    let told: Vec<[&str; 4]> = restated
+    let reported: Vec<[&str; 4]> = restated
         .iter()
         .map(|row| {
             [&row.form, &row.filed_date, &row.value, &row.change]
@@ -327,7 +327,7 @@ fn check_splits(rows: &[Row]) {
         })
         .collect();
     assert_eq!(
-        told[..2],
+        reported[..2],
         [
             ["10-K", "2009-10-27", "5.36", "first"],
             ["10-K/A", "2010-01-25", "6.78", "value"]

@@ -344,7 +344,7 @@ async fn catalog_of_an_earlier_release_links_to_that_release() {
         format!("http://127.0.0.1:8080/v1/catalog.json?release={first}")
     );
     let county = dataset(&catalog, "geo.county");
-    let told = |address: &Value| {
+    let reported = |address: &Value| {
         address
             .as_str()
             .unwrap()
@@ -353,7 +353,7 @@ async fn catalog_of_an_earlier_release_links_to_that_release() {
             .to_owned()
     };
     let croissant = world
-        .ok(&told(&county["metadataDistribution"][0]["downloadURL"]))
+        .ok(&reported(&county["metadataDistribution"][0]["downloadURL"]))
         .await;
     assert!(
         croissant["version"]
@@ -363,7 +363,9 @@ async fn catalog_of_an_earlier_release_links_to_that_release() {
         "{}",
         croissant["version"]
     );
-    let described = world.ok(&told(&county["describedBy"]["downloadURL"])).await;
+    let described = world
+        .ok(&reported(&county["describedBy"]["downloadURL"]))
+        .await;
     assert_eq!(described["meta"]["release"]["release_id"], first.as_str());
     // Selected by its day, the catalog is that of the release; without a selector it is the current
     // one.

@@ -101,7 +101,7 @@ async fn downloaded_parts_match_their_croissant_description() {
         let downloaded = world.get(url.strip_prefix(OWN).unwrap()).await;
         assert_eq!(
             (downloaded.status.as_u16(), &file["sha256"]),
-            (200, &json!(Digest::of(&downloaded.bytes).to_string()))
+            (200, &json!(Digest::sha256(&downloaded.bytes).to_string()))
         );
         assert_eq!(file["contentSize"], format!("{} B", downloaded.bytes.len()));
     }
@@ -212,7 +212,7 @@ async fn addresses_use_the_configured_url_and_pin_the_release() {
 #[tokio::test]
 async fn linked_data_request_gets_the_document_type_with_its_own_tag() {
     let world = World::new().await;
-    let asked = async |path: &str, accept: &str| {
+    let requested = async |path: &str, accept: &str| {
         world
             .send(
                 Request::get(path)
@@ -222,7 +222,7 @@ async fn linked_data_request_gets_the_document_type_with_its_own_tag() {
             )
             .await
     };
-    let plain = asked(METRICS, "*/*").await;
+    let plain = requested(METRICS, "*/*").await;
     // The last header is the one that rdflib sends.
     let rdflib = "text/turtle, application/rdf+xml, application/ld+json;q=0.9, */*;q=0.1";
     for accept in [
@@ -230,7 +230,7 @@ async fn linked_data_request_gets_the_document_type_with_its_own_tag() {
         "application/ld+json;profile=\"x\", application/json;q=0.5",
         rdflib,
     ] {
-        let linked = asked(METRICS, accept).await;
+        let linked = requested(METRICS, accept).await;
         assert_eq!(
             (linked.status.as_u16(), linked.header("content-type")),
             (200, "application/ld+json"),
@@ -248,12 +248,12 @@ async fn linked_data_request_gets_the_document_type_with_its_own_tag() {
         "application/json, application/ld+json;q=0.5",
     ] {
         assert_eq!(
-            asked(METRICS, accept).await.header("content-type"),
+            requested(METRICS, accept).await.header("content-type"),
             "application/json",
             "{accept}"
         );
     }
-    let refused = asked(METRICS, "text/turtle").await;
+    let refused = requested(METRICS, "text/turtle").await;
     assert_eq!(refused.problem(), (400, "invalid_parameter".to_owned()));
     assert!(
         refused.json()["detail"]
@@ -265,7 +265,7 @@ async fn linked_data_request_gets_the_document_type_with_its_own_tag() {
     );
     // A document that is not linked data does not get that type.
     assert_eq!(
-        asked("/v1/catalog.json", "application/ld+json")
+        requested("/v1/catalog.json", "application/ld+json")
             .await
             .problem(),
         (400, "invalid_parameter".to_owned())

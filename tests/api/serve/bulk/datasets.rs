@@ -147,7 +147,7 @@ async fn dataset_has_columns_rules_limits_and_next_due_date() {
 async fn row_counts_cover_the_kept_earlier_releases() {
     let (world, [first, second, third, fourth]) = world().await;
     let path = "/v1/datasets/geo.zcta_metric";
-    let told = async |path: &str| {
+    let reported = async |path: &str| {
         let answer = world.ok(path).await;
         let history = answer["data"]["history"].as_array().unwrap().clone();
         assert!(
@@ -162,16 +162,19 @@ async fn row_counts_cover_the_kept_earlier_releases() {
             .collect::<Vec<_>>()
     };
     let all = [&fourth, &third, &second, &first].map(ToString::to_string);
-    assert_eq!(told(path).await, all, "the deleted release is left out");
-    assert_eq!(told(&format!("{path}?release={second}")).await, all[2..]);
+    assert_eq!(reported(path).await, all, "the deleted release is left out");
+    assert_eq!(
+        reported(&format!("{path}?release={second}")).await,
+        all[2..]
+    );
     super::roll_back(&world, &second).await;
     assert_eq!(
-        told(path).await,
+        reported(path).await,
         all[2..],
         "a rollback gives the earlier answer again"
     );
     world.releases().delete_release(&first).await.unwrap();
-    assert_eq!(told(path).await, all[2..3]);
+    assert_eq!(reported(path).await, all[2..3]);
 }
 
 #[tokio::test]

@@ -83,7 +83,7 @@ async fn parts_are_listed_with_publisher_and_download_path() {
         .await
         .bytes;
     assert_eq!(
-        pubdata_core::ids::Digest::of(&bytes),
+        pubdata_core::ids::Digest::sha256(&bytes),
         part.sha256,
         "and the path leads to it"
     );
@@ -127,24 +127,24 @@ async fn part_is_sent_as_published_whole_or_in_ranges() {
     }
     let range = |first: usize, last: usize| format!("bytes {first}-{last}/{length}");
     let end = bytes.len();
-    for (asked, first, last) in [
+    for (requested, first, last) in [
         ("bytes=0-3", 0, 3),
         ("bytes=4-", 4, end - 1),
         ("bytes=-8", end - 8, end - 1),
         ("bytes=0-999999999", 0, end - 1),
     ] {
         let answer = world
-            .get_with(&path, &[("range", asked), ("if-range", &tag)])
+            .get_with(&path, &[("range", requested), ("if-range", &tag)])
             .await;
         assert_eq!(
             (answer.status.as_u16(), answer.header("content-range")),
             (206, range(first, last).as_str()),
-            "{asked}"
+            "{requested}"
         );
         assert!(
             answer.bytes == bytes[first..=last]
                 && answer.header("content-length") == answer.bytes.len().to_string(),
-            "{asked}"
+            "{requested}"
         );
     }
     for headers in [
@@ -371,7 +371,7 @@ async fn invalid_download_request_is_refused_with_a_hint() {
 #[tokio::test]
 async fn key_downloads_only_datasets_and_quarantine_of_its_families() {
     let world = World::empty(|_| {}).await;
-    let set_aside = |dataset_id: &'static str, folders| Table {
+    let quarantined = |dataset_id: &'static str, folders| Table {
         dataset_id: "pubdata.quarantine",
         vintage_year: None,
         bucket: None,
@@ -384,8 +384,8 @@ async fn key_downloads_only_datasets_and_quarantine_of_its_families() {
     let mut draft = draft(1.0);
     draft
         .tables
-        .push(set_aside("geo.school", &[("dataset_id", "geo.school")]));
-    draft.tables.push(set_aside(
+        .push(quarantined("geo.school", &[("dataset_id", "geo.school")]));
+    draft.tables.push(quarantined(
         "permit.permit",
         &[("dataset_id", "permit.permit")],
     ));

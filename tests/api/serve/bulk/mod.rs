@@ -50,7 +50,7 @@ pub async fn world() -> (World, [ReleaseId; 4]) {
     let second = publish_changed(&world.home, &plain, |manifest| {
         let input = &mut task(manifest, "test.metrics/vintage=2023").inputs[0];
         (input.sha256, input.source_date, input.source_version) = (
-            Digest::of(b"another file"),
+            Digest::sha256(b"another file"),
             "2025-12-11".to_owned(),
             "2019-2023 again".to_owned(),
         );
@@ -63,7 +63,7 @@ pub async fn world() -> (World, [ReleaseId; 4]) {
     })
     .await;
     let fourth = publish_changed(&world.home, &third, |manifest| {
-        task(manifest, "test.places").declaration_hash = Digest::of(b"another declaration");
+        task(manifest, "test.places").declaration_hash = Digest::sha256(b"another declaration");
         manifest.published_at = "2026-01-13T01:00:00Z".to_owned();
     })
     .await;

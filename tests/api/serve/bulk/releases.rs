@@ -132,7 +132,7 @@ async fn release_lists_its_parts_and_source_files() {
         .find(|task| task["task_id"] == "test.metrics/vintage=2023")
         .unwrap();
     let input = json!({
-        "source_id": "test.metrics_file", "url": "https://publisher.example/metrics-2023.txt", "sha256": Digest::of(b"metrics-2023").to_string(), "size_bytes": 1_000,
+        "source_id": "test.metrics_file", "url": "https://publisher.example/metrics-2023.txt", "sha256": Digest::sha256(b"metrics-2023").to_string(), "size_bytes": 1_000,
         "source_version": "2019-2023", "source_date": "2024-12-12", "fetched_at": "2026-01-02T00:00:00Z", "obtained": "by program", "mirror": null
     });
     assert_eq!(task["inputs"], json!([input]));
@@ -251,7 +251,7 @@ async fn differences_between_releases_are_listed_with_causes() {
         [
             "2019-2023".to_owned(),
             "2024-12-12".to_owned(),
-            Digest::of(b"metrics-2023").to_string()
+            Digest::sha256(b"metrics-2023").to_string()
         ]
     );
     assert_eq!(
@@ -259,7 +259,7 @@ async fn differences_between_releases_are_listed_with_causes() {
         [
             "2019-2023 again".to_owned(),
             "2025-12-11".to_owned(),
-            Digest::of(b"another file").to_string()
+            Digest::sha256(b"another file").to_string()
         ]
     );
 

@@ -146,7 +146,7 @@ async fn controlled_estimate_is_named_beside_the_verdict() {
         .json();
     // 110 controlled and 29,079 ± 1,500: the margin of the difference is that of 10001 alone.
     let population = compared(&answer, "population");
-    let told = [
+    let reported = [
         "difference",
         "difference_moe",
         "significant_at_90",
@@ -155,7 +155,7 @@ async fn controlled_estimate_is_named_beside_the_verdict() {
     ]
     .map(|name| population[name].clone());
     assert_eq!(
-        told,
+        reported,
         [
             json!(-28_969),
             json!(1_500),

@@ -28,7 +28,7 @@ fn with_vintage_2021() -> Place {
 
 #[tokio::test]
 async fn zcta_has_the_primary_county_of_the_requested_vintage() {
-    let served = Served::of(with_vintage_2021()).await;
+    let served = Served::start(with_vintage_2021()).await;
     let county = async |zcta: &str, vintage: i32| -> Value {
         let answer = served
             .ok(&format!(

@@ -68,17 +68,17 @@ async fn zctas_of_a_county_are_those_with_land_in_it() {
         ),
         (Some("06037"), Some(2023))
     );
-    let told = |item: &Value| {
+    let reported = |item: &Value| {
         ["land_share", "is_primary", "part_record_id"].map(|name| item[name].clone())
     };
     let locations = answer["data"]["locations"].as_array().unwrap();
     assert_eq!(ids(&answer["data"]["locations"]), ["10001", "90210"]);
     assert_eq!(
-        told(&locations[0]),
+        reported(&locations[0]),
         [json!(0.25), json!(false), json!("zip.county:10001:06037")]
     );
     assert_eq!(
-        told(&locations[1]),
+        reported(&locations[1]),
         [json!(0.9876), json!(true), json!("zip.county:90210:06037")]
     );
     let population = json!({
@@ -416,7 +416,7 @@ async fn open_ended_medians_are_ranked_by_their_bound() {
             (Some(4), "90210")
         ]
     );
-    let told = |area: &Value| {
+    let reported = |area: &Value| {
         ["value", "bound", "bound_type", "qualifier", "null_reason"].map(|name| area[name].clone())
     };
     let at_least = [
@@ -435,8 +435,8 @@ async fn open_ended_medians_are_ranked_by_their_bound() {
     ];
     assert_eq!(
         (
-            told(&down["data"]["areas"][0]),
-            told(&down["data"]["areas"][4])
+            reported(&down["data"]["areas"][0]),
+            reported(&down["data"]["areas"][4])
         ),
         (at_least, at_most)
     );
@@ -575,9 +575,10 @@ async fn lists_name_their_records_and_describe_each_source_once() {
             .unwrap()
             .last()
             .unwrap();
-        let told: Vec<&Value> = row["provenance"].as_array().unwrap().iter().collect();
+        let reported: Vec<&Value> = row["provenance"].as_array().unwrap().iter().collect();
         assert_eq!(
-            told.iter()
+            reported
+                .iter()
                 .map(|record| record["record_id"].as_str().unwrap().to_owned())
                 .collect::<Vec<_>>(),
             records
@@ -585,7 +586,7 @@ async fn lists_name_their_records_and_describe_each_source_once() {
                 .map(|(dataset, _, key)| format!("{dataset}:{key}"))
                 .collect::<Vec<_>>()
         );
-        for (record, (dataset_id, vintage, _)) in told.iter().zip(&records) {
+        for (record, (dataset_id, vintage, _)) in reported.iter().zip(&records) {
             let source = &answer["data"]["provenance"][record["source"].as_str().unwrap()];
             assert_eq!(
                 (

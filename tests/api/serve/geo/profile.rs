@@ -511,11 +511,11 @@ async fn every_metric_of_an_area_has_its_own_provenance() {
             "{path}"
         );
     }
-    let set_aside = world
+    let quarantined = world
         .ok("/v1/geo-demographics/locations/10001?metric=poverty_rate")
         .await;
     assert_eq!(
-        set_aside["data"]["summary"]["poverty_rate"]["provenance"]["record_id"],
+        quarantined["data"]["summary"]["poverty_rate"]["provenance"]["record_id"],
         "geo.geography:10001"
     );
 }

@@ -167,7 +167,7 @@ async fn answers_and_the_document_agree_in_both_directions() {
     let receipt = "/v1/receipts/sec.filing:9999999999:none";
     // Releases with standard licenses.
     let (served, licensed) = (
-        Served::of(SealedPlace::new().place).await,
+        Served::start(SealedPlace::new().place).await,
         "/v1/datasets/business.entity/croissant.json",
     );
     for path in [receipt, licensed] {

@@ -131,7 +131,7 @@ async fn texts_are_refused_exactly_where_the_document_says() {
         sec::world().await,
     ];
     let document = document(&worlds[0].contracts);
-    let mut asked = 0;
+    let mut requested = 0;
     let mut wrong = Vec::new();
     for (path, methods) in document["paths"].as_object().unwrap() {
         // Endpoints with POST only have no query.
@@ -183,7 +183,7 @@ async fn texts_are_refused_exactly_where_the_document_says() {
                                 .unwrap(),
                         )
                         .await;
-                    asked += 1;
+                    requested += 1;
                     let is_refused = answer.status == 400
                         && answer.json()["errors"]
                             .as_array()
@@ -211,8 +211,12 @@ async fn texts_are_refused_exactly_where_the_document_says() {
             }
         }
     }
-    assert!(asked > 3_000, "{asked}");
-    assert!(wrong.is_empty(), "{} of {asked}: {wrong:#?}", wrong.len());
+    assert!(requested > 3_000, "{requested}");
+    assert!(
+        wrong.is_empty(),
+        "{} of {requested}: {wrong:#?}",
+        wrong.len()
+    );
 }
 
 /// Parameters of the endpoint that a path belongs to.

@@ -221,8 +221,9 @@ async fn client_that_reads_nothing_is_disconnected_in_time() {
         let request =
             format!("GET /v1/openapi.json HTTP/1.1\r\nHost: localhost\r\nX-API-Key: {key}\r\n\r\n");
         // More than systems buffer for one connection, requested at once.
-        let asked = (64 << 20) / exchange(connect(address), &get("/v1/openapi.json", &key)).len();
-        let _ = stream.write_all(request.repeat(asked).as_bytes());
+        let requested =
+            (64 << 20) / exchange(connect(address), &get("/v1/openapi.json", &key)).len();
+        let _ = stream.write_all(request.repeat(requested).as_bytes());
         let metric = || {
             let text = exchange(connect(address), &get("/healthz", &key));
             assert!(text.starts_with("HTTP/1.1 200 OK\r\n"), "{text}");
@@ -309,7 +310,7 @@ async fn silent_connections_give_way_to_active_clients() {
 async fn unfinished_bodies_do_not_block_other_clients() {
     let limits = Limits {
         simultaneous_requests: 2,
-        requests_of_client: 5,
+        requests_per_client: 5,
         ..Limits::default()
     };
     attacked(limits, None, |address, key| {
@@ -343,7 +344,7 @@ async fn few_descriptors_mean_few_connections_that_are_still_answered() {
         world.key.clone(),
         world.folder.path().to_owned(),
     );
-    let asked = move || {
+    let requested = move || {
         let mut command = Command::new("sh");
         command.args([
             "-c",
@@ -372,5 +373,5 @@ async fn few_descriptors_mean_few_connections_that_are_still_answered() {
         );
         drop(kept);
     };
-    tokio::task::spawn_blocking(asked).await.unwrap();
+    tokio::task::spawn_blocking(requested).await.unwrap();
 }

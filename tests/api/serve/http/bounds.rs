@@ -34,7 +34,7 @@ async fn excess_requests_are_told_to_retry_except_health() {
 
 #[tokio::test]
 async fn single_key_never_takes_all_request_slots() {
-    let world = World::empty(|settings| settings.limits.requests_of_client = 1).await;
+    let world = World::empty(|settings| settings.limits.requests_per_client = 1).await;
     world.publish(&crate::serve::geo::draft(1.0)).await;
     let other = world.create_key(&Scope::ALL, "unlimited").key;
     let headers = [("x-api-key", other.as_str())];
@@ -278,7 +278,7 @@ async fn forged_first_line_of_forwarded_addresses_is_ignored() {
 async fn unread_bytes_are_limited_for_each_client_and_in_total() {
     let world = World::with(|settings| {
         settings.limits.bytes_in_flight = 20_000;
-        settings.limits.bytes_in_flight_of_client = 10_000;
+        settings.limits.bytes_in_flight_per_client = 10_000;
         settings.limits.least_counted_bytes = 4_000;
     })
     .await;

@@ -118,13 +118,13 @@ async fn server_speaks_tls_with_a_certificate() {
     };
     let (address, key) = (settings.bind, world.key.clone());
     let server = tokio::spawn(serve(settings, world.contracts.clone()));
-    let asked = move || {
+    let requested = move || {
         exchange(
             rustls::StreamOwned::new(tls_session(), connect(address)),
             &get(PROFILE, &key),
         )
     };
-    let answer = tokio::task::spawn_blocking(asked).await.unwrap();
+    let answer = tokio::task::spawn_blocking(requested).await.unwrap();
     assert!(
         answer.starts_with("HTTP/1.1 200 OK\r\n") && answer.contains("\"value\":19652,"),
         "{answer}"
@@ -143,7 +143,7 @@ async fn open_network_needs_tls_or_a_proxy() {
         .await
         .unwrap_err();
     assert_eq!(
-        (error.kind(), error.way_out().is_some()),
+        (error.kind(), error.hint_text().is_some()),
         (ErrorKind::Config, true),
         "{error}"
     );
@@ -249,11 +249,11 @@ async fn stopping_server_finishes_the_requests_it_began() {
         let mut word = [0; 25];
         stream.read_exact(&mut word).unwrap();
         assert_eq!(&word, b"HTTP/1.1 100 Continue\r\n\r\n");
-        let told = Command::new("kill")
+        let reported = Command::new("kill")
             .args(["-TERM", &program.0.id().to_string()])
             .status()
             .unwrap();
-        assert!(told.success());
+        assert!(reported.success());
         while TcpStream::connect(address).is_ok() {
             std::thread::yield_now();
         }

@@ -230,7 +230,7 @@ fn invalid_key_options_list_the_possible_values() {
         .create(wish(vec![Scope::Geo], "gold", "a"), &plans(), now)
         .unwrap_err();
     assert_eq!(
-        (error.kind(), error.to_string().as_str(), error.way_out()),
+        (error.kind(), error.to_string().as_str(), error.hint_text()),
         (
             ErrorKind::Config,
             "plan `gold` does not exist",
@@ -249,7 +249,7 @@ fn invalid_key_options_list_the_possible_values() {
     );
     let error = "geography".parse::<Scope>().unwrap_err();
     assert_eq!(
-        (error.kind(), error.way_out()),
+        (error.kind(), error.hint_text()),
         (
             ErrorKind::Config,
             Some("scopes: general, geo, sec, stream, admin")

@@ -75,11 +75,11 @@ async fn long_paths_and_methods_are_cut_in_log_and_answer() {
             "{} bytes",
             answer.bytes.len()
         );
-        let told = log.take();
+        let reported = log.take();
         assert!(
-            told.len() < 1_000 && told.contains("pubdata::access"),
-            "{} bytes: {told:.300}",
-            told.len()
+            reported.len() < 1_000 && reported.contains("pubdata::access"),
+            "{} bytes: {reported:.300}",
+            reported.len()
         );
     }
 }

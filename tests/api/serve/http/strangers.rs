@@ -61,15 +61,15 @@ async fn no_answer_without_a_key_names_a_server_folder() {
     .await;
     world.service.refresh().await.unwrap();
     let coverage = ask(&world, "GET", "/v1/coverage").await;
-    for told in [
+    for reported in [
         "every finding is in issues.jsonl; cannot read a.csv: gone; b.csv is empty",
         "cannot open c.csv: no room",
         "see (d.csv)",
     ] {
-        assert!(coverage.contains(told), "`{told}` appears");
+        assert!(coverage.contains(reported), "`{reported}` appears");
     }
     let api = openapi_document(&world.contracts, None);
-    let mut asked: Vec<(String, String)> = [
+    let mut requested: Vec<(String, String)> = [
         "/v1/openapi.json",
         "/docs",
         "/",
@@ -82,7 +82,7 @@ async fn no_answer_without_a_key_names_a_server_folder() {
     ]
     .map(|path| ("GET".to_owned(), path.to_owned()))
     .into();
-    asked.extend(
+    requested.extend(
         [
             "/v1/datasets/geo.county",
             "/v1/releases/current",
@@ -91,7 +91,7 @@ async fn no_answer_without_a_key_names_a_server_folder() {
         .map(|path| ("GET".to_owned(), path.to_owned())),
     );
     for (path, methods) in api["paths"].as_object().unwrap() {
-        asked.extend(
+        requested.extend(
             methods
                 .as_object()
                 .unwrap()
@@ -99,15 +99,15 @@ async fn no_answer_without_a_key_names_a_server_folder() {
                 .map(|method| (method.to_uppercase(), path.replace(['{', '}'], ""))),
         );
     }
-    for (method, path) in asked {
+    for (method, path) in requested {
         let answer = ask(&world, &method, &path).await;
-        let told: Vec<&&str> = FOLDERS
+        let reported: Vec<&&str> = FOLDERS
             .iter()
             .filter(|word| answer.contains(**word))
             .collect();
         assert!(
-            told.is_empty() && !answer.contains(&home),
-            "{method} {path} reveals {told:?}: {answer:.2000}"
+            reported.is_empty() && !answer.contains(&home),
+            "{method} {path} reveals {reported:?}: {answer:.2000}"
         );
     }
 }

@@ -243,17 +243,17 @@ async fn table_with_a_limit_is_one_page_and_names_the_next() {
 #[tokio::test]
 async fn table_is_requested_by_parameter_or_header_with_one_tag() {
     let world = World::new().await;
-    let asked = world.get(&format!("{SCHOOLS}?format=csv")).await;
+    let requested = world.get(&format!("{SCHOOLS}?format=csv")).await;
     let accepted = world
         .get_with(SCHOOLS, &[("accept", "text/csv, application/json;q=0.5")])
         .await;
     let plain = world.get(SCHOOLS).await;
     assert_eq!(
-        (&asked.bytes, asked.header("etag")),
+        (&requested.bytes, requested.header("etag")),
         (&accepted.bytes, accepted.header("etag"))
     );
-    assert_ne!(plain.header("etag"), asked.header("etag"));
-    for answer in [&asked, &accepted, &plain] {
+    assert_ne!(plain.header("etag"), requested.header("etag"));
+    for answer in [&requested, &accepted, &plain] {
         assert!(
             answer
                 .header("vary")
@@ -267,7 +267,7 @@ async fn table_is_requested_by_parameter_or_header_with_one_tag() {
     let unchanged = world
         .get_with(
             &format!("{SCHOOLS}?format=csv"),
-            &[("if-none-match", asked.header("etag"))],
+            &[("if-none-match", requested.header("etag"))],
         )
         .await;
     assert_eq!((unchanged.status.as_u16(), unchanged.bytes.len()), (304, 0));
@@ -372,10 +372,10 @@ async fn outcome(world: &World, path: &str) -> (u16, bool) {
 
 #[tokio::test]
 async fn table_that_exceeds_the_limit_does_not_look_complete() {
-    let world = with_schools(2_350, |settings| settings.limits.rows_of_list = 2_349).await;
+    let world = with_schools(2_350, |settings| settings.limits.max_list_rows = 2_349).await;
     let (status, is_whole) = outcome(&world, &format!("{SCHOOLS}?format=csv")).await;
     assert!(status == 500 || !is_whole, "{status}");
-    let world = with_schools(2_350, |settings| settings.limits.rows_of_list = 2_350).await;
+    let world = with_schools(2_350, |settings| settings.limits.max_list_rows = 2_350).await;
     assert_eq!(
         outcome(&world, &format!("{SCHOOLS}?format=csv")).await,
         (200, true)

@@ -9,7 +9,7 @@ use super::logs::Log;
 use crate::serve::{Answer, World, read};
 
 /// Method, path and a header.
-type Asked<'a> = (Method, &'a str, Option<(&'a str, &'a str)>);
+type TokenRequest<'a> = (Method, &'a str, Option<(&'a str, &'a str)>);
 
 /// Requests that a client without a key may send at once.
 const BURST: usize = 60;
@@ -47,7 +47,7 @@ async fn ask(
 async fn every_method_path_and_head_costs_a_token() {
     let world = proxied().await;
     let (long, large) = (format!("/v1/zip/{}", "9".repeat(5_000)), "x".repeat(20_000));
-    let requests: [Asked<'_>; 25] = [
+    let requests: [TokenRequest<'_>; 25] = [
         (Method::PUT, "/v1/zip/90210", None),
         (Method::DELETE, "/v1/zip/90210", None),
         (Method::OPTIONS, "/v1/zip/90210", None),
@@ -173,25 +173,25 @@ async fn free_requests_are_counted_and_rarely_logged() {
         for _ in 0..500 {
             ask(&world, &method, path, &address, None).await;
         }
-        let told = log.take();
+        let reported = log.take();
         let client = format!("client=\"address {address}\"");
         assert!(
-            told.lines().all(|line| line.contains(&client)),
-            "{told:.2000}"
+            reported.lines().all(|line| line.contains(&client)),
+            "{reported:.2000}"
         );
-        lines.push(told.lines().count());
+        lines.push(reported.lines().count());
     }
     assert_eq!(lines, [BURST + 20, 20, BURST + 20]);
     world.set_clock("2026-01-15T12:01:00Z");
     ask(&world, &Method::GET, "/healthz", "198.51.100.7", None).await;
-    let told = log.take();
-    assert_eq!(told.lines().count(), 4, "{told}");
+    let reported = log.take();
+    assert_eq!(reported.lines().count(), 4, "{reported}");
     for (address, count) in [
         ("198.51.100.0", 420),
         ("198.51.100.1", 480),
         ("198.51.100.2", 420),
     ] {
-        assert!(told.contains(&format!("omitted the log lines of {count} requests of address {address} that took no token within a minute")), "{told}");
+        assert!(reported.contains(&format!("omitted the log lines of {count} requests of address {address} that took no token within a minute")), "{reported}");
     }
 }
 

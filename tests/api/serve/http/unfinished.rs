@@ -23,7 +23,7 @@ const OF_CLIENT: usize = 2;
 const CLIENTS: usize = 12;
 
 /// A request that is complete except for the body, which the server has already requested.
-fn begun(address: SocketAddr, head: &str) -> TcpStream {
+fn started(address: SocketAddr, head: &str) -> TcpStream {
     let mut stream = silent(
         address,
         format!("{head}\r\nHost: localhost\r\nContent-Length: 100\r\nExpect: 100-continue\r\n\r\n")
@@ -75,7 +75,7 @@ async fn keeps_nobody_out(heads: Vec<String>) {
     let server = tokio::spawn(serve(settings, world.contracts.clone()));
     let attack = move || {
         until_ready(address, &key);
-        let kept: Vec<TcpStream> = heads.iter().map(|head| begun(address, head)).collect();
+        let kept: Vec<TcpStream> = heads.iter().map(|head| started(address, head)).collect();
         assert_answered(address, &key, &["/healthz", "/readyz", PROFILE]);
         let numbers = exchange(connect(metrics), &get("/metrics", &key));
         let open = numbers
@@ -123,7 +123,7 @@ async fn unfinished_bodies_with_keys_do_not_block_other_clients() {
     attacked_world(&world, limits, None, move |address, key| {
         until_ready(address, &key);
         let begun_with = |key: &String, path: &str| {
-            begun(
+            started(
                 address,
                 &format!(
                     "POST {path} HTTP/1.1\r\nContent-Type: application/json\r\nX-API-Key: {key}"

@@ -180,17 +180,17 @@ async fn index_links_to_the_guide_of_the_stream() {
 #[tokio::test]
 async fn search_of_the_docs_covers_members_values_and_guides() {
     let world = World::new().await;
-    for (wanted, found) in [
+    for (selected, found) in [
         ("moe_status", "/docs/getDemographics"),
         ("not_fetched", "/docs/getDemographics"),
         ("multiple_matches", "/docs/verifyLicense"),
         ("since_seq", "/docs/guides/streams"),
     ] {
-        let page = text(&browse(&world.router, &format!("/docs?find={wanted}"), "").await);
+        let page = text(&browse(&world.router, &format!("/docs?find={selected}"), "").await);
         let main = page.split("<h1>").nth(1).unwrap();
         assert!(
             main.contains(&format!("href=\"{found}\"")) && !main.contains("No page of"),
-            "{wanted}: {main}"
+            "{selected}: {main}"
         );
     }
     let page = text(&browse(&world.router, "/docs?find=zzzzzz", "").await);

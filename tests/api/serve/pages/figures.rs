@@ -287,7 +287,7 @@ async fn record_page_explains_the_fiscal_year_and_offers_a_receipt() {
         !record.contains("id=\"receipt\"") && !record.contains("id=\"history\""),
         "{record}"
     );
-    let sealed = Served::of(SealedPlace::new().place).await;
+    let sealed = Served::start(SealedPlace::new().place).await;
     let record = page(&sealed, "/records/geo.zcta_metric:2023:90210:population").await;
     assert!(
         record.contains("id=\"receipt\"")

@@ -40,14 +40,14 @@ async fn key_is_created_used_and_revoked_by_forms() {
     let key = rest.split('<').next().unwrap().to_owned();
     assert!(key.starts_with("pd_"), "{key}");
     let profile = "/v1/geo-demographics/locations/90210";
-    let asked = |key: String| {
+    let requested = |key: String| {
         let request = axum::http::Request::get(profile)
             .header("x-api-key", key)
             .body(axum::body::Body::empty())
             .unwrap();
         world.send(request)
     };
-    assert_eq!(asked(key.clone()).await.status, 200);
+    assert_eq!(requested(key.clone()).await.status, 200);
     let keys = world.ok("/v1/admin/keys").await;
     let entry = keys["data"]["keys"]
         .as_array()
@@ -75,7 +75,7 @@ async fn key_is_created_used_and_revoked_by_forms() {
     );
     world.set_clock("2026-01-15T12:00:01Z");
     assert_eq!(
-        asked(key).await.problem(),
+        requested(key).await.problem(),
         (401, "invalid_api_key".to_owned())
     );
     // Only the page that created the new secret shows it.

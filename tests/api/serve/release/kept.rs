@@ -18,7 +18,7 @@ async fn earlier_releases_answer_by_id_and_by_day() {
     later.published_at = "2026-01-12T23:59:59Z";
     let second = world.publish(&later).await;
     world.service.refresh().await.unwrap();
-    let asked = async |query: &str| {
+    let requested = async |query: &str| {
         let answer = world.ok(&format!("{PROFILE}{query}")).await;
         (
             answer["meta"]["release"]["release_id"]
@@ -31,11 +31,11 @@ async fn earlier_releases_answer_by_id_and_by_day() {
         )
     };
     let (before, after) = ((first.to_string(), 19_652), (second.to_string(), 20_000));
-    assert_eq!(asked("").await, after);
-    assert_eq!(asked(&format!("?release={first}")).await, before);
-    assert_eq!(asked("?as_of=2026-01-11").await, before);
+    assert_eq!(requested("").await, after);
+    assert_eq!(requested(&format!("?release={first}")).await, before);
+    assert_eq!(requested("?as_of=2026-01-11").await, before);
     assert_eq!(
-        asked("?as_of=2026-01-12").await,
+        requested("?as_of=2026-01-12").await,
         after,
         "the end of the day counts"
     );

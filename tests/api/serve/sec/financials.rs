@@ -81,7 +81,7 @@ async fn figure_restated_under_another_concept_names_it() {
                 "/v1/sec/companies/789019/financials?metric=revenue{known_at}"
             ))
             .await;
-        let told = |value: &Value| {
+        let reported = |value: &Value| {
             (
                 value["value"].clone(),
                 value["is_restated"].clone(),
@@ -89,7 +89,7 @@ async fn figure_restated_under_another_concept_names_it() {
                 value["first_reported"].clone(),
             )
         };
-        values(&answer).iter().map(told).collect::<Vec<_>>()
+        values(&answer).iter().map(reported).collect::<Vec<_>>()
     };
     let [of_2016, of_2017] = at("").await.try_into().unwrap();
     let restated = |value: u64| (json!(value), json!(true), json!("concept"));

@@ -7,7 +7,7 @@ use crate::serve::{World, collect_record_ids, notices};
 
 const FRAMES: &str = "/v1/sec/financials/frames";
 
-fn told(answer: &Value) -> Vec<(&str, u64)> {
+fn reported(answer: &Value) -> Vec<(&str, u64)> {
     let values = answer["data"]["values"].as_array().unwrap();
     values
         .iter()
@@ -28,7 +28,7 @@ async fn frame_has_the_last_report_of_every_company() {
         .await;
     // The last of Kimberly-Clark's three reports counts.
     assert_eq!(
-        told(&answer),
+        reported(&answer),
         [
             ("0000055785", 17_146_000_000),
             ("0000320193", 383_285_000_000)
@@ -53,7 +53,7 @@ async fn frame_has_the_last_report_of_every_company() {
         .ok(&format!("{FRAMES}/revenue?fiscal_year=2024"))
         .await;
     assert_eq!(
-        told(&of_2024),
+        reported(&of_2024),
         [
             ("0000055785", 20_058_000_000),
             ("0000320193", 391_035_000_000),
@@ -64,7 +64,7 @@ async fn frame_has_the_last_report_of_every_company() {
         .ok(&format!("{FRAMES}/revenue?fiscal_year=1999"))
         .await;
     assert_eq!(
-        (told(&none), &none["meta"]["page"]["total"]),
+        (reported(&none), &none["meta"]["page"]["total"]),
         (vec![], &json!(0))
     );
 }
@@ -137,7 +137,7 @@ async fn frame_is_paged_and_invalid_questions_are_explained() {
             "{FRAMES}/revenue?fiscal_year=2024&limit=2&cursor={cursor}"
         ))
         .await;
-    assert_eq!(told(&second), [("0001045810", 60_922_000_000)]);
+    assert_eq!(reported(&second), [("0001045810", 60_922_000_000)]);
     // Other metrics and report kinds replace the first ones in the cache, which are then computed
     // again.
     for metric in [

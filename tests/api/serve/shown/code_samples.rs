@@ -20,7 +20,7 @@ async fn served(listening: &Listening, label: &str) -> Vec<(String, String)> {
     // The key in the documents is fictitious: a key of this server replaces it.
     let key_id = format!(
         "k{}",
-        Digest::of(listening.served.key_of(&[Scope::Geo]).as_bytes()).short(12)
+        Digest::sha256(listening.served.key_of(&[Scope::Geo]).as_bytes()).short(12)
     );
     let source = |operation: &Value| {
         let samples = operation["x-codeSamples"].as_array().unwrap();

@@ -39,7 +39,7 @@ fn schema(message: &Value) -> String {
 /// Returns the message if it matches the document.
 #[track_caller]
 pub fn held(message: Value) -> Value {
-    let mut survey = Survey::of(document(), Vec::new());
+    let mut survey = Survey::with_roots(document(), Vec::new());
     survey.value(&schema(&message), &message, "message");
     assert!(
         survey.breaches.is_empty(),
@@ -90,7 +90,7 @@ async fn document_describes_only_members_that_occur() {
         .keys()
         .map(|kind| schema(&json!({"type": kind})))
         .collect();
-    let mut survey = Survey::of(document(), roots);
+    let mut survey = Survey::with_roots(document(), roots);
     let mut missing: Vec<&str> = kinds.to_vec();
     while !missing.is_empty() {
         let message = client.next().await;

@@ -75,13 +75,13 @@ async fn servers_with_shared_limits_grant_one_plan_together() {
     };
     let burst = world.plans().of_key("free").unwrap().burst;
     let url = format!("redis://{address}");
-    let begin = |when_away: &str| {
+    let begin = |when_unavailable: &str| {
         let server = free_address();
         (
             start(
                 world.folder.path(),
                 server,
-                &["--limits", &url, "--limits-when-away", when_away],
+                &["--limits", &url, "--limits-when-away", when_unavailable],
             ),
             server,
         )

@@ -94,11 +94,11 @@ async fn restart_is_announced_and_the_next_server_continues() {
             "the server follows the log without a request"
         );
     }
-    let told = Command::new("kill")
+    let reported = Command::new("kill")
         .args(["-TERM", &program.0.id().to_string()])
         .status()
         .unwrap();
-    assert!(told.success());
+    assert!(reported.success());
     let (messages, code) = client.until_closed().await;
     assert_eq!(
         (messages.last().unwrap()["type"].as_str(), code),

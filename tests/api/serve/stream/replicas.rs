@@ -46,9 +46,9 @@ pub fn ask(address: SocketAddr, path: &str, key: &str) -> Option<(u16, Value)> {
 /// Waits until all of these give the same answer.
 #[track_caller]
 pub fn until(what: &str, is_so: impl Fn() -> bool) {
-    let begun = Instant::now();
+    let started = Instant::now();
     while !is_so() {
-        assert!(begun.elapsed() < PATIENCE, "{what}");
+        assert!(started.elapsed() < PATIENCE, "{what}");
         std::thread::park_timeout(Duration::from_millis(20));
     }
 }
@@ -141,7 +141,7 @@ async fn damaged_store_file_is_named_and_the_server_continues() {
     let damaged = world.folder.path().join("keys/0000000002.json");
     std::fs::write(&damaged, "\0garbage{").unwrap();
     let home = folders[0].path().display().to_string();
-    let told = |command: &[&str], code: i32, words: &str| {
+    let reported = |command: &[&str], code: i32, words: &str| {
         let output = Command::new(env!("CARGO_BIN_EXE_pubdata"))
             .args(command)
             .args(["--home", &home, "--store", &url])
@@ -154,8 +154,8 @@ async fn damaged_store_file_is_named_and_the_server_continues() {
             String::from_utf8_lossy(&text)
         );
     };
-    told(&["keys", "list"], 60, "is not a keys file");
-    told(&["upgrade"], 60, "API keys of the store");
+    reported(&["keys", "list"], 60, "is not a keys file");
+    reported(&["upgrade"], 60, "API keys of the store");
     let copied = folders[1].path().join("state/replica");
     let is_copied = || {
         pubdata_testing::files_below(&copied)
@@ -168,7 +168,7 @@ async fn damaged_store_file_is_named_and_the_server_continues() {
         std::thread::park_timeout(Duration::from_millis(50));
     }
     std::fs::remove_file(&damaged).unwrap();
-    told(&["keys", "list"], 0, "client");
+    reported(&["keys", "list"], 0, "client");
 
     let batch = world
         .folder
@@ -184,7 +184,7 @@ async fn damaged_store_file_is_named_and_the_server_continues() {
         refused
             .to_string()
             .contains("is not the event that follows")
-            && refused.way_out().unwrap().contains("delete stream/log"),
+            && refused.hint_text().unwrap().contains("delete stream/log"),
         "{refused}"
     );
     assert_eq!(ask(server, PATH, &made.key).unwrap().0, 200);
@@ -235,18 +235,18 @@ async fn keys_left_in_a_servers_home_are_reported_as_ignored() {
         ask(server, PATH, &shared.key).is_some_and(|(status, _)| status == 200)
     });
     program.0.kill().unwrap();
-    let mut told = String::new();
+    let mut reported = String::new();
     program
         .0
         .stderr
         .take()
         .unwrap()
-        .read_to_string(&mut told)
+        .read_to_string(&mut reported)
         .unwrap();
-    let line = told
+    let line = reported
         .lines()
         .find(|line| line.contains("API keys of this home"))
-        .unwrap_or_else(|| panic!("{told}"));
+        .unwrap_or_else(|| panic!("{reported}"));
     assert!(
         line.contains("2 API keys of this home are not valid")
             && line.contains(&format!("pubdata keys create --store {url}")),

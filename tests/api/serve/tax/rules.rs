@@ -309,10 +309,10 @@ async fn delivery_with_an_unknown_rule_has_both_sums() {
         [(&json!(false), &json!(6.0)), (&json!(true), &json!(6.6))]
     );
     // A caller can state it.
-    let told = json!({"to": {"city": "Tampa", "state": "FL"}, "amount": 100, "shipping": 10, "shipping_taxable": true});
-    let told = world.post("/v1/tax/calculate", &told).await.json()["data"].take();
+    let reported = json!({"to": {"city": "Tampa", "state": "FL"}, "amount": 100, "shipping": 10, "shipping_taxable": true});
+    let reported = world.post("/v1/tax/calculate", &reported).await.json()["data"].take();
     assert_eq!(
-        (&told["known_tax_amount"], &told["sums"]),
+        (&reported["known_tax_amount"], &reported["sums"]),
         (&json!(6.6), &json!([]))
     );
     // Connecticut taxes it, Massachusetts does not.

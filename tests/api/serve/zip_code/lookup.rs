@@ -393,7 +393,7 @@ async fn county_outside_the_area_is_reported_and_not_answered() {
         *text = text.replace("\tMarshall\t095\t", "\tGreene\t063\t");
     });
     place.run(&[]);
-    let served = Served::of(place).await;
+    let served = Served::start(place).await;
     let conflict = served.ok("/v1/zip/35951").await;
     assert_eq!(conflict["data"]["county"]["fips"], "01095");
     let notice = conflict["meta"]["notices"]

@@ -16,7 +16,7 @@ struct Records {
 }
 
 impl Records {
-    fn of(data: &Value) -> Self {
+    fn new(data: &Value) -> Self {
         let mut records = Self::default();
         records.read(data, &data["provenance"]);
         records
@@ -80,7 +80,7 @@ pub async fn every_record_has_provenance(desk: &Desk) -> Result<(), String> {
         "/v1/sec/financials/frames/revenue?fiscal_year=2024",
     ] {
         let reply = desk.get(path).await;
-        let records = Records::of(&reply.body["data"]);
+        let records = Records::new(&reply.body["data"]);
         let untraced = records.untraced();
         if reply.status != 200 || records.traced.is_empty() {
             failures.push(format!(
@@ -103,7 +103,7 @@ pub async fn every_record_has_provenance(desk: &Desk) -> Result<(), String> {
             &json!({"locations": ["90210", "95120"]}),
         )
         .await;
-    let records = Records::of(&json!([
+    let records = Records::new(&json!([
         reply.body["data"]["comparisons"],
         reply.body["data"]["provenance"]
     ]));
@@ -141,5 +141,5 @@ fn record_without_complete_provenance_is_reported() {
             {"record_id": "r5", "provenance": whole("r5"), "inner": {"record_id": "r6"}, "first_reported": {"record_id": "r7"}},
         ],
     });
-    assert_eq!(Records::of(&data).untraced(), ["r1", "r3", "r4", "r6"]);
+    assert_eq!(Records::new(&data).untraced(), ["r1", "r3", "r4", "r6"]);
 }

@@ -77,7 +77,7 @@ async fn file_is_fetched_once_and_then_only_checked() {
     let snapshot = site.desk.fetch_new(&site.request()).await;
     assert_eq!(
         (snapshot.sha256, snapshot.size_bytes),
-        (Digest::of(&table(60_000)), table(60_000).len() as u64)
+        (Digest::sha256(&table(60_000)), table(60_000).len() as u64)
     );
     assert_eq!(
         (snapshot.url.as_str(), snapshot.source_date.as_str()),
@@ -99,7 +99,7 @@ async fn file_is_fetched_once_and_then_only_checked() {
     let renewed = site.desk.fetch_new(&site.request()).await;
     assert_eq!(
         (renewed.sha256, renewed.source_date.as_str()),
-        (Digest::of(&table(59_000)), "2023-10-02")
+        (Digest::sha256(&table(59_000)), "2023-10-02")
     );
 }
 
@@ -147,7 +147,7 @@ async fn cut_connection_continues_where_it_broke() {
     };
     site.server.cut_after(600_000);
     let snapshot = site.desk.fetch_new(&site.request()).await;
-    assert_eq!(snapshot.sha256, Digest::of(&table(60_000)));
+    assert_eq!(snapshot.sha256, Digest::sha256(&table(60_000)));
     assert_eq!(site.desk.stored_bytes(), [table(60_000)]);
     let (sent, size_bytes) = (site.server.sent(), snapshot.size_bytes);
     assert!(
@@ -179,7 +179,7 @@ async fn abandoned_download_of_the_same_file_continues_in_the_next_run() {
         let before = site.server.sent().len();
         let snapshot = site.desk.fetch_new(&site.request()).await;
         let sent = site.server.sent()[before];
-        assert_eq!(snapshot.sha256, Digest::of(&table(rows)));
+        assert_eq!(snapshot.sha256, Digest::sha256(&table(rows)));
         if modified == MODIFIED {
             assert!(
                 sent < snapshot.size_bytes - kept + 50_000,
@@ -217,11 +217,11 @@ async fn unconfirmed_server_is_reported_with_its_key_and_gets_no_login() {
     );
     assert!(
         error
-            .way_out()
+            .hint_text()
             .unwrap()
             .contains(&format!("`pubdata accept test.table:host_key={host_key}`")),
         "{:?}",
-        error.way_out()
+        error.hint_text()
     );
     let other = "SHA256:JvS7SrgY9QfsC2otdG0TGo0aWcvvieGg1R2Vx8/5VSw";
     site.log_in_as(SftpLogin {
@@ -303,7 +303,7 @@ async fn password_logs_in_and_a_wrong_one_is_reported_without_being_shown() {
         let login = site.server.login();
         assert_eq!(
             site.desk.fetch_new(&site.request()).await.sha256,
-            Digest::of(&table(60_000))
+            Digest::sha256(&table(60_000))
         );
         site.log_in_as(SftpLogin {
             password: Some("{env:WORD}".to_owned()),
@@ -345,7 +345,7 @@ async fn mirror_replaces_an_sftp_server() {
         (snapshot.url.as_str(), snapshot.sha256),
         (
             "sftp://sftp.publisher.example/doc/table.dat",
-            Digest::of(&table(5))
+            Digest::sha256(&table(5))
         )
     );
 }

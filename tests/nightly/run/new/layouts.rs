@@ -35,7 +35,7 @@ fn springfield() -> String {
 
 #[test]
 fn city_goes_from_its_file_to_an_answer_by_commands_alone() {
-    let begun = begin(
+    let started = begin(
         "us-il-springfield",
         SPRINGFIELD,
         springfield().as_bytes(),
@@ -60,16 +60,19 @@ fn city_goes_from_its_file_to_an_answer_by_commands_alone() {
         ("lon", "Longitude"),
         ("description", "Work Description"),
     ] {
-        assert_eq!(begun.column(ours), theirs, "{ours}: {:#}", begun.report);
+        assert_eq!(started.column(ours), theirs, "{ours}: {:#}", started.report);
     }
-    assert_eq!(begun.column("owner_name"), "");
+    assert_eq!(started.column("owner_name"), "");
     assert_eq!(
-        (&begun.report["evidence"], &begun.report["trial"]["outcome"]),
+        (
+            &started.report["evidence"],
+            &started.report["trial"]["outcome"]
+        ),
         (&"file".into(), &"built".into()),
         "{:#}",
-        begun.report
+        started.report
     );
-    let open = begun.decisions();
+    let open = started.decisions();
     for said in [
         "\"Teleported\" = \"…\"; 1 row",
         "\"Moat\" = \"…\"; 1 row",
@@ -83,7 +86,7 @@ fn city_goes_from_its_file_to_an_answer_by_commands_alone() {
         !open.contains("publisher:") && !open.contains("licence:"),
         "{open}"
     );
-    let text = begun.declaration();
+    let text = started.declaration();
     for line in [
         "# decide: \"Teleported\" = \"…\"",
         "dates = [\"month_day_year\"]",
@@ -92,9 +95,9 @@ fn city_goes_from_its_file_to_an_answer_by_commands_alone() {
     ] {
         assert!(text.contains(line), "{line}: {text}");
     }
-    begun.check().expect(0);
-    begun.run("publisher").expect(0);
-    let rows = begun.published("type");
+    started.check().expect(0);
+    started.run("publisher").expect(0);
+    let rows = started.published("type");
     assert_eq!(rows.len(), 40);
     let number = "SPR-2025-00004";
     for (column, expected) in [
@@ -106,12 +109,12 @@ fn city_goes_from_its_file_to_an_answer_by_commands_alone() {
         ("state", "IL"),
         ("description", "Work, no. 4"),
     ] {
-        assert_eq!(begun.value(number, column), expected, "{column}");
+        assert_eq!(started.value(number, column), expected, "{column}");
     }
-    assert_eq!(begun.value(number, "job_value"), 1004.5);
-    assert_eq!(begun.value("SPR-2025-00005", "status"), "unknown");
-    assert_eq!(begun.value("SPR-2025-00007", "type"), "unknown");
-    let mut served = Served::start(&begun);
+    assert_eq!(started.value(number, "job_value"), 1004.5);
+    assert_eq!(started.value("SPR-2025-00005", "status"), "unknown");
+    assert_eq!(started.value("SPR-2025-00007", "type"), "unknown");
+    let mut served = Served::start(&started);
     let answer = served.get("/v1/permits/search?jurisdiction=us-il-springfield&type=plumbing");
     let numbers: Vec<&str> = answer["data"]
         .as_array()
@@ -125,13 +128,13 @@ fn city_goes_from_its_file_to_an_answer_by_commands_alone() {
 
 #[test]
 fn fixture_contains_no_names_of_persons_and_is_publishable() {
-    let begun = begin(
+    let started = begin(
         "us-il-springfield",
         SPRINGFIELD,
         springfield().as_bytes(),
         &[],
     );
-    let fixture = String::from_utf8(begun.fixture()).unwrap();
+    let fixture = String::from_utf8(started.fixture()).unwrap();
     assert!(
         fixture.starts_with("Record Number,Permit Type,"),
         "{fixture}"
@@ -151,7 +154,7 @@ fn fixture_contains_no_names_of_persons_and_is_publishable() {
         fixture.contains("Teleported") || fixture.contains("Moat") || fixture.contains("Issued"),
         "{fixture}"
     );
-    let files: Vec<&str> = begun.report["files"]
+    let files: Vec<&str> = started.report["files"]
         .as_array()
         .unwrap()
         .iter()
@@ -165,8 +168,8 @@ fn fixture_contains_no_names_of_persons_and_is_publishable() {
             "fixtures/permit/springfield/basic/source/.pubdata-mirror"
         ]
     );
-    begun.run("fixture").expect(0);
-    let numbers: Vec<String> = begun
+    started.run("fixture").expect(0);
+    let numbers: Vec<String> = started
         .published("status")
         .into_iter()
         .map(|(number, _)| number)
@@ -189,40 +192,40 @@ fn export_of_a_map_layer_is_read() {
         text.push_str(&format!("613{number:04}.12,455{number:04}.9,{number},B{number:06},Electrical,{status},2024/11/{number:02} 05:00:00+00,{number},ELM,AVE,49684,{number}000,{{A-{number}}}\r\n"));
     }
     let url = "https://hub.traverse.example.org/datasets/permits.csv";
-    let begun = begin("us-mi-traverse_city", url, text.as_bytes(), &[]);
+    let started = begin("us-mi-traverse_city", url, text.as_bytes(), &[]);
     assert_eq!(
         (
-            begun.column("lat"),
-            begun.column("house_number"),
-            begun.column("street_name")
+            started.column("lat"),
+            started.column("house_number"),
+            started.column("street_name")
         ),
         ("", "STREET_NUMBER", "STREET_NAME"),
         "{:#}",
-        begun.report
+        started.report
     );
     assert!(
-        begun
+        started
             .declaration()
             .contains("line1 = [\"house_number\", \"street_name\", \"street_suffix\"]"),
         "{}",
-        begun.declaration()
+        started.declaration()
     );
-    begun.check().expect(0);
-    begun.run("publisher").expect(0);
+    started.check().expect(0);
+    started.run("publisher").expect(0);
     for (column, expected) in [
         ("issued_date", "2024-11-06"),
         ("type", "electrical"),
         ("status", "active"),
         ("jurisdiction_name", "Traverse City"),
     ] {
-        assert_eq!(begun.value("B000006", column), expected, "{column}");
+        assert_eq!(started.value("B000006", column), expected, "{column}");
     }
     assert_eq!(
-        begun.value("B000006", "lat"),
+        started.value("B000006", "lat"),
         serde_json::Value::Null,
         "plane coordinates are not degrees"
     );
-    assert_eq!(begun.value("B000007", "status"), "inactive");
+    assert_eq!(started.value("B000007", "status"), "inactive");
     begin("us-mi-traverse_city", url, text.as_bytes(), &[])
         .run("fixture")
         .expect(0);
@@ -245,40 +248,43 @@ fn json_records_with_missing_attributes_are_read() {
     };
     let text = format!("[{}]", (1..=9).map(record).collect::<Vec<_>>().join("\n,"));
     let url = "https://data.warwick.example.org/resource/wxyz-9876.json";
-    let begun = begin("us-ri-warwick", url, text.as_bytes(), &[]);
+    let started = begin("us-ri-warwick", url, text.as_bytes(), &[]);
     assert_eq!(
-        (begun.column("completed_date"), begun.column("job_value")),
+        (
+            started.column("completed_date"),
+            started.column("job_value")
+        ),
         ("final_date", "valuation"),
         "{:#}",
-        begun.report
+        started.report
     );
     assert!(
-        begun
+        started
             .declaration()
             .contains("optional_columns = [\"completed_date\"]"),
         "{}",
-        begun.declaration()
+        started.declaration()
     );
     assert!(
-        begun
+        started
             .decisions()
             .contains("source.url: an interface gives so many records at once"),
         "{}",
-        begun.decisions()
+        started.decisions()
     );
-    begun.check().expect(0);
-    begun.run("publisher").expect(0);
+    started.check().expect(0);
+    started.run("publisher").expect(0);
     assert_eq!(
         (
-            begun.value("T6", "completed_date"),
-            begun.value("T6", "status")
+            started.value("T6", "completed_date"),
+            started.value("T6", "status")
         ),
         ("2025-06-01".into(), "final".into())
     );
     assert_eq!(
         (
-            begun.value("T2", "completed_date"),
-            begun.value("T2", "issued_date")
+            started.value("T2", "completed_date"),
+            started.value("T2", "issued_date")
         ),
         (serde_json::Value::Null, "2025-05-02".into())
     );
@@ -307,37 +313,39 @@ fn ambiguous_dates_are_left_to_the_operator() {
         bytes.extend_from_slice(b"\xe9\r\n");
     }
     let url = "https://files.example.org/permits.txt";
-    let begun = begin("us-la-lafayette", url, &bytes, &[]);
-    assert_eq!(begun.column("issued_date"), "", "{:#}", begun.report);
-    let open = begun.decisions();
+    let started = begin("us-la-lafayette", url, &bytes, &[]);
+    assert_eq!(started.column("issued_date"), "", "{:#}", started.report);
+    let open = started.decisions();
     assert!(
         open.contains("source.columns.issued_date: `issued`: `issued_date`?")
             && open.contains("the month or the day first"),
         "{open}"
     );
     assert!(
-        begun.declaration().contains("encoding = \"windows-1252\""),
+        started
+            .declaration()
+            .contains("encoding = \"windows-1252\""),
         "{}",
-        begun.declaration()
+        started.declaration()
     );
-    begun.check().expect(0);
-    begun.run("publisher").expect(0);
+    started.check().expect(0);
+    started.run("publisher").expect(0);
     assert_eq!(
         (
-            begun.value("P4", "issued_date"),
-            begun.value("P4", "description")
+            started.value("P4", "issued_date"),
+            started.value("P4", "description")
         ),
         (serde_json::Value::Null, "Café".into())
     );
     new(
-        &begun.place,
+        &started.place,
         "us-la-lafayette",
         url,
         &["--month-first", "--force"],
     )
     .expect(0);
-    begun.run("publisher").expect(0);
-    assert_eq!(begun.value("P4", "issued_date"), "2025-03-04");
+    started.run("publisher").expect(0);
+    assert_eq!(started.value("P4", "issued_date"), "2025-03-04");
 }
 
 /// Only the beginning of a long file is inspected; expectations for the whole are estimated from
@@ -355,7 +363,7 @@ fn beginning_of_a_long_file_is_enough() {
             .replace(",\n", "\n"),
         );
     }
-    let begun = begin(
+    let started = begin(
         "us-vt-barre",
         "https://data.barre.example.org/all.csv",
         text.as_bytes(),
@@ -363,13 +371,13 @@ fn beginning_of_a_long_file_is_enough() {
     );
     assert_eq!(
         (
-            &begun.report["evidence"],
-            &begun.report["is_whole"],
-            &begun.report["records"]
+            &started.report["evidence"],
+            &started.report["is_whole"],
+            &started.report["records"]
         ),
         (&"excerpt".into(), &false.into(), &20_000.into())
     );
-    let open = begun.decisions();
+    let open = started.decisions();
     let floor = open.lines().find(|line| line.contains("min_rows")).unwrap();
     let rows: u64 = floor
         .split("about ")
@@ -384,8 +392,8 @@ fn beginning_of_a_long_file_is_enough() {
         (58_000..62_000).contains(&rows) && floor.contains("estimated"),
         "{floor}"
     );
-    begun.run("publisher").expect(0);
-    assert_eq!(begun.published("status").len(), 60_000);
+    started.run("publisher").expect(0);
+    assert_eq!(started.published("status").len(), 60_000);
 }
 
 /// An operator decides by removing the comment mark and writing the meaning of the word.
@@ -398,7 +406,7 @@ fn words_with_quotes_and_line_breaks_become_valid_lines() {
     let text = springfield()
         .replacen(",Moat,", &format!(",{kind},"), 1)
         .replacen(",Teleported,", &format!(",{status},"), 1);
-    let begun = begin(
+    let started = begin(
         "us-il-springfield",
         SPRINGFIELD,
         text.as_bytes(),
@@ -410,7 +418,7 @@ fn words_with_quotes_and_line_breaks_become_valid_lines() {
         ],
     );
     let (mut table, mut decided) = (String::new(), 0);
-    let text = begun.declaration();
+    let text = started.declaration();
     let lines = text.lines().map(|line| {
         if line.starts_with("[settings.") {
             table = line.to_owned();
@@ -433,9 +441,9 @@ fn words_with_quotes_and_line_breaks_become_valid_lines() {
     });
     let lines: Vec<String> = lines.collect();
     assert!(decided >= 2, "{lines:#?}");
-    let declaration = begun
+    let declaration = started
         .folder
-        .join(begun.report["files"][0].as_str().unwrap());
+        .join(started.report["files"][0].as_str().unwrap());
     std::fs::write(declaration, lines.join("\n")).unwrap();
-    begun.check().expect(0);
+    started.check().expect(0);
 }

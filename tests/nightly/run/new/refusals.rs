@@ -136,43 +136,44 @@ fn impossible_new_source_is_refused_with_a_hint() {
 
 #[test]
 fn existing_files_are_not_overwritten() {
-    let begun = begin("us-co-boulder", URL, ROWS.as_bytes(), &[]);
-    let declaration = begun.folder.join("pipelines/permit/boulder.toml");
+    let started = begin("us-co-boulder", URL, ROWS.as_bytes(), &[]);
+    let declaration = started.folder.join("pipelines/permit/boulder.toml");
     std::fs::write(
         &declaration,
-        format!("{}\n# by hand\n", begun.declaration()),
+        format!("{}\n# by hand\n", started.declaration()),
     )
     .unwrap();
-    let refused = new(&begun.place, "us-co-boulder", URL, &[]).expect(40);
+    let refused = new(&started.place, "us-co-boulder", URL, &[]).expect(40);
     assert!(
         refused.stderr.contains("pipelines/permit/boulder.toml")
             && refused.stderr.contains("--name")
             && refused.stderr.contains("--force"),
         "{refused:#?}"
     );
-    assert!(begun.declaration().contains("# by hand"));
-    let before = files_below(&begun.folder).len();
+    assert!(started.declaration().contains("# by hand"));
+    let before = files_below(&started.folder).len();
     new(
-        &begun.place,
+        &started.place,
         "us-co-boulder",
         URL,
         &["--name", "boulder_second"],
     )
     .expect(0);
     assert_eq!(
-        files_below(&begun.folder).len(),
+        files_below(&started.folder).len(),
         before + 4,
         "one declaration and the files of one fixture"
     );
-    assert!(begun.declaration().contains("# by hand"));
+    assert!(started.declaration().contains("# by hand"));
     let second =
-        std::fs::read_to_string(begun.folder.join("pipelines/permit/boulder_second.toml")).unwrap();
+        std::fs::read_to_string(started.folder.join("pipelines/permit/boulder_second.toml"))
+            .unwrap();
     assert!(
         second.contains("`permit.boulder` publishes permits of us-co-boulder already"),
         "{second}"
     );
-    new(&begun.place, "us-co-boulder", URL, &["--force"]).expect(0);
-    assert!(!begun.declaration().contains("# by hand"));
+    new(&started.place, "us-co-boulder", URL, &["--force"]).expect(0);
+    assert!(!started.declaration().contains("# by hand"));
 }
 
 /// An operator's folder keeps its files: one source is added and no other.

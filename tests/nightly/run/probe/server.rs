@@ -3,7 +3,9 @@
 use jiff::Timestamp;
 use pubdata_core::declared::DeclarationFiles;
 use pubdata_core::pipeline::Declarations;
-use pubdata_run::{ExitCode, ProbeSettings, ProbedSource, Verdict, Word, Would, acceptance};
+use pubdata_run::{
+    ExitCode, PredictedOutcome, ProbeSettings, ProbedSource, Verdict, Word, acceptance,
+};
 use pubdata_store::append_acceptance;
 
 use super::probe_here;
@@ -67,12 +69,16 @@ async fn sftp_server_is_probed_as_a_run_fetches_it() {
     let (stranger, code) = probe().await;
     let what = format!("{SOURCE}:host_key={}", server.host_key());
     assert_eq!(
-        (stranger.verdict, stranger.would, code),
-        (Verdict::Refused, Would::Block, ExitCode::SourceMissing),
+        (stranger.verdict, stranger.predicted, code),
+        (
+            Verdict::Refused,
+            PredictedOutcome::Block,
+            ExitCode::SourceMissing
+        ),
         "{stranger:#?}"
     );
     assert!(
-        stranger.ways_out[0].contains(&format!("`pubdata accept {what}`")),
+        stranger.hints[0].contains(&format!("`pubdata accept {what}`")),
         "{stranger:#?}"
     );
     assert!(

@@ -120,7 +120,7 @@ fn trial_runs_on_samples_write_no_log() {
     let probed = shown(&place, "probe", &[SEATTLE, SCHOOLS]);
     assert_eq!((probed.code, probed.stderr.as_str()), (Some(20), ""));
     let mut command = place.command(&["probe", SEATTLE]);
-    let told = answer(
+    let reported = answer(
         command
             .arg("--mirror")
             .arg(place.mirror())
@@ -128,14 +128,14 @@ fn trial_runs_on_samples_write_no_log() {
     )
     .stderr;
     assert!(
-        told.contains("fetching") && told.contains("building"),
-        "messages that are not about trial runs appear on request: {told}"
+        reported.contains("fetching") && reported.contains("building"),
+        "messages that are not about trial runs appear on request: {reported}"
     );
     assert!(
-        !told.contains("task not rebuilt")
-            && !told.contains("snapshot")
-            && !told.contains("pubdata-probe"),
-        "{told}"
+        !reported.contains("task not rebuilt")
+            && !reported.contains("snapshot")
+            && !reported.contains("pubdata-probe"),
+        "{reported}"
     );
 }
 
@@ -187,7 +187,7 @@ fn unreadable_page_is_reported_with_the_address_requested_instead() {
         "{page:#}"
     );
     let run = place.run(&[SCHOOLS]).expect(10);
-    let told: Vec<String> = run.task(SCHOOLS)["findings"]
+    let reported: Vec<String> = run.task(SCHOOLS)["findings"]
         .as_array()
         .unwrap()
         .iter()
@@ -202,11 +202,12 @@ fn unreadable_page_is_reported_with_the_address_requested_instead() {
         .collect();
     let foreseen = probed.json()["tasks"][0]["reasons"].clone();
     assert!(
-        !told.is_empty()
-            && told
-                .iter()
-                .all(|told| foreseen.as_array().unwrap().contains(&told.as_str().into())),
-        "{told:?} {foreseen:?}"
+        !reported.is_empty()
+            && reported.iter().all(|reported| foreseen
+                .as_array()
+                .unwrap()
+                .contains(&reported.as_str().into())),
+        "{reported:?} {foreseen:?}"
     );
 }
 

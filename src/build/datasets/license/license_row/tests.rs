@@ -80,7 +80,7 @@ fn status_of(text: &str, second: &str) -> (Option<String>, &'static str, Vec<Str
 }
 
 #[test]
-fn the_own_table_comes_before_the_shared_vocabulary() {
+fn own_table_takes_precedence_over_the_shared_vocabulary() {
     let known = |status: &str, basis| (Some(status.to_owned()), basis, Vec::new());
     assert_eq!(status_of("HOLD", ""), known("suspended", "source"));
     assert_eq!(
@@ -97,7 +97,7 @@ fn the_own_table_comes_before_the_shared_vocabulary() {
 }
 
 #[test]
-fn a_word_that_nobody_knows_is_kept_as_published() {
+fn unknown_status_is_kept_as_published() {
     let unknown = |word: &str| {
         (
             Some("unknown".to_owned()),
@@ -174,7 +174,7 @@ fn profession_of(
 }
 
 #[test]
-fn the_publishers_table_of_codes_says_the_profession() {
+fn code_table_determines_the_profession() {
     let known = |profession: &str, basis| (profession.to_owned(), Some(basis), Vec::new());
     assert_eq!(
         profession_of("", ["EC", "EC", ""]),
@@ -241,7 +241,7 @@ fn own_columns_come_before_the_vocabulary_and_it_before_the_default() {
 }
 
 #[test]
-fn the_table_of_codes_says_whose_a_license_is() {
+fn code_table_determines_the_kind_of_holder() {
     let settings = settings("");
     let types = frame(&[
         ("prefix", &["RN", "EC", "OUT", "QQ", "QQ"]),
@@ -273,7 +273,7 @@ fn the_table_of_codes_says_whose_a_license_is() {
 }
 
 #[test]
-fn a_list_that_states_last_names_tells_firms_from_persons() {
+fn holder_without_last_name_is_an_organization() {
     let settings = settings("without_last_name = \"organization\"");
     let frame = frame(&[
         (
@@ -344,7 +344,7 @@ fn placeholders_are_no_values_and_are_reported() {
 }
 
 #[test]
-fn a_placeholder_in_one_of_several_licenses_is_of_that_one_alone() {
+fn placeholder_in_one_of_several_licenses_counts_for_that_one_only() {
     let settings = settings("");
     let frame = frame(&[
         ("number_1", &["X"]),

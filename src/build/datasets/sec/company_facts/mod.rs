@@ -5,11 +5,11 @@
 //! accepts only the SEC's compact layout, checks every byte, and gives up on anything unexpected.
 //! For every member that the fast decoder accepts, the strict decoder returns the same facts.
 
+mod concept_filter;
 mod scan;
 mod strict;
-mod wanted;
 
-pub use wanted::WantedConcepts;
+pub use concept_filter::ConceptFilter;
 
 use super::fact::CompanyFacts;
 use pubdata_core::error::{Error, Result};
@@ -43,16 +43,16 @@ impl Decoder {
 /// # Source
 /// SEC, "EDGAR Application Programming Interfaces", data.sec.gov/api/xbrl/companyfacts, and the
 /// content of its files (2024-11 to 2026-07).
-pub fn parse(member: &[u8], wanted: &WantedConcepts) -> Result<(CompanyFacts, Decoder)> {
+pub fn parse(member: &[u8], filter: &ConceptFilter) -> Result<(CompanyFacts, Decoder)> {
     if u32::try_from(member.len()).is_err() {
         return Err(Error::format(format!(
             "{} bytes are too many for one member",
             member.len()
         )));
     }
-    match scan::read(member, wanted) {
+    match scan::read(member, filter) {
         Some(facts) => Ok((facts, Decoder::Fast)),
-        None => Ok((strict::read(member, wanted)?, Decoder::Strict)),
+        None => Ok((strict::read(member, filter)?, Decoder::Strict)),
     }
 }
 
@@ -60,9 +60,9 @@ pub fn parse(member: &[u8], wanted: &WantedConcepts) -> Result<(CompanyFacts, De
 #[cfg(fuzzing)]
 pub fn by_both(
     member: &[u8],
-    wanted: &WantedConcepts,
+    filter: &ConceptFilter,
 ) -> (Option<CompanyFacts>, Result<CompanyFacts>) {
-    (scan::read(member, wanted), strict::read(member, wanted))
+    (scan::read(member, filter), strict::read(member, filter))
 }
 
 #[cfg(test)]
@@ -72,7 +72,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::super::fact::{Amount, CompanyFacts, Fact, FilingPeriod, Form, Unit};
-    use super::{Decoder, WantedConcepts, parse, scan, strict};
+    use super::{ConceptFilter, Decoder, parse, scan, strict};
     use crate::normalise::Day;
 
     const MEMBER: &str = concat!(
@@ -88,8 +88,8 @@ mod tests {
         r#""pure":[{"end":"2020-09-26","val":8,"accn":"0000320193-20-000096","fy":2020,"fp":"H1","form":"6-K","filed":"2020-10-30"}]}}}}}"#
     );
 
-    fn wanted() -> WantedConcepts {
-        WantedConcepts::new([
+    fn concepts() -> ConceptFilter {
+        ConceptFilter::new([
             "us-gaap:Assets",
             "us-gaap:EarningsPerShareDiluted",
             "dei:EntityCommonStockSharesOutstanding",
@@ -131,8 +131,8 @@ mod tests {
     }
 
     #[test]
-    fn a_member_is_read_to_its_wanted_facts() {
-        let (found, decoder) = parse(MEMBER.as_bytes(), &wanted()).unwrap();
+    fn member_is_parsed_into_its_wanted_facts() {
+        let (found, decoder) = parse(MEMBER.as_bytes(), &concepts()).unwrap();
         assert_eq!(decoder, Decoder::Fast);
         assert_eq!(
             (found.cik, found.entity_name.as_str(), found.facts_total),
@@ -189,7 +189,7 @@ mod tests {
             ),
             (None, None, Some(2020), None)
         );
-        assert_eq!(strict::read(MEMBER.as_bytes(), &wanted()).unwrap(), found);
+        assert_eq!(strict::read(MEMBER.as_bytes(), &concepts()).unwrap(), found);
     }
 
     #[test]
@@ -201,11 +201,11 @@ mod tests {
                 .for_each(|fact| (fact.offset, fact.length) = (0, 0));
             facts
         };
-        let compact = without_places(strict::read(MEMBER.as_bytes(), &wanted()).unwrap());
+        let compact = without_places(strict::read(MEMBER.as_bytes(), &concepts()).unwrap());
         for white_space in [" ", "\n  ", "\r\n\t"] {
             let (spaced, decoder) = parse(
                 with_white_space(MEMBER, |_| true, white_space).as_bytes(),
-                &wanted(),
+                &concepts(),
             )
             .unwrap();
             assert_eq!(
@@ -214,14 +214,14 @@ mod tests {
             );
         }
         let padded = MEMBER.replace(r#""cik":9999999991"#, r#""cik":"9999999991""#);
-        let (padded, decoder) = parse(padded.as_bytes(), &wanted()).unwrap();
+        let (padded, decoder) = parse(padded.as_bytes(), &concepts()).unwrap();
         assert_eq!((without_places(padded), decoder), (compact, Decoder::Fast));
         assert_eq!(
             parse(
                 assets("")
                     .replace(r#""cik":1"#, r#""cik":"0000000001""#)
                     .as_bytes(),
-                &wanted()
+                &concepts()
             )
             .unwrap()
             .0
@@ -288,7 +288,7 @@ mod tests {
     }
 
     #[test]
-    fn a_fact_that_cannot_be_read_is_listed_and_the_others_are_kept() {
+    fn unreadable_fact_is_listed_and_the_others_are_kept() {
         let good = fact_with_value("1");
         for (bad, detail) in [
             (fact_with_value("\"5\""), "`val` is not a number"),
@@ -328,7 +328,7 @@ mod tests {
             ("7".to_owned(), "a fact, an object"),
         ] {
             let member = assets(&format!("{good},{bad},{good}"));
-            let (found, decoder) = parse(member.as_bytes(), &wanted()).unwrap();
+            let (found, decoder) = parse(member.as_bytes(), &concepts()).unwrap();
             assert_eq!(
                 (found.facts.len(), found.facts_total, decoder),
                 (2, 3, Decoder::Strict),
@@ -355,7 +355,7 @@ mod tests {
         let member = assets(shuffled)
             .replace("\"label\":null", "\"balance\":{\"a\":[]}")
             .replace("\"cik\"", "\"ticker\":\"A\",\"cik\"");
-        let (found, decoder) = parse(member.as_bytes(), &wanted()).unwrap();
+        let (found, decoder) = parse(member.as_bytes(), &concepts()).unwrap();
         assert_eq!(decoder, Decoder::Strict);
         assert_eq!(
             (found.facts[0].form, found.facts[0].fy, found.facts[0].fp),
@@ -419,8 +419,8 @@ mod tests {
                 "invalid number",
             ),
         ] {
-            assert_eq!(scan::read(member.as_bytes(), &wanted()), None, "{member}");
-            let error = parse(member.as_bytes(), &wanted())
+            assert_eq!(scan::read(member.as_bytes(), &concepts()), None, "{member}");
+            let error = parse(member.as_bytes(), &concepts())
                 .map(|_| ())
                 .unwrap_err()
                 .to_string();
@@ -428,7 +428,7 @@ mod tests {
         }
         let not_text = [good.as_bytes(), b"\xFF"].concat();
         assert!(
-            parse(&not_text, &wanted())
+            parse(&not_text, &concepts())
                 .unwrap_err()
                 .to_string()
                 .contains("not UTF-8")
@@ -438,13 +438,13 @@ mod tests {
     #[test]
     fn wanted_concepts_are_named_once_with_their_taxonomy() {
         assert!(
-            WantedConcepts::new(["Revenues"])
+            ConceptFilter::new(["Revenues"])
                 .unwrap_err()
                 .to_string()
                 .contains("`Revenues` is no concept")
         );
         assert!(
-            WantedConcepts::new(["us-gaap:A", "dei:A", "us-gaap:A"])
+            ConceptFilter::new(["us-gaap:A", "dei:A", "us-gaap:A"])
                 .unwrap_err()
                 .to_string()
                 .contains("`us-gaap:A` is listed twice")
@@ -454,9 +454,9 @@ mod tests {
     /// Asserts that the strict decoder returns the same facts for a member that the fast decoder
     /// accepts.
     #[track_caller]
-    fn assert_fast_is_strict(member: &[u8], wanted: &WantedConcepts) -> Option<Decoder> {
-        let strictly = strict::read(member, wanted);
-        if let Some(fast) = scan::read(member, wanted) {
+    fn assert_fast_is_strict(member: &[u8], filter: &ConceptFilter) -> Option<Decoder> {
+        let strictly = strict::read(member, filter);
+        if let Some(fast) = scan::read(member, filter) {
             assert_eq!(
                 Some(&fast),
                 strictly.as_ref().ok(),
@@ -520,16 +520,16 @@ mod tests {
         #![proptest_config(ProptestConfig { cases: 4096, failure_persistence: None, ..ProptestConfig::default() })]
 
         #[test]
-        fn a_damaged_member_is_read_alike_or_given_up(changes in prop::collection::vec(change(), 1..4)) {
+        fn fast_decoder_agrees_with_strict_on_damaged_members_or_declines(changes in prop::collection::vec(change(), 1..4)) {
             let mut member = MEMBER.as_bytes().to_vec();
             for change in &changes {
                 apply(change, &mut member);
             }
-            assert_fast_is_strict(&member, &wanted());
+            assert_fast_is_strict(&member, &concepts());
         }
 
         #[test]
-        fn an_amount_is_the_number_that_is_written(unscaled in -9_999_999_999_999_999_999_999_999_999_i128..=9_999_999_999_999_999_999_999_999_999, shift in 0_usize..20) {
+        fn amount_equals_the_decimal_number_as_written(unscaled in -9_999_999_999_999_999_999_999_999_999_i128..=9_999_999_999_999_999_999_999_999_999, shift in 0_usize..20) {
             let digits = format!("{:030}", unscaled.abs());
             let (whole, fraction) = digits.split_at(20);
             let sign = if unscaled < 0 { "-" } else { "" };
@@ -550,10 +550,10 @@ mod tests {
             let kept = member[place];
             for byte in *b"\"\\{}[],:.-0a9 \n\x00\xff" {
                 member[place] = byte;
-                assert_fast_is_strict(&member, &wanted());
+                assert_fast_is_strict(&member, &concepts());
             }
             member[place] = kept;
-            assert_fast_is_strict(&member[..place], &wanted());
+            assert_fast_is_strict(&member[..place], &concepts());
         }
     }
 
@@ -606,25 +606,25 @@ mod tests {
             "us-gaap:EarningsPerShareDiluted",
             "dei:EntityCommonStockSharesOutstanding",
         ];
-        let wanted = WantedConcepts::new(concepts).unwrap();
+        let filter = ConceptFilter::new(concepts).unwrap();
         let (mut read_fast, mut facts) = (0, 0);
         for file in files {
             let member = std::fs::read_to_string(&file).unwrap();
             let compact =
                 with_white_space(&member, |character| !character.is_ascii_whitespace(), "");
-            let decoder = assert_fast_is_strict(member.as_bytes(), &wanted);
+            let decoder = assert_fast_is_strict(member.as_bytes(), &filter);
             if file
                 .parent()
                 .is_some_and(|folder| folder.ends_with("companyfacts"))
             {
                 assert!(decoder.is_some(), "{}", file.display());
                 assert_eq!(
-                    assert_fast_is_strict(compact.as_bytes(), &wanted),
+                    assert_fast_is_strict(compact.as_bytes(), &filter),
                     Some(Decoder::Fast),
                     "{}",
                     file.display()
                 );
-                let found = scan::read(compact.as_bytes(), &wanted).unwrap();
+                let found = scan::read(compact.as_bytes(), &filter).unwrap();
                 assert!(
                     found.malformed.is_empty() && found.facts_total > 500,
                     "{}",

@@ -4,8 +4,8 @@
 use memchr::{memchr, memchr2};
 use polars::prelude::{InitHashMaps, PlHashSet};
 
-use super::WantedConcepts;
-use super::wanted::Concepts;
+use super::ConceptFilter;
+use super::concept_filter::Concepts;
 use crate::datasets::sec::fact::{Amount, CompanyFacts, Fact, FilingPeriod, Form, Unit};
 use crate::normalise::Day;
 use pubdata_core::ids::{AccessionNumber, Cik};
@@ -14,7 +14,7 @@ use pubdata_core::ids::{AccessionNumber, Cik};
 const FEW: usize = 32;
 
 /// Length of the longest expected form type ("SUPPL 10-K405/A").
-const FORM_LENGTH: usize = 20;
+const MAX_FORM_LENGTH: usize = 20;
 
 const START_AND_END: Pattern<47> =
     Pattern::new(b"{\"start\":\"0000-00-00\",\"end\":\"0000-00-00\",\"val\":");
@@ -63,7 +63,7 @@ impl<const N: usize> Pattern<N> {
 /// Matches every byte: keys and punctuation literally, days, accession numbers and stamps by their
 /// form, numbers and strings by JSON's grammar. No byte is skipped, so that an accepted member is
 /// valid JSON throughout.
-pub(super) fn read(member: &[u8], wanted: &WantedConcepts) -> Option<CompanyFacts> {
+pub(super) fn read(member: &[u8], filter: &ConceptFilter) -> Option<CompanyFacts> {
     let mut scan = Scan {
         length: member.len(),
         rest: member,
@@ -81,7 +81,7 @@ pub(super) fn read(member: &[u8], wanted: &WantedConcepts) -> Option<CompanyFact
         scan.found
             .taxonomies
             .push(str::from_utf8(taxonomy).ok()?.to_owned());
-        scan.concepts(wanted.of_taxonomy(taxonomy))?;
+        scan.concepts(filter.in_taxonomy(taxonomy))?;
         if scan.is_last()? {
             break;
         }
@@ -110,7 +110,7 @@ struct FactText<'a> {
 
 impl<'a> Scan<'a> {
     /// Reads the concepts of a taxonomy, up to its closing brace.
-    fn concepts(&mut self, wanted: Option<&Concepts>) -> Option<()> {
+    fn concepts(&mut self, filter: Option<&Concepts>) -> Option<()> {
         let mut seen = PlHashSet::new();
         let mut units = Vec::new();
         loop {
@@ -124,13 +124,13 @@ impl<'a> Scan<'a> {
             self.expect(b",\"description\":")?;
             self.nullable_string()?;
             self.expect(b",\"units\":{")?;
-            let concept = wanted.and_then(|wanted| wanted.get(name).copied());
+            let concept = filter.and_then(|filter| filter.get(name).copied());
             units.clear();
             loop {
                 let unit = self.new_name(&mut units)?;
                 self.expect(b":[")?;
                 match concept {
-                    Some(concept) => self.wanted_facts(concept, Unit::from_text(unit))?,
+                    Some(concept) => self.selected_facts(concept, Unit::from_text(unit))?,
                     None => self.other_facts()?,
                 }
                 if self.is_last()? {
@@ -145,7 +145,7 @@ impl<'a> Scan<'a> {
     }
 
     /// Reads facts that are kept, up to the end of the list.
-    fn wanted_facts(&mut self, concept: u16, unit: Unit) -> Option<()> {
+    fn selected_facts(&mut self, concept: u16, unit: Unit) -> Option<()> {
         loop {
             let before = self.rest.len();
             let text = self.fact()?;
@@ -253,7 +253,7 @@ impl<'a> Scan<'a> {
             _ => self
                 .rest
                 .iter()
-                .take(FORM_LENGTH)
+                .take(MAX_FORM_LENGTH)
                 .position(|byte| *byte == b'"')?,
         };
         let form = &self.rest[..length];

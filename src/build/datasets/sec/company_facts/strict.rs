@@ -11,8 +11,8 @@ use serde::de::{
 };
 use serde_json::value::RawValue;
 
-use super::WantedConcepts;
-use super::wanted::Concepts;
+use super::ConceptFilter;
+use super::concept_filter::Concepts;
 use crate::datasets::sec::fact::{
     Amount, CompanyFacts, Fact, FilingPeriod, Form, MalformedFact, Unit,
 };
@@ -26,14 +26,14 @@ use pubdata_core::ids::{AccessionNumber, Cik};
 /// # Errors
 /// Fails if the member is not UTF-8 or JSON, or does not have the structure of the format. Also
 /// fails if an object repeats a key.
-pub(super) fn read(member: &[u8], wanted: &WantedConcepts) -> Result<CompanyFacts> {
+pub(super) fn read(member: &[u8], filter: &ConceptFilter) -> Result<CompanyFacts> {
     let text = std::str::from_utf8(member)
         .map_err(|error| Error::format(format!("not UTF-8: {error}")))?;
     let mut facts = CompanyFacts::default();
     let mut deserializer = serde_json::Deserializer::from_str(text);
     Object(Member {
         text,
-        wanted,
+        filter,
         has_cik: false,
         has_facts: false,
         found: &mut facts,
@@ -110,7 +110,7 @@ struct Text<'a>(#[serde(borrow)] Cow<'a, str>);
 
 struct Member<'r, 'de> {
     text: &'de str,
-    wanted: &'r WantedConcepts,
+    filter: &'r ConceptFilter,
     has_cik: bool,
     has_facts: bool,
     found: &'r mut CompanyFacts,
@@ -143,7 +143,7 @@ impl<'de> Level<'de> for Member<'_, 'de> {
                 self.has_facts = true;
                 map.next_value_seed(Object(Taxonomies {
                     text: self.text,
-                    wanted: self.wanted,
+                    filter: self.filter,
                     found: self.found,
                 }))?;
             }
@@ -173,7 +173,7 @@ fn pass_unknown<'de, A: MapAccess<'de>>(
 
 struct Taxonomies<'r, 'de> {
     text: &'de str,
-    wanted: &'r WantedConcepts,
+    filter: &'r ConceptFilter,
     found: &'r mut CompanyFacts,
 }
 
@@ -188,7 +188,7 @@ impl<'de> Level<'de> for Taxonomies<'_, 'de> {
         self.found.taxonomies.push(key.to_owned());
         map.next_value_seed(Object(Taxonomy {
             text: self.text,
-            concepts: self.wanted.of_taxonomy(key.as_bytes()),
+            concepts: self.filter.in_taxonomy(key.as_bytes()),
             found: self.found,
         }))
     }

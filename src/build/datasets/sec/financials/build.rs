@@ -12,7 +12,7 @@ use super::rules;
 use super::select::{Selected, select};
 use super::settings::Rules;
 use crate::datasets::context::finding;
-use crate::datasets::sec::company_facts::{Decoder, WantedConcepts, parse};
+use crate::datasets::sec::company_facts::{ConceptFilter, Decoder, parse};
 use crate::datasets::sec::fact::CompanyFacts;
 use crate::datasets::sec::filing::{Filing, by_cik, periodic_filings};
 use crate::datasets::sec::shards::shards_of;
@@ -37,7 +37,7 @@ const SUBMISSIONS_NOW: &str = "sec.submissions_api";
 /// after a registrant.
 pub(in crate::datasets) fn prepare(context: &Context<'_>) -> Result<Box<dyn Sharded>> {
     let rules = rules(context.declaration)?;
-    let wanted = WantedConcepts::new(rules.concepts.iter().map(String::as_str))?;
+    let concept_filter = ConceptFilter::new(rules.concepts.iter().map(String::as_str))?;
     let archive = |source_id: &str| {
         context
             .archives(source_id)?
@@ -50,7 +50,7 @@ pub(in crate::datasets) fn prepare(context: &Context<'_>) -> Result<Box<dyn Shar
         facts_now: by_cik(context.documents(FACTS_NOW)?)?,
         submissions_now: by_cik(context.documents(SUBMISSIONS_NOW)?)?,
         shards: Vec::new(),
-        wanted,
+        concept_filter,
         rules,
     };
     financials.shards = financials.find_shards()?;
@@ -70,7 +70,7 @@ fn cik_of(member: &Member) -> Option<Cik> {
 /// Sources and rules of the figures.
 struct Financials {
     rules: Rules,
-    wanted: WantedConcepts,
+    concept_filter: ConceptFilter,
     facts: SourceArchive,
     submissions: SourceArchive,
     /// Facts of single registrants that were fetched after the archives. The next field holds their
@@ -241,7 +241,7 @@ impl Financials {
                 document.snapshot.source_id, document.snapshot.sha256
             ));
         }
-        Digest::of(text.as_bytes())
+        Digest::sha256(text.as_bytes())
     }
 
     fn facts_member(&self, cik: Cik) -> Option<&Member> {
@@ -325,7 +325,7 @@ impl Financials {
                 ))));
             }
         };
-        let (facts, decoder) = match parse(content, &self.wanted) {
+        let (facts, decoder) = match parse(content, &self.concept_filter) {
             Ok(parsed) => parsed,
             Err(error) => return Ok(Err(unreadable(error.to_string()))),
         };

@@ -196,13 +196,13 @@ impl Calendar {
     }
 
     /// Places a fiscal year or a transition that ends with the calendar.
-    fn placed(&self, rules: &Rules, series: Series, end: Day) -> Placement {
+    fn assign(&self, rules: &Rules, series: Series, end: Day) -> Placement {
         let fiscal_period = if series == Series::Transition {
             FiscalPeriod::Tp
         } else {
             FiscalPeriod::Fy
         };
-        Placement::Placed {
+        Placement::Assigned {
             series,
             fiscal_year: self.label(&rules.days, end),
             fiscal_period,
@@ -212,9 +212,9 @@ impl Calendar {
     }
 
     /// Places a year that does not end with the calendar.
-    fn placed_off(&self, rules: &Rules, end: Day) -> Placement {
+    fn assign_off(&self, rules: &Rules, end: Day) -> Placement {
         let fiscal_year = self.label(&rules.days, end);
-        Placement::Placed {
+        Placement::Assigned {
             series: Series::Annual,
             fiscal_year,
             fiscal_period: FiscalPeriod::Fy,
@@ -231,19 +231,19 @@ impl Calendar {
             .iter()
             .any(|known| known.binary_search(&(end, start)).is_ok());
         if is_transition && band != Some(Band::Year) {
-            return self.placed(rules, Series::Transition, end);
+            return self.assign(rules, Series::Transition, end);
         }
         if length < 1 {
-            return Placement::Unplaced("start_after_end");
+            return Placement::Unassigned("start_after_end");
         }
         match (family, band) {
             (Family::Annual, Some(Band::Year)) => {
                 let is_off = nearest(&self.boundaries, end)
                     .is_none_or(|boundary| end.since(boundary).abs() > rules.days.off_calendar);
                 if is_off {
-                    self.placed_off(rules, end)
+                    self.assign_off(rules, end)
                 } else {
-                    self.placed(rules, Series::Annual, end)
+                    self.assign(rules, Series::Annual, end)
                 }
             }
             // Quarters in an annual report are not figures of quarterly reports; twelve months in a
@@ -255,9 +255,9 @@ impl Calendar {
                 if length < rules.bands.year[0]
                     && self.is_between_years(&rules.days, start, end) =>
             {
-                self.placed(rules, Series::Transition, end)
+                self.assign(rules, Series::Transition, end)
             }
-            (_, None) => Placement::Unplaced("unclassified_length"),
+            (_, None) => Placement::Unassigned("unclassified_length"),
         }
     }
 
@@ -277,10 +277,10 @@ impl Calendar {
         };
         match quarter {
             Some((fiscal_year, fiscal_period)) => {
-                placed_duration(fiscal_year, fiscal_period, is_ytd)
+                assigned_duration(fiscal_year, fiscal_period, is_ytd)
             }
-            None if self.boundaries.is_empty() => Placement::Unplaced("no_fiscal_calendar"),
-            None => Placement::Unplaced("band_and_quarter_disagree"),
+            None if self.boundaries.is_empty() => Placement::Unassigned("no_fiscal_calendar"),
+            None => Placement::Unassigned("band_and_quarter_disagree"),
         }
     }
 
@@ -297,15 +297,15 @@ impl Calendar {
         };
         let is_transition = self.ends_transition(&rules.days, day);
         match family {
-            Family::Annual if is_transition => self.placed(rules, Series::Transition, day),
+            Family::Annual if is_transition => self.assign(rules, Series::Transition, day),
             Family::Annual => match near(&self.annual_ends) {
                 Some(end) if end == day || !has_other(end) => {
-                    self.placed(rules, Series::Annual, end)
+                    self.assign(rules, Series::Annual, end)
                 }
                 Some(_) => Placement::Passed,
-                None if near(&self.boundaries).is_some() => self.placed(rules, Series::Annual, day),
+                None if near(&self.boundaries).is_some() => self.assign(rules, Series::Annual, day),
                 None if near(&self.quarter_ends).is_some() => Placement::Passed,
-                None => Placement::Unplaced("off_period_end"),
+                None => Placement::Unassigned("off_period_end"),
             },
             // Every quarterly report repeats the balance at the last year's end.
             Family::Quarterly
@@ -318,9 +318,9 @@ impl Calendar {
                 Some(end) if end == day || !has_other(end) => {
                     match self.quarter(&rules.days, end) {
                         Some((fiscal_year, fiscal_period)) => {
-                            placed_quarter(fiscal_year, fiscal_period)
+                            assigned_quarter(fiscal_year, fiscal_period)
                         }
-                        None => Placement::Unplaced("no_fiscal_calendar"),
+                        None => Placement::Unassigned("no_fiscal_calendar"),
                     }
                 }
                 Some(_) => Placement::Passed,
@@ -330,7 +330,7 @@ impl Calendar {
                 {
                     Placement::Passed
                 }
-                None => Placement::Unplaced("off_period_end"),
+                None => Placement::Unassigned("off_period_end"),
             },
         }
     }
@@ -338,16 +338,16 @@ impl Calendar {
     /// Places a report, and with it its cover page, by the end of its own period.
     pub fn place_report(&self, rules: &Rules, report: &Report) -> Placement {
         let Some(end) = report.primary_end else {
-            return Placement::Unplaced("no_period_end");
+            return Placement::Unassigned("no_period_end");
         };
         match report.family {
             Family::Annual if self.ends_transition(&rules.days, end) => {
-                self.placed(rules, Series::Transition, end)
+                self.assign(rules, Series::Transition, end)
             }
-            Family::Annual => self.placed(rules, Series::Annual, end),
+            Family::Annual => self.assign(rules, Series::Annual, end),
             Family::Quarterly => match self.quarter(&rules.days, end) {
-                Some((fiscal_year, fiscal_period)) => placed_quarter(fiscal_year, fiscal_period),
-                None => Placement::Unplaced("no_fiscal_calendar"),
+                Some((fiscal_year, fiscal_period)) => assigned_quarter(fiscal_year, fiscal_period),
+                None => Placement::Unassigned("no_fiscal_calendar"),
             },
         }
     }
@@ -744,18 +744,18 @@ fn label_offset(
 
 /// Places a quarter. A fourth quarter has no report: after a change of the calendar, such a quarter
 /// belongs to the transition.
-fn placed_quarter(fiscal_year: i32, fiscal_period: FiscalPeriod) -> Placement {
+fn assigned_quarter(fiscal_year: i32, fiscal_period: FiscalPeriod) -> Placement {
     let is_ytd = false;
-    placed_duration(fiscal_year, fiscal_period, is_ytd)
+    assigned_duration(fiscal_year, fiscal_period, is_ytd)
 }
 
-fn placed_duration(fiscal_year: i32, fiscal_period: FiscalPeriod, is_ytd: bool) -> Placement {
+fn assigned_duration(fiscal_year: i32, fiscal_period: FiscalPeriod, is_ytd: bool) -> Placement {
     let series = if fiscal_period == FiscalPeriod::Q4 {
         Series::Transition
     } else {
         Series::Quarterly
     };
-    Placement::Placed {
+    Placement::Assigned {
         series,
         fiscal_year,
         fiscal_period,

@@ -30,11 +30,11 @@ impl Candidates {
             }
             has_cover |= fact.concept == rules.cover_evidence;
             for (measure, rank) in &rules.uses[usize::from(fact.concept)] {
-                let wanted = &rules.measures[*measure];
-                if (wanted.kind == Kind::Duration) != fact.start.is_some() {
+                let measure_rules = &rules.measures[*measure];
+                if (measure_rules.kind == Kind::Duration) != fact.start.is_some() {
                     continue;
                 }
-                if fact.unit == wanted.unit {
+                if fact.unit == measure_rules.unit {
                     by_measure[*measure].push(CandidateFact {
                         end: fact.end,
                         start: fact.start.unwrap_or(NO_START),
@@ -81,7 +81,9 @@ impl Candidates {
             }
         }
         for report in reports {
-            report.primary_end = report.primary_end.map(|end| ends.of(report.family, end));
+            report.primary_end = report
+                .primary_end
+                .map(|end| ends.period_end(report.family, end));
         }
     }
 

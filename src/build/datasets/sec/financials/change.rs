@@ -47,7 +47,7 @@ impl<'a> Comparer<'a> {
         new: &Observation,
         conflicts: &[(u16, Amount)],
     ) -> Comparison {
-        let Some(standing) = earlier.iter().rfind(|seen| seen.supersedes) else {
+        let Some(in_effect) = earlier.iter().rfind(|seen| seen.supersedes) else {
             return Comparison::superseding(Change::First);
         };
         let scope = earlier
@@ -57,23 +57,23 @@ impl<'a> Comparer<'a> {
         let of_scope = &earlier[scope..];
         let first = &of_scope[0];
         if measure.is_scoped {
-            if new.rank > standing.rank || states_wider_scope(measure, first, new, conflicts) {
-                return Comparison::kept_apart(Change::OtherScope);
+            if new.rank > in_effect.rank || states_wider_scope(measure, first, new, conflicts) {
+                return Comparison::not_superseding(Change::OtherScope);
             }
-            if new.rank < standing.rank {
+            if new.rank < in_effect.rank {
                 return Comparison::superseding(Change::OtherScope);
             }
         }
-        if measure.is_never_zero && new.value.0 == 0 && standing.value.0 != 0 {
-            return Comparison::kept_apart(Change::Zero);
+        if measure.is_never_zero && new.value.0 == 0 && in_effect.value.0 != 0 {
+            return Comparison::not_superseding(Change::Zero);
         }
-        if measure.kind != Kind::Cover && self.is_coarse_repetition(measure.unit, standing, new) {
-            return Comparison::kept_apart(Change::Rounding);
+        if measure.kind != Kind::Cover && self.is_coarse_repetition(measure.unit, in_effect, new) {
+            return Comparison::not_superseding(Change::Rounding);
         }
         let differs = first.value != new.value && !self.is_rounding(measure.unit, first, new);
         let is_restated = differs && !is_other_name(first, new, conflicts);
         Comparison {
-            change: self.change(measure, of_scope, standing, new),
+            change: self.change(measure, of_scope, in_effect, new),
             supersedes: true,
             is_restated,
         }
@@ -151,7 +151,7 @@ impl<'a> Comparer<'a> {
         }
         let digit = power_of_ten(trailing_zeros(new.value, MAX_ZEROS));
         let scales = self.scales();
-        digit.0 >= scales.of(unit, new.report).0 * self.rules.restatement.coarse_figure_factor
+        digit.0 >= scales.scale(unit, new.report).0 * self.rules.restatement.coarse_figure_factor
             && !scales.is_mostly_coarse(unit, new.report)
     }
 
@@ -224,7 +224,7 @@ impl Comparison {
     }
 
     /// Creates a result for a figure that does not supersede the earlier one.
-    fn kept_apart(change: Change) -> Self {
+    fn not_superseding(change: Change) -> Self {
         Self {
             change,
             supersedes: false,

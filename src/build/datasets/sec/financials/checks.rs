@@ -59,7 +59,7 @@ struct View<'a> {
 }
 
 impl View<'_> {
-    fn of(&self, measure: usize) -> &[Period] {
+    fn periods(&self, measure: usize) -> &[Period] {
         &self.periods[self.ranges[measure].clone()]
     }
 
@@ -68,10 +68,10 @@ impl View<'_> {
     fn beside(&self, measure: usize, period: &Period) -> Option<usize> {
         let key = |period: &Period| (period.series, period.end, period.start);
         let found = self
-            .of(measure)
+            .periods(measure)
             .binary_search_by_key(&key(period), key)
             .ok()?;
-        let latest = self.of(measure)[found].latest();
+        let latest = self.periods(measure)[found].latest();
         (self.observations[latest].report == self.observations[period.latest()].report)
             .then_some(latest)
     }
@@ -257,7 +257,7 @@ impl View<'_> {
                     let has_scale_error = of_period
                         .iter()
                         .any(|observation| observation.change == Change::ScaleError);
-                    if !has_scale_error && is_near_a_neighbour(&values, index) {
+                    if !has_scale_error && is_near_neighbour(&values, index) {
                         continue;
                     }
                     let Some(median) = median_around(&values, index) else {
@@ -349,7 +349,7 @@ impl View<'_> {
         let factor = self.rules.checks.share_jump_factor;
         let is_jump = |a: i128, b: i128| a.min(b).saturating_mul(factor) < a.max(b);
         let of_latest = self
-            .of(self.rules.checks.shares_outstanding)
+            .periods(self.rules.checks.shares_outstanding)
             .iter()
             .map(Period::latest);
         // A count that its own report contradicts is no evidence for the next.
@@ -370,18 +370,18 @@ impl View<'_> {
             .iter()
             .map(|observation| self.observations[*observation].value.0)
             .collect();
-        let Some(mut believed) = values.first().copied() else {
+        let Some(mut accepted) = values.first().copied() else {
             return;
         };
         for (index, value) in values.iter().enumerate() {
-            let jumps = is_jump(believed, *value);
+            let jumps = is_jump(accepted, *value);
             self.warn(counts[index], Warning::ShareCountJump, jumps);
             if !jumps
                 || values
                     .get(index + 1)
                     .is_some_and(|next| !is_jump(*value, *next))
             {
-                believed = *value;
+                accepted = *value;
             }
         }
     }
@@ -391,7 +391,7 @@ const ONE: i128 = 10_000_000_000;
 
 /// Returns true if a figure is within a hundred times of a neighbour in the list. This excludes a
 /// factor of a thousand between them.
-fn is_near_a_neighbour(values: &[i128], index: usize) -> bool {
+fn is_near_neighbour(values: &[i128], index: usize) -> bool {
     let value = values[index];
     let is_near = |other: &i128| value.max(*other) <= value.min(*other) * 100;
     let before = index.checked_sub(1).and_then(|before| values.get(before));
@@ -413,10 +413,10 @@ fn median_around(values: &[i128], index: usize) -> Option<i128> {
 
 #[cfg(test)]
 mod tests {
-    use super::{is_near_a_neighbour, median_around};
+    use super::{is_near_neighbour, median_around};
 
     #[test]
-    fn a_figure_in_millions_stands_out_and_growth_does_not() {
+    fn figure_in_millions_is_an_outlier_and_growth_is_not() {
         let values = [
             4_493_000_000,
             4_835_000_000,
@@ -424,9 +424,9 @@ mod tests {
             5_029_000_000,
             5_241_000_000,
         ];
-        assert!(!is_near_a_neighbour(&values, 2) && is_near_a_neighbour(&values, 0));
+        assert!(!is_near_neighbour(&values, 2) && is_near_neighbour(&values, 0));
         assert_eq!(median_around(&values, 2), Some(5_029_000_000));
-        assert!(is_near_a_neighbour(&[1, 90, 8_000], 1));
+        assert!(is_near_neighbour(&[1, 90, 8_000], 1));
         assert_eq!(median_around(&[1, 2, 3], 1), None);
     }
 }

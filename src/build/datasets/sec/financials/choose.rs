@@ -20,7 +20,7 @@ pub struct Usage<'a> {
     /// Sorted; empty if only one concept is tagged.
     tagged: Vec<Tag>,
     /// Reports that tag a total beside a concept that may name a part of it, by filing date.
-    totals: Vec<TotalBeside>,
+    totals: Vec<ReportedTotal>,
 }
 
 /// Concept that a report tags.
@@ -34,7 +34,7 @@ struct Tag {
 
 /// Report that tags a total and a possible part of it, and a flag for a larger total.
 #[derive(Debug, Clone, Copy)]
-struct TotalBeside {
+struct ReportedTotal {
     filed: Day,
     is_larger: bool,
 }
@@ -82,7 +82,7 @@ impl<'a> Usage<'a> {
         tagged.dedup();
         if let Some(part) = &measure.part {
             let own: Vec<CandidateFact> = own().copied().collect();
-            usage.totals = usage.totals_beside(part, &own, reports);
+            usage.totals = usage.reported_totals(part, &own, reports);
         }
         usage.tagged = tagged;
         usage
@@ -99,12 +99,12 @@ impl<'a> Usage<'a> {
 
     /// Returns the reports that tag a total beside a part, once each. `own` has the figures of the
     /// reports' own periods.
-    fn totals_beside(
+    fn reported_totals(
         &self,
         part: &Part,
         own: &[CandidateFact],
         reports: &[Report],
-    ) -> Vec<TotalBeside> {
+    ) -> Vec<ReportedTotal> {
         let mut own = own.to_vec();
         own.sort_by_key(|candidate| (candidate.report, candidate.end, candidate.start));
         let of_reports = own.chunk_by(|a, b| a.report == b.report);
@@ -120,7 +120,7 @@ impl<'a> Usage<'a> {
                 Some(total * 100 > part_value * (100 + part.larger_percent))
             });
             let is_larger = compared.next()? || compared.any(|is_larger| is_larger);
-            Some(TotalBeside {
+            Some(ReportedTotal {
                 filed: reports[of_report[0].report as usize].filed,
                 is_larger,
             })

@@ -19,7 +19,7 @@ pub const CONTRADICTED: &str = "share_count_contradicted";
 pub fn select(selection: &mut Selection<'_>, measure: usize, of_measure: &[CandidateFact]) {
     let mut by_report = of_measure.to_vec();
     by_report.sort_by_key(|candidate| candidate.report);
-    let mut placed: Vec<(PeriodKey, usize, Vec<CandidateFact>)> = Vec::new();
+    let mut assigned: Vec<(PeriodKey, usize, Vec<CandidateFact>)> = Vec::new();
     for of_report in by_report.chunk_by(|a, b| a.report == b.report) {
         let report = &selection.reports[of_report[0].report as usize];
         let first_last_resort = selection.rules.measures[measure].first_last_resort;
@@ -46,14 +46,14 @@ pub fn select(selection: &mut Selection<'_>, measure: usize, of_measure: &[Candi
             continue;
         };
         match selection.calendar.place_report(selection.rules, report) {
-            Placement::Placed {
+            Placement::Assigned {
                 series,
                 fiscal_year,
                 fiscal_period,
                 ..
             } => {
                 let end = report.primary_end.unwrap_or(report.filed);
-                placed.push((
+                assigned.push((
                     PeriodKey {
                         series,
                         fiscal_year,
@@ -67,28 +67,29 @@ pub fn select(selection: &mut Selection<'_>, measure: usize, of_measure: &[Candi
                 ));
             }
             Placement::Passed => {}
-            Placement::Unplaced(code) => selection.reject(code, measure, &candidates[chosen]),
+            Placement::Unassigned(code) => selection.reject(code, measure, &candidates[chosen]),
         }
     }
     let has_counts = of_measure
         .iter()
         .any(|candidate| candidate.rank < selection.rules.measures[measure].first_last_resort);
     let by_classes = selection.has_cover && !has_counts;
-    let counts: Vec<Amount> = placed
+    let counts: Vec<Amount> = assigned
         .iter()
         .map(|(_, chosen, candidates)| selection.facts[candidates[*chosen].fact as usize].value)
         .collect();
-    let mut off = Vec::with_capacity(placed.len());
-    for (position, (_, chosen, candidates)) in placed.iter().enumerate() {
+    let mut off = Vec::with_capacity(assigned.len());
+    for (position, (_, chosen, candidates)) in assigned.iter().enumerate() {
         let candidate = &candidates[*chosen];
-        let witnesses = Witnesses::new(
+        let implied_counts = ImpliedShareCounts::new(
             selection,
             candidate.report,
             counts.get(position + 1).copied(),
         );
-        let is_off = witnesses.put_scale_off(selection.rules, counts[position]);
+        let is_off = implied_counts.imply_scale_error(selection.rules, counts[position]);
         let is_refused = candidate.rank >= selection.rules.measures[measure].first_last_resort
-            && (is_off || by_classes && witnesses.contradict(selection.rules, counts[position]));
+            && (is_off
+                || by_classes && implied_counts.contradict(selection.rules, counts[position]));
         off.push(match () {
             () if is_refused => Doubt::Refused,
             () if is_off => Doubt::Warned,
@@ -97,12 +98,12 @@ pub fn select(selection: &mut Selection<'_>, measure: usize, of_measure: &[Candi
     }
     for (_, (_, chosen, candidates)) in off
         .iter()
-        .zip(&placed)
+        .zip(&assigned)
         .filter(|(doubt, _)| **doubt == Doubt::Refused)
     {
         selection.reject(CONTRADICTED, measure, &candidates[*chosen]);
     }
-    let mut placed: Vec<(PeriodKey, CandidateFact, Vec<CandidateFact>, bool)> = placed
+    let mut assigned: Vec<(PeriodKey, CandidateFact, Vec<CandidateFact>, bool)> = assigned
         .into_iter()
         .zip(off)
         .filter(|(_, doubt)| *doubt != Doubt::Refused)
@@ -116,8 +117,8 @@ pub fn select(selection: &mut Selection<'_>, measure: usize, of_measure: &[Candi
         })
         .collect();
     // The stable sort keeps reports within a period in the order in which they became known.
-    placed.sort_by_key(|(place, ..)| (place.series, place.end));
-    for of_period in placed.chunk_by(|a, b| (a.0.series, a.0.end) == (b.0.series, b.0.end)) {
+    assigned.sort_by_key(|(place, ..)| (place.series, place.end));
+    for of_period in assigned.chunk_by(|a, b| (a.0.series, a.0.end) == (b.0.series, b.0.end)) {
         let first = index(selection.output.observations.len());
         for (place, candidate, candidates, is_off) in of_period {
             let mut warnings = Warnings::default();
@@ -154,7 +155,7 @@ enum Doubt {
 }
 
 /// Figures that imply a number of shares.
-struct Witnesses {
+struct ImpliedShareCounts {
     /// Weighted shares of the report's own period.
     weighted: Option<i128>,
     /// Net income divided by earnings per share, for the report's own period.
@@ -163,7 +164,7 @@ struct Witnesses {
     next: Option<i128>,
 }
 
-impl Witnesses {
+impl ImpliedShareCounts {
     fn new(selection: &Selection<'_>, report: u32, next: Option<Amount>) -> Self {
         let checks = &selection.rules.checks;
         let end = selection.reports[report as usize].primary_end;
@@ -198,7 +199,7 @@ impl Witnesses {
     }
 
     /// Returns true if two of the figures show that a count is off by the same power of ten.
-    fn put_scale_off(&self, rules: &Rules, count: Amount) -> bool {
+    fn imply_scale_error(&self, rules: &Rules, count: Amount) -> bool {
         let factor = rules.checks.share_scale_factor;
         let is_near =
             |a: i128, b: i128| a <= b.saturating_mul(factor) && b <= a.saturating_mul(factor);
@@ -210,10 +211,10 @@ impl Witnesses {
         count.0 > 0
             && rules.checks.share_scales.iter().any(|scale| {
                 let small = all()
-                    .filter(|witness| is_near(count.0.saturating_mul(*scale), *witness))
+                    .filter(|implied| is_near(count.0.saturating_mul(*scale), *implied))
                     .count();
                 let large = all()
-                    .filter(|witness| is_near(witness.saturating_mul(*scale), count.0))
+                    .filter(|implied| is_near(implied.saturating_mul(*scale), count.0))
                     .count();
                 small > 1 || large > 1
             })
@@ -222,9 +223,9 @@ impl Witnesses {
     /// Returns true if both figures of the report itself contradict a count, for example because it
     /// covers one class of stock.
     fn contradict(&self, rules: &Rules, count: Amount) -> bool {
-        let differs = |witness: i128| {
-            count.0.max(witness) * 100
-                > count.0.min(witness) * (100 + rules.checks.share_contradiction_percent)
+        let differs = |implied: i128| {
+            count.0.max(implied) * 100
+                > count.0.min(implied) * (100 + rules.checks.share_contradiction_percent)
         };
         self.weighted
             .zip(self.earnings)

@@ -64,7 +64,7 @@ impl Ends {
 
     /// Returns the end of the period for which a report of the family states a day. Returns the day
     /// itself if no other day is stated.
-    pub fn of(&self, family: Family, day: Day) -> Day {
+    pub fn period_end(&self, family: Family, day: Day) -> Day {
         let find = |stated: &[StatedEnd]| {
             stated
                 .binary_search_by_key(&day, |stated| stated.day)
@@ -81,7 +81,7 @@ impl Ends {
 
     /// Replaces a candidate's end by the end of its period. Returns true if this changes the day.
     pub fn unify(&self, family: Family, candidate: &mut CandidateFact) -> bool {
-        let end = self.of(family, candidate.end);
+        let end = self.period_end(family, candidate.end);
         let is_other =
             end != candidate.end && (candidate.start == NO_START || candidate.start <= end);
         if is_other {
@@ -121,7 +121,7 @@ mod tests {
     use super::{Day, StatedEnd, unified};
 
     #[test]
-    fn the_end_of_the_latest_report_is_that_of_all_within_a_week() {
+    fn period_ends_within_a_week_become_that_of_the_latest_report() {
         let day = |text: &str| Day::from_iso(text.as_bytes()).unwrap();
         let stated = |days: &[(&str, u32)]| {
             unified(

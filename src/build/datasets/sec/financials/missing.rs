@@ -264,7 +264,7 @@ impl Registrant<'_> {
             .filings
             .iter()
             .filter(|filing| !filing.form.is_amendment() && filing.filed > newest);
-        let placed = lacking.filter_map(|filing| {
+        let assigned = lacking.filter_map(|filing| {
             let Filing {
                 accession,
                 form,
@@ -283,7 +283,7 @@ impl Registrant<'_> {
                 fiscal_period: None,
             };
             match self.calendar.place_report(self.rules, &report) {
-                Placement::Placed {
+                Placement::Assigned {
                     series,
                     fiscal_year,
                     fiscal_period,
@@ -299,11 +299,11 @@ impl Registrant<'_> {
                         filed,
                     },
                 )),
-                Placement::Passed | Placement::Unplaced(_) => None,
+                Placement::Passed | Placement::Unassigned(_) => None,
             }
         });
-        let mut placed: Vec<(Series, MissingFiling)> = placed.collect();
-        placed.sort_by_key(|(series, filing)| (*series, filing.end, filing.accession));
-        placed
+        let mut assigned: Vec<(Series, MissingFiling)> = assigned.collect();
+        assigned.sort_by_key(|(series, filing)| (*series, filing.end, filing.accession));
+        assigned
     }
 }

@@ -67,7 +67,7 @@ impl FiscalPeriod {
 /// Placement of a figure by its dates.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Placement {
-    Placed {
+    Assigned {
         series: Series,
         fiscal_year: i32,
         fiscal_period: FiscalPeriod,
@@ -79,7 +79,7 @@ pub enum Placement {
     /// inception.
     Passed,
     /// Belongs to a series but has no position in it; holds the issue code.
-    Unplaced(&'static str),
+    Unassigned(&'static str),
 }
 
 /// Period that a group of observations belongs to.

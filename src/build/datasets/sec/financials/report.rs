@@ -154,13 +154,13 @@ fn place_primary_ends(list: &mut [Report], facts: &[Fact], of_fact: &[u32]) {
 
 /// Scales on which each report states dollars and share counts.
 pub struct Scales {
-    dollars: Vec<Fineness>,
-    shares: Vec<Fineness>,
+    dollars: Vec<ReportScale>,
+    shares: Vec<ReportScale>,
 }
 
 /// Scale on which a report states the figures of one unit.
 #[derive(Debug, Clone, Copy)]
-struct Fineness {
+struct ReportScale {
     /// Power of ten that divides nearly all figures.
     scale: Amount,
     /// True if half of the figures are much coarser.
@@ -185,7 +185,7 @@ impl Scales {
         let scales = |counts: &[[u32; MAX_ZEROS + 1]]| {
             counts
                 .iter()
-                .map(|of_report| Fineness::new(of_report, rules))
+                .map(|of_report| ReportScale::new(of_report, rules))
                 .collect()
         };
         Self {
@@ -194,7 +194,7 @@ impl Scales {
         }
     }
 
-    fn fineness(&self, unit: Unit, report: u32) -> Fineness {
+    fn fineness(&self, unit: Unit, report: u32) -> ReportScale {
         let of_unit = if unit == Unit::Shares {
             &self.shares
         } else {
@@ -204,13 +204,13 @@ impl Scales {
     }
 
     /// Returns one unit of a report's scale.
-    pub fn of(&self, unit: Unit, report: u32) -> Amount {
+    pub fn scale(&self, unit: Unit, report: u32) -> Amount {
         self.fineness(unit, report).scale
     }
 
     /// Returns one unit of the coarser of two reports' scales.
     pub fn coarser(&self, unit: Unit, [one, other]: [u32; 2]) -> Amount {
-        self.of(unit, one).max(self.of(unit, other))
+        self.scale(unit, one).max(self.scale(unit, other))
     }
 
     /// Returns true if at least half of a report's figures are as coarse as a rounded one. Coarse
@@ -257,7 +257,7 @@ fn whole_number(value: Amount) -> Option<u64> {
     }
 }
 
-impl Fineness {
+impl ReportScale {
     /// Computes the scale from the number of figures by trailing zeros.
     fn new(zeros: &[u32; MAX_ZEROS + 1], rules: &Restatement) -> Self {
         let total: u32 = zeros.iter().sum();

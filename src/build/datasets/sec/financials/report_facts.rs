@@ -18,16 +18,16 @@ type Stated = (u32, u16, Day, Option<Day>, Amount);
 
 impl ReportFacts {
     pub fn new(facts: &[Fact], reports: &Reports, rules: &Rules) -> Self {
-        let is_wanted = |fact: &Fact, report: u32| {
+        let is_selected = |fact: &Fact, report: u32| {
             rules.is_beside[usize::from(fact.concept)]
                 && report != NO_REPORT
                 && fact.unit == Unit::Usd
         };
-        let wanted = facts
+        let selected = facts
             .iter()
             .zip(&reports.of_fact)
-            .filter(|(fact, report)| is_wanted(fact, **report));
-        let mut stated: Vec<Stated> = wanted
+            .filter(|(fact, report)| is_selected(fact, **report));
+        let mut stated: Vec<Stated> = selected
             .map(|(fact, report)| (*report, fact.concept, fact.end, fact.start, fact.value))
             .collect();
         stated.sort_unstable();

@@ -63,8 +63,8 @@ impl Selection<'_> {
                 };
                 match self.place(family, group[0], of_measure) {
                     Placement::Passed => {}
-                    Placement::Unplaced(code) => self.reject(code, measure, last),
-                    Placement::Placed {
+                    Placement::Unassigned(code) => self.reject(code, measure, last),
+                    Placement::Assigned {
                         series,
                         fiscal_year,
                         fiscal_period,
@@ -331,14 +331,14 @@ impl Selection<'_> {
             is_ytd,
         } = place;
         let after = index(self.output.observations.len());
-        let kept_apart = self
+        let not_superseding = self
             .output
             .observations
             .iter()
             .rev()
             .take_while(|observation| !observation.supersedes)
             .count();
-        let latest = after - 1 - index(kept_apart);
+        let latest = after - 1 - index(not_superseding);
         self.output.periods.push(Period {
             measure,
             series,

@@ -641,5 +641,5 @@ fn amount(text: &str) -> Result<Amount> {
 }
 
 fn wrong(message: &str) -> Fault {
-    Fault::of_settings("", message)
+    Fault::in_settings("", message)
 }

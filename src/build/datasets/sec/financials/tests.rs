@@ -180,7 +180,7 @@ fn quarters_and_year_to_date_are_told_by_their_dates() {
 }
 
 #[test]
-fn the_amendment_that_corrects_the_scale_wins_and_the_original_is_suspect() {
+fn amendment_of_the_scale_wins_and_the_original_is_scale_suspect() {
     let rules = rules();
     let mut lines = String::new();
     for (year, value) in [
@@ -210,7 +210,7 @@ fn the_amendment_that_corrects_the_scale_wins_and_the_original_is_suspect() {
 }
 
 #[test]
-fn a_split_is_told_from_a_restatement_by_the_share_counts() {
+fn share_counts_distinguish_a_split_from_a_restatement() {
     let rules = rules();
     let apple = selected(
         &rules,
@@ -247,7 +247,7 @@ fn a_split_is_told_from_a_restatement_by_the_share_counts() {
 }
 
 #[test]
-fn a_year_that_ends_in_january_has_the_name_the_company_gives_it() {
+fn year_ending_in_january_has_the_fiscal_year_of_the_company() {
     let rules = rules();
     let years = [
         ("2020-02-03", "2021-01-31", 2020),
@@ -276,7 +276,7 @@ fn a_year_that_ends_in_january_has_the_name_the_company_gives_it() {
 }
 
 #[test]
-fn the_face_of_the_statement_wins_over_zeros_and_stray_totals() {
+fn revenue_of_the_statement_wins_over_zeros_and_stray_totals() {
     let rules = rules();
     let eaton = selected(
         &rules,
@@ -311,7 +311,7 @@ fn the_face_of_the_statement_wins_over_zeros_and_stray_totals() {
 }
 
 #[test]
-fn goods_and_services_stated_apart_are_added_up_and_goods_alone_are_the_revenue() {
+fn goods_are_the_revenue_unless_services_are_stated_too() {
     let rules = rules();
     // AMD states its whole revenue as goods. The second company is invented: products and services,
     // and a total in the second report alone.
@@ -339,8 +339,8 @@ fn goods_and_services_stated_apart_are_added_up_and_goods_alone_are_the_revenue(
         ]
     );
     // The report of 2016 has no total, and neither part is the revenue.
-    let set_aside: Vec<&str> = apart.findings.iter().map(|finding| finding.code).collect();
-    assert_eq!(set_aside, ["stated_in_parts", "stated_in_parts"]);
+    let codes: Vec<&str> = apart.findings.iter().map(|finding| finding.code).collect();
+    assert_eq!(codes, ["stated_in_parts", "stated_in_parts"]);
 }
 
 #[test]
@@ -424,7 +424,7 @@ fn one_year_whose_end_is_stated_a_day_apart_is_one_period() {
 }
 
 #[test]
-fn a_figure_restated_under_another_concept_is_restated() {
+fn figure_restated_under_another_concept_is_marked_restated() {
     let rules = rules();
     // Microsoft adopted the new revenue standard in its report of 2018 and restated the years
     // before under its concept.
@@ -479,7 +479,7 @@ fn a_figure_restated_under_another_concept_is_restated() {
 }
 
 #[test]
-fn a_month_between_two_calendars_is_a_transition_period() {
+fn month_between_two_fiscal_calendars_is_a_transition_period() {
     let rules = rules();
     // Workday changed from December to January in 2011.
     let workday = selected(
@@ -501,7 +501,7 @@ fn a_month_between_two_calendars_is_a_transition_period() {
 }
 
 #[test]
-fn a_duration_of_no_band_is_quarantined() {
+fn duration_of_unclassified_length_is_quarantined() {
     let rules = rules();
     let eaton = selected(
         &rules,
@@ -585,7 +585,7 @@ fn share_counts_belong_to_the_period_of_their_report() {
 }
 
 #[test]
-fn a_metric_never_reported_has_a_reason() {
+fn unreported_metric_has_a_reason() {
     let rules = rules();
     let reason = |company: &CompanyFacts, metric: &str, series: Series| {
         let selected = select("1326801".parse().unwrap(), company, &[], &rules);
@@ -628,13 +628,13 @@ fn a_metric_never_reported_has_a_reason() {
         reason(&in_parts, "revenue", Series::Annual),
         Some("stated_in_parts")
     );
-    let unplaced = company(
+    let unassigned = company(
         &rules,
         &services("2015-01-01 2015-05-31")
             .replace("2015-01-01 2015-12-31", "2015-01-01 2015-08-15"),
     );
     assert_eq!(
-        reason(&unplaced, "revenue", Series::Annual),
+        reason(&unassigned, "revenue", Series::Annual),
         Some("unclassified_period")
     );
     assert_eq!(reason(&meta, "net_income", Series::Annual), None);
@@ -736,7 +736,7 @@ fn frames_have_a_row_for_each_observation_and_each_missing_series() {
 
 /// Formats one line per period of a measure: the figure that counts, in dollars, the restatement
 /// flag, and the changes of all reports.
-fn standing(rules: &Rules, selected: &Selected, measure: &str) -> Vec<String> {
+fn in_effect(rules: &Rules, selected: &Selected, measure: &str) -> Vec<String> {
     let of_measure = selected
         .periods
         .iter()
@@ -784,7 +784,7 @@ fn equity_with_noncontrolling_interest_never_replaces_the_parents() {
         ),
     );
     assert_eq!(
-        standing(&rules, &kimberly, "stockholders_equity"),
+        in_effect(&rules, &kimberly, "stockholders_equity"),
         [
             "annual 2016 FY 2016-12-31: -102000000 of first equal other_scope",
             "quarterly 2019 Q1 2019-03-31: -305000000 of first other_scope other_scope other_scope",
@@ -802,7 +802,7 @@ fn equity_with_noncontrolling_interest_never_replaces_the_parents() {
         ),
     );
     assert_eq!(
-        standing(&rules, &later, "stockholders_equity"),
+        in_effect(&rules, &later, "stockholders_equity"),
         ["annual 2016 FY 2016-12-31: -102000000 of first other_scope"]
     );
     let first = history(&rules, &later, "stockholders_equity").remove(0);
@@ -813,7 +813,7 @@ fn equity_with_noncontrolling_interest_never_replaces_the_parents() {
 }
 
 #[test]
-fn a_rounded_note_replaces_no_figure_and_a_recast_does() {
+fn recast_replaces_a_figure_and_a_rounded_note_does_not() {
     let rules = rules();
     // American Express: a segment note of the report of 2021 states billions. Twenty other figures
     // in millions determine the report's scale.
@@ -838,7 +838,7 @@ fn a_rounded_note_replaces_no_figure_and_a_recast_does() {
         &format!("{income}{first}{}{others}", assets(189_000_000_000, note)),
     );
     assert_eq!(
-        standing(&rules, &amex, "total_assets")[0],
+        in_effect(&rules, &amex, "total_assets")[0],
         "annual 2018 FY 2018-12-31: 188602000000 of first rounding"
     );
     // A zero is not a balance.
@@ -847,7 +847,7 @@ fn a_rounded_note_replaces_no_figure_and_a_recast_does() {
         &format!("{income}{first}{}{others}", assets(0, note)),
     );
     assert_eq!(
-        standing(&rules, &zero, "total_assets")[0],
+        in_effect(&rules, &zero, "total_assets")[0],
         "annual 2018 FY 2018-12-31: 188602000000 of first zero"
     );
     // Thermo Fisher's capital expenditure of 2009 was recast from 207.5 to 200.0, which is too far
@@ -873,7 +873,7 @@ fn a_rounded_note_replaces_no_figure_and_a_recast_does() {
         ),
     );
     assert_eq!(
-        standing(&rules, &thermo, "capital_expenditure"),
+        in_effect(&rules, &thermo, "capital_expenditure"),
         ["annual 2009 FY 2009-01-01..2009-12-31: 200000000 restated of first value"]
     );
     // Coca-Cola changed its pension method: 2,797, then 2,800, which ends in zeros and is not a
@@ -886,7 +886,7 @@ fn a_rounded_note_replaces_no_figure_and_a_recast_does() {
          NetIncomeLoss USD 2011-01-01 2011-07-01 4703000000 0000021344-12-000037 10-Q 2012-07-26 2012 Q2
          NetIncomeLoss USD 2012-03-31 2012-06-29 2788000000 0000021344-12-000037 10-Q 2012-07-26 2012 Q2",
     );
-    let quarter = standing(&rules, &coke, "net_income")
+    let quarter = in_effect(&rules, &coke, "net_income")
         .into_iter()
         .find(|line| line.contains("2011 Q2 2011-04"))
         .unwrap();
@@ -897,7 +897,7 @@ fn a_rounded_note_replaces_no_figure_and_a_recast_does() {
 }
 
 #[test]
-fn the_concept_with_a_comparative_is_the_statements() {
+fn concept_with_a_comparative_wins_over_the_concept_of_a_note() {
     let rules = rules();
     // Mastercard, first quarter of 2018: the note on revenue states gross revenue under the new
     // concept, for one year alone.
@@ -911,7 +911,7 @@ fn the_concept_with_a_comparative_is_the_statements() {
          Revenues USD 2018-01-01 2018-03-31 3580000000 0001141391-19-000076 10-Q 2019-04-30 2019 Q1
          Revenues USD 2019-01-01 2019-03-31 3889000000 0001141391-19-000076 10-Q 2019-04-30 2019 Q1",
     );
-    let quarters = standing(&rules, &mastercard, "revenue");
+    let quarters = in_effect(&rules, &mastercard, "revenue");
     assert!(
         quarters
             .iter()
@@ -922,7 +922,7 @@ fn the_concept_with_a_comparative_is_the_statements() {
 }
 
 #[test]
-fn a_share_count_in_millions_is_refused_on_two_witnesses() {
+fn share_count_in_millions_is_rejected_if_two_figures_contradict_it() {
     let rules = rules();
     // Motorola counts its shares in millions on the balance sheet of a quarter, and in full at the
     // end of the year.
@@ -961,7 +961,7 @@ fn a_share_count_in_millions_is_refused_on_two_witnesses() {
 }
 
 #[test]
-fn the_balance_at_the_end_of_a_transition_is_none_of_the_fiscal_year() {
+fn balance_at_the_end_of_a_transition_belongs_to_the_transition() {
     let rules = rules();
     // Goldman Sachs changed its fiscal year at the end of 2008: the next year's report states the
     // comparative balance as of the month's end.
@@ -1001,7 +1001,7 @@ fn starts_far_apart_are_one_period_where_reports_state_the_same_figure() {
          NetIncomeLoss USD 2019-04-01 2019-06-30 2000000 0001213900-19-014490 10-Q 2019-08-06 2019 Q2
          NetIncomeLoss USD 2018-01-01 2018-12-31 5030748 0001213900-19-004099 10-K 2019-03-13 2018 FY",
     );
-    let quarters: Vec<String> = standing(&rules, &vertiv, "net_income")
+    let quarters: Vec<String> = in_effect(&rules, &vertiv, "net_income")
         .into_iter()
         .filter(|line| line.starts_with("quarterly 2018 Q2 2018"))
         .collect();
@@ -1012,7 +1012,7 @@ fn starts_far_apart_are_one_period_where_reports_state_the_same_figure() {
 }
 
 #[test]
-fn a_predecessors_stub_is_a_transition() {
+fn stub_period_of_a_predecessor_is_a_transition_period() {
     let rules = rules();
     // Invented: a merger on 9 August, and a report with the successor's 53 days beside the
     // predecessor's 182.
@@ -1060,7 +1060,7 @@ fn liabilities_on_another_line_are_warned() {
 }
 
 #[test]
-fn a_part_of_revenue_is_none_where_other_reports_state_the_total() {
+fn part_of_revenue_is_omitted_where_other_reports_state_the_total() {
     let rules = rules();
     let contract = "RevenueFromContractWithCustomerExcludingAssessedTax USD";
     // American Express: fees from contracts beside revenue net of interest expense. The comparative
@@ -1085,11 +1085,11 @@ fn a_part_of_revenue_is_none_where_other_reports_state_the_total() {
     lines.push_str("NetIncomeLoss USD 2017-01-01 2017-12-31 2736000000 0000004962-18-000020 10-K 2018-02-16 2017 FY");
     let amex = selected(&rules, &lines);
     assert!(
-        standing(&rules, &amex, "revenue")
+        in_effect(&rules, &amex, "revenue")
             .iter()
             .all(|line| !line.contains("2017")),
         "{:#?}",
-        standing(&rules, &amex, "revenue")
+        in_effect(&rules, &amex, "revenue")
     );
     assert_eq!(
         amex.findings
@@ -1101,7 +1101,7 @@ fn a_part_of_revenue_is_none_where_other_reports_state_the_total() {
 }
 
 #[test]
-fn a_report_that_was_filed_and_has_no_facts_says_so() {
+fn filed_report_without_facts_is_listed_as_missing() {
     let rules = rules();
     let filing = |accession: &str, form: &str, filed: &str, end: &str| Filing {
         accession: accession.parse().unwrap(),
@@ -1158,7 +1158,7 @@ fn a_report_that_was_filed_and_has_no_facts_says_so() {
 }
 
 #[test]
-fn the_wider_of_two_last_resorts_is_the_total() {
+fn wider_of_two_last_resort_concepts_is_the_revenue() {
     let rules = rules();
     let report = "0000065984-09-000179 10-Q 2009-08-07 2009 Q2";
     let entergy = selected(
@@ -1171,7 +1171,7 @@ fn the_wider_of_two_last_resorts_is_the_total() {
         ),
     );
     assert_eq!(
-        standing(&rules, &entergy, "revenue"),
+        in_effect(&rules, &entergy, "revenue"),
         ["quarterly 2009 Q2 2009-04-01..2009-06-30: 2520789000 of first"]
     );
 }

@@ -212,7 +212,7 @@ impl FilingIndex {
     }
 
     /// Returns a registrant's filings, oldest first.
-    pub(super) fn of(&self, cik: Cik) -> &[IndexRow] {
+    pub(super) fn filings(&self, cik: Cik) -> &[IndexRow] {
         let start = self.rows.partition_point(|row| row.cik < cik);
         let count = self.rows[start..].partition_point(|row| row.cik == cik);
         &self.rows[start..start + count]
@@ -221,7 +221,7 @@ impl FilingIndex {
     /// Returns a registrant's rows and their positions, including unreadable rows, for the
     /// fingerprint. Positions count because pointers are published too.
     pub(super) fn source_text(&self, cik: Cik) -> String {
-        let readable = self.of(cik).iter().map(|row| {
+        let readable = self.filings(cik).iter().map(|row| {
             let digest = self
                 .digests
                 .get(&row.input)
@@ -281,7 +281,7 @@ mod tests {
     use super::accession_of;
 
     #[test]
-    fn the_file_name_holds_the_accession_number() {
+    fn accession_number_is_read_from_the_file_name() {
         let cik = "0001000045".parse().unwrap();
         let accession = accession_of("edgar/data/1000045/0000950170-23-002704.txt", cik);
         assert_eq!(accession.unwrap().to_string(), "0000950170-23-002704");

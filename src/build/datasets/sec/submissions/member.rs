@@ -245,7 +245,7 @@ mod tests {
     const ARRAYS: &str = r#"{"accessionNumber":["0000320193-25-000079"],"filingDate":["2025-10-31"],"reportDate":["2025-09-27"],"acceptanceDateTime":["2025-10-31T10:01:26.000Z"],"act":["34"],"form":["10-K"],"fileNumber":["001-36743"],"filmNumber":["251435154"],"items":[""],"core_type":["XBRL"],"size":[9392337],"isXBRL":[1],"isInlineXBRL":[1],"primaryDocument":["aapl-20250927.htm"],"primaryDocDescription":["10-K"]}"#;
 
     #[test]
-    fn a_member_is_its_head_its_filings_and_the_pages_it_names() {
+    fn member_is_split_into_head_filings_and_pages() {
         let files = r#"[{"name":"CIK0000320193-submissions-001.json","filingCount":1206,"filingFrom":"1994-01-26","filingTo":"2014-07-23"}]"#;
         let text = format!(
             r#"{{"cik":"0000320193","ein":"942404110","tickers":["AAPL"],"exchanges":[null],"novelty":1,"filings":{{"recent":{ARRAYS},"files":{files}}}}}"#

@@ -207,7 +207,7 @@ impl Submissions {
         if let Some(name) = self.index.name(cik) {
             text.push_str(&format!("name {name}\n"));
         }
-        Digest::of(text.as_bytes())
+        Digest::sha256(text.as_bytes())
     }
 
     /// Returns the registrant's own member, followed by its pages in order.
@@ -352,7 +352,7 @@ impl Submissions {
     }
 
     fn add_index_filings<'s>(&'s self, cik: Cik, listed: &mut Vec<ListedFiling<'s>>) {
-        listed.extend(self.index.of(cik).iter().map(|row| ListedFiling {
+        listed.extend(self.index.filings(cik).iter().map(|row| ListedFiling {
             accession: row.accession,
             form: self.index.form(row),
             filed: row.filed,

@@ -527,7 +527,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_day_of_the_year_is_a_day_that_exists() {
+    fn nonexistent_day_of_the_year_is_rejected() {
         assert_eq!(month_and_day("0926").as_deref(), Some("09-26"));
         assert_eq!(month_and_day("0229").as_deref(), Some("02-29"));
         for wrong in ["0230", "1301", "926", "", "09-26"] {
@@ -542,7 +542,7 @@ mod tests {
     }
 
     #[test]
-    fn an_address_that_may_be_a_persons_is_withheld() {
+    fn address_of_a_possible_person_is_withheld() {
         let head = |text: &str| {
             serde_json::from_str::<Head<'static>>(Box::leak(text.to_owned().into_boxed_str()))
                 .unwrap()

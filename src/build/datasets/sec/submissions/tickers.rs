@@ -63,7 +63,7 @@ impl TickerLists {
             for ([cik, name, ticker, exchange], pointer, source_text) in
                 rows.context(|| document.snapshot.url.clone())?
             {
-                let tickers = lists.of(&cik, &source_text, pointer, &document)?;
+                let tickers = lists.entry(&cik, &source_text, pointer, &document)?;
                 let exchange = Some(exchange).filter(|exchange| !exchange.is_empty());
                 tickers.listed.push(Listed {
                     ticker: required(ticker, &source_text)?,
@@ -85,7 +85,8 @@ impl TickerLists {
                 source_text,
             ) in objects
             {
-                let tickers = lists.of(&cik_str.to_string(), &source_text, pointer, &document)?;
+                let tickers =
+                    lists.entry(&cik_str.to_string(), &source_text, pointer, &document)?;
                 tickers.plain.push(Listed {
                     ticker: required(ticker, &source_text)?,
                     exchange: None,
@@ -99,7 +100,7 @@ impl TickerLists {
             for ([cik, series_id, class_id, symbol], pointer, source_text) in
                 rows.context(|| document.snapshot.url.clone())?
             {
-                let tickers = lists.of(&cik, &source_text, pointer, &document)?;
+                let tickers = lists.entry(&cik, &source_text, pointer, &document)?;
                 // A class without a symbol cannot be looked up by symbol.
                 if !symbol.is_empty() {
                     tickers.classes.push(FundClass {
@@ -124,7 +125,7 @@ impl TickerLists {
         self.by_cik.get(&cik)
     }
 
-    fn of(
+    fn entry(
         &mut self,
         cik: &str,
         source_text: &str,
@@ -280,7 +281,7 @@ mod tests {
             source_id: "sec.company_tickers_exchange".to_owned(),
             keys: BTreeMap::new(),
             url: "https://example.org/tickers.json".to_owned(),
-            sha256: Digest::of(content.as_bytes()),
+            sha256: Digest::sha256(content.as_bytes()),
             size_bytes: content.len() as u64,
             source_version: "current".to_owned(),
             source_date: "2026-01-01".to_owned(),
@@ -317,7 +318,7 @@ mod tests {
     }
 
     #[test]
-    fn a_list_in_another_layout_is_refused() {
+    fn ticker_list_in_another_layout_is_rejected() {
         for wrong in [
             r#"{"fields":["cik","symbol"],"data":[]}"#,
             r#"{"fields":["cik","ticker","name"],"data":[]}"#,

@@ -6,7 +6,7 @@ use super::text::push_period;
 use super::{Common, LINES, Source, Texts};
 use crate::datasets::sec::financials::period::Period;
 use crate::datasets::sec::financials::settings::{Line, Rules};
-use crate::normalise::DictionaryTexts;
+use crate::normalise::DictionaryColumnBuilder;
 use pubdata_core::error::Result;
 
 /// Builds the rows of `sec.statement_line`: one per observation of a line.
@@ -18,7 +18,7 @@ pub fn lines_frame(bucket: &str, rules: &Rules, sources: &[Source<'_>]) -> Resul
         .iter()
         .map(|source| source.selected.observations.len())
         .sum();
-    let few = || DictionaryTexts::with_capacity(rows);
+    let few = || DictionaryColumnBuilder::with_capacity(rows);
     let mut rows = LineRows {
         common: Common::new(rows, rules),
         statement: few(),
@@ -48,10 +48,10 @@ pub fn lines_frame(bucket: &str, rules: &Rules, sources: &[Source<'_>]) -> Resul
 
 struct LineRows {
     common: Common,
-    statement: DictionaryTexts,
+    statement: DictionaryColumnBuilder,
     /// Dictionaries whose values are the lines of the rules, in their order.
-    line: DictionaryTexts,
-    label: DictionaryTexts,
+    line: DictionaryColumnBuilder,
+    label: DictionaryColumnBuilder,
 }
 
 impl LineRows {
@@ -79,8 +79,8 @@ impl LineRows {
             .for_each(|position| self.common.add_observation(source, texts, period, position));
         let rows = period.observations().len();
         self.statement.push_times(line.statement, rows);
-        self.line.push_places(place, rows);
-        self.label.push_places(place, rows);
+        self.line.push_indices(place, rows);
+        self.label.push_indices(place, rows);
     }
 
     fn finish(self, bucket: &str) -> Result<DataFrame> {

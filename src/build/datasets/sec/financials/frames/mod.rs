@@ -17,7 +17,7 @@ use crate::datasets::sec::financials::select::Selected;
 use crate::datasets::sec::financials::selection::STATED_IN_PARTS;
 use crate::datasets::sec::financials::settings::Rules;
 use crate::datasets::sec::financials::warnings::Warnings;
-use crate::normalise::{DictionaryTexts, list_column, pointer_column};
+use crate::normalise::{DictionaryColumnBuilder, list_column, pointer_column};
 use pubdata_core::error::Result;
 use pubdata_core::ids::Cik;
 use pubdata_core::issue::{Issue, Severity};
@@ -102,29 +102,29 @@ fn cik_text(cik: Cik) -> String {
 /// Columns that both tables have.
 struct Common {
     record_id: StringChunkedBuilder,
-    cik: DictionaryTexts,
+    cik: DictionaryColumnBuilder,
     /// Dictionary indexes of the current registrant: its CIK, the accession number of its first
     /// report, and the form of each report.
     cik_place: usize,
     first_accession: usize,
     forms: Vec<usize>,
-    unit: DictionaryTexts,
-    series: DictionaryTexts,
+    unit: DictionaryColumnBuilder,
+    series: DictionaryColumnBuilder,
     fiscal_year: Vec<Option<i32>>,
-    fiscal_period: DictionaryTexts,
+    fiscal_period: DictionaryColumnBuilder,
     period_start: Vec<Option<i32>>,
     period_end: Vec<Option<i32>>,
     is_ytd: Vec<bool>,
     value: StringChunkedBuilder,
     /// Dictionary whose values are the concepts of the rules, in their order.
-    concept: DictionaryTexts,
-    form: DictionaryTexts,
+    concept: DictionaryColumnBuilder,
+    form: DictionaryColumnBuilder,
     filed_date: Vec<Option<i32>>,
-    accession_number: DictionaryTexts,
+    accession_number: DictionaryColumnBuilder,
     warnings: Vec<Warnings>,
     observation: Vec<Option<i32>>,
     is_latest: Vec<bool>,
-    change: DictionaryTexts,
+    change: DictionaryColumnBuilder,
     supersedes: Vec<bool>,
     is_restated: Vec<bool>,
     /// Period as the report states it, if that differs.
@@ -143,32 +143,32 @@ fn texts(name: &str, rows: usize) -> StringChunkedBuilder {
 
 impl Common {
     fn new(rows: usize, rules: &Rules) -> Self {
-        let mut concept = DictionaryTexts::with_capacity(rows);
+        let mut concept = DictionaryColumnBuilder::with_capacity(rows);
         for name in &rules.concepts {
             concept.add_value(name);
         }
         Self {
             record_id: texts("record_id", rows),
-            cik: DictionaryTexts::with_capacity(rows),
+            cik: DictionaryColumnBuilder::with_capacity(rows),
             cik_place: 0,
             first_accession: 0,
             forms: Vec::new(),
-            unit: DictionaryTexts::with_capacity(rows),
-            series: DictionaryTexts::with_capacity(rows),
+            unit: DictionaryColumnBuilder::with_capacity(rows),
+            series: DictionaryColumnBuilder::with_capacity(rows),
             fiscal_year: Vec::with_capacity(rows),
-            fiscal_period: DictionaryTexts::with_capacity(rows),
+            fiscal_period: DictionaryColumnBuilder::with_capacity(rows),
             period_start: Vec::with_capacity(rows),
             period_end: Vec::with_capacity(rows),
             is_ytd: Vec::with_capacity(rows),
             value: texts("value", rows),
             concept,
-            form: DictionaryTexts::with_capacity(rows),
+            form: DictionaryColumnBuilder::with_capacity(rows),
             filed_date: Vec::with_capacity(rows),
-            accession_number: DictionaryTexts::with_capacity(rows),
+            accession_number: DictionaryColumnBuilder::with_capacity(rows),
             warnings: Vec::with_capacity(rows),
             observation: Vec::with_capacity(rows),
             is_latest: Vec::with_capacity(rows),
-            change: DictionaryTexts::with_capacity(rows),
+            change: DictionaryColumnBuilder::with_capacity(rows),
             supersedes: Vec::with_capacity(rows),
             is_restated: Vec::with_capacity(rows),
             reported_start: Vec::with_capacity(rows),
@@ -209,13 +209,13 @@ impl Common {
 
     fn finish_id(&mut self) {
         self.record_id.append_value(&self.id);
-        self.cik.push_place(self.cik_place);
+        self.cik.push_index(self.cik_place);
     }
 
     /// Adds the values that all rows of a period share.
     fn add_period(&mut self, unit: Unit, period: &Period) {
         let rows = period.observations().len();
-        self.cik.push_places(self.cik_place, rows);
+        self.cik.push_indices(self.cik_place, rows);
         self.unit.push_times(unit_name(unit), rows);
         self.series.push_times(period.series.name(), rows);
         self.fiscal_year
@@ -242,20 +242,20 @@ impl Common {
     ) {
         let observation = &source.selected.observations[position];
         let report = &source.selected.reports[observation.report as usize];
-        let begun = self.id.len();
+        let start_len = self.id.len();
         self.id
             .push_str(&texts.accessions[observation.report as usize]);
         self.record_id.append_value(&self.id);
-        self.id.truncate(begun);
+        self.id.truncate(start_len);
         self.text.clear();
         push_amount(&mut self.text, observation.value);
         self.value.append_value(&self.text);
         self.add_concept(source, observation);
         self.form
-            .push_place(self.forms[observation.report as usize]);
+            .push_index(self.forms[observation.report as usize]);
         self.filed_date.push(Some(report.filed.number()));
         self.accession_number
-            .push_place(self.first_accession + observation.report as usize);
+            .push_index(self.first_accession + observation.report as usize);
         self.warnings.push(observation.warnings);
         self.observation
             .push(i32::try_from(position - period.observations().start + 1).ok());
@@ -274,7 +274,7 @@ impl Common {
 
     /// Adds the concept of the figure and its pointer.
     fn add_concept(&mut self, source: &Source<'_>, observation: &Observation) {
-        self.concept.push_place(usize::from(observation.concept));
+        self.concept.push_index(usize::from(observation.concept));
         self.pointers.push([
             source.input,
             source.member,
@@ -310,7 +310,7 @@ impl Common {
                 &mut self.accession_number,
             ]
             .into_iter()
-            .for_each(DictionaryTexts::push_null),
+            .for_each(DictionaryColumnBuilder::push_null),
         }
         self.value.append_null();
         self.warnings.push(Warnings::default());

@@ -10,7 +10,7 @@ use crate::datasets::sec::fact::Amount;
 use crate::datasets::sec::financials::missing::Missing;
 use crate::datasets::sec::financials::period::Period;
 use crate::datasets::sec::financials::settings::Rules;
-use crate::normalise::{Day, DictionaryTexts};
+use crate::normalise::{Day, DictionaryColumnBuilder};
 use pubdata_core::error::Result;
 
 /// Builds the rows of `sec.financial_value`.
@@ -23,9 +23,9 @@ pub fn values_frame(bucket: &str, rules: &Rules, sources: &[Source<'_>]) -> Resu
     let rows = sources.iter().map(count).sum();
     let mut rows = ValueRows {
         common: Common::new(rows, rules),
-        metric: DictionaryTexts::with_capacity(rows),
+        metric: DictionaryColumnBuilder::with_capacity(rows),
         as_of_date: Vec::with_capacity(rows),
-        null_reason: DictionaryTexts::with_capacity(rows),
+        null_reason: DictionaryColumnBuilder::with_capacity(rows),
         conflicts: ListStringChunkedBuilder::new("conflicts".into(), rows, 0),
     };
     for source in sources {
@@ -57,9 +57,9 @@ pub fn values_frame(bucket: &str, rules: &Rules, sources: &[Source<'_>]) -> Resu
 
 struct ValueRows {
     common: Common,
-    metric: DictionaryTexts,
+    metric: DictionaryColumnBuilder,
     as_of_date: Vec<Option<i32>>,
-    null_reason: DictionaryTexts,
+    null_reason: DictionaryColumnBuilder,
     conflicts: ListStringChunkedBuilder,
 }
 
