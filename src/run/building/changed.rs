@@ -31,6 +31,8 @@ use pubdata_store::{self as store, BUCKET, Home, Manifest, Part, Scratch, Snapsh
 /// At most one row in so many may be of a changed subject: with more, a build of all rows takes no
 /// longer.
 const ROWS_PER_KEY: u64 = 8;
+/// The changed files may be this many times as large as the unchanged ones, which may be packed.
+const MAX_SIZE_RATIO: u64 = 4;
 /// Changed subjects whose keys are held in memory.
 const MAX_KEYS: u64 = 2_000_000;
 
@@ -125,7 +127,7 @@ impl TaskInUnits<'_> {
             };
             changed_bytes += snapshot.size_bytes;
         }
-        if changed_bytes == 0 || changed_bytes > unchanged_bytes {
+        if changed_bytes == 0 || changed_bytes > MAX_SIZE_RATIO * unchanged_bytes {
             return Ok(None);
         }
         // The files of this build were checked before.

@@ -35,7 +35,7 @@ pub const ENDPOINT: Endpoint = Endpoint {
 
 #[derive(Serialize, JsonSchema)]
 struct StatusReport<'a> {
-    /// The running program.
+    /// Version and build of the running program.
     program: Program,
     /// The release that is served.
     release: ServedRelease<'a>,

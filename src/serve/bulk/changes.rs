@@ -52,7 +52,7 @@ struct Changes<'a> {
     from: ReleaseName<'a>,
     /// The later release, which the path names.
     to: ReleaseName<'a>,
-    /// Datasets that differ.
+    /// Datasets that differ between the two releases.
     datasets: Vec<DatasetChange<'a>>,
     /// Builds that differ, with the causes.
     tasks: Vec<TaskChange<'a>>,

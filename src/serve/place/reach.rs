@@ -98,7 +98,7 @@ pub struct ReachByLayout {
 /// Number of builds, and the people in their areas.
 #[derive(Debug, Serialize, JsonSchema)]
 struct ReachOfLists {
-    /// Number of builds.
+    /// Number of builds of lists.
     lists: usize,
     /// People in the areas of the builds that have an estimate, each area counted once; null if no
     /// area has one.

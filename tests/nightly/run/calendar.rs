@@ -821,7 +821,7 @@ fn no_declaration_goes_stale_by_itself() {
             for values in source.variables.values() {
                 match values {
                     Variable::Values(values) if are_labels(values) => {
-                        drop(typed.insert(source.source_id.as_str()))
+                        typed.insert(source.source_id.as_str());
                     }
                     Variable::Values(_) => {}
                     Variable::Range(range) => {

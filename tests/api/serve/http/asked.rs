@@ -192,12 +192,11 @@ async fn texts_are_refused_exactly_where_the_document_says() {
                             .any(|error| {
                                 error["field"] == name && error["code"] != "missing_parameter"
                             });
-                    let is_told = parameter["description"]
-                        .as_str()
-                        .unwrap()
-                        .to_lowercase()
-                        .contains("refused");
-                    if is_refused == is_taken && !(is_refused && is_told) {
+                    let description = parameter["description"].as_str().unwrap().to_lowercase();
+                    let is_stated = ["refused", "rejected"]
+                        .iter()
+                        .any(|verb| description.contains(verb));
+                    if is_refused == is_taken && !(is_refused && is_stated) {
                         wrong.push(format!(
                             "{uri} is {}: {}",
                             answer.status,

@@ -125,7 +125,7 @@ async fn po_box_and_military_zip_codes_have_no_population() {
     );
     let message = other["meta"]["notices"][0]["message"].as_str().unwrap();
     assert!(
-        message.contains("AA for 09001") && message.contains("in AE"),
+        message.contains("AA for 09001") && message.contains("to AE"),
         "{message}"
     );
     let agreed = world.ok("/v1/zip/09007").await;
